@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { lockKeyQuery } from '../../src/core/tenants/key-queries.ts';
 import { hashOf } from '../../src/core/tenants/keys.ts';
 import { problem, useAdmin } from '../support/admin.ts';
+import { isCitus } from '../support/database.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -256,22 +257,26 @@ describeService(
       expect((await call('GET', `/keys?search=${id}`)).body.keys).toHaveLength(1);
     });
 
-    it.skipIf(kind === 'pglite')('dates a rotation after the changes that it waits for', async () => {
-      const { id } = await create();
-      const waiting =
-        "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-      let rotated: ReturnType<typeof call> | undefined;
-      const at = await service().database.transaction(async (query) => {
-        await query(lockKeyQuery, { id });
-        rotated = call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
-        while ((await service().query(waiting)).length === 0);
-        return (await service().query('SELECT clock_timestamp()::text AS at'))[0]?.at;
-      });
-      expect((await rotated)?.status).toBe(200);
-      const late =
-        'SELECT rotated_at > $2::timestamptz AS late FROM api_keys WHERE id = $1 AND rotated_at IS NOT NULL';
-      expect(await service().query(late, [id, at])).toStrictEqual([{ late: true }]);
-    });
+    // On Citus, the coordinator does not show that a rotation waits for a lock.
+    it.skipIf(kind === 'pglite' || isCitus())(
+      'dates a rotation after the changes that it waits for',
+      async () => {
+        const { id } = await create();
+        const waiting =
+          "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        let rotated: ReturnType<typeof call> | undefined;
+        const at = await service().database.transaction(async (query) => {
+          await query(lockKeyQuery, { id });
+          rotated = call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
+          while ((await service().query(waiting)).length === 0);
+          return (await service().query('SELECT clock_timestamp()::text AS at'))[0]?.at;
+        });
+        expect((await rotated)?.status).toBe(200);
+        const late =
+          'SELECT rotated_at > $2::timestamptz AS late FROM api_keys WHERE id = $1 AND rotated_at IS NOT NULL';
+        expect(await service().query(late, [id, at])).toStrictEqual([{ late: true }]);
+      },
+    );
 
     it('keeps one previous secret valid at most, and none after a rotation without overlap', async () => {
       const { id, key } = await create();

@@ -31,6 +31,7 @@ const THROUGH_COORDINATOR = new Set([
 const NOT_DISTRIBUTED = new Set([
   'wait_for_reader',
   'begin_change',
+  'current_time',
   'database_time',
   'is_standby',
   'try_lock',
