@@ -6,9 +6,13 @@
  * The contestants D, F, G, and H are alternatives for users. D, G, and H are filled through their own interfaces, which
  * is slow, so compare with them at `TENANTS=50 CONTESTANTS=S,A,F,H,D,G`.
  *
+ * `FSYNC_MS=2 NET_MS=0.5` adds the delays of a cloud: each fsync and fdatasync of Postgres and of the contestants returns
+ * FSYNC_MS milliseconds later, and each round trip to Postgres takes NET_MS milliseconds longer. FSYNC_MS needs Linux and
+ * a C compiler, otherwise it is ignored. The proxy for NET_MS takes about 50 µs of processor time per round trip.
+ *
  * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS. ONLY and CONTESTANTS are comma-separated lists
- * that select workloads and contestants. LEAN=0 skips start-up, memory, and sizes. TEST_DATABASE_URL and TEST_POSTGRES
- * as for the tests.
+ * that select workloads and contestants. LEAN=0 skips start-up, memory, and sizes, and so does a delay. TEST_DATABASE_URL
+ * and TEST_POSTGRES as for the tests, but with FSYNC_MS, TEST_POSTGRES is `embedded` by default.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
@@ -24,6 +28,7 @@ import {
   startContestants,
   syncedFolder,
 } from './support/contestants.ts';
+import { describeDelays, prepareSlowDisk, startSlowNetwork } from './support/delays.ts';
 import { type Job, Worker } from './support/job.ts';
 import { countDependencies, imageBytes, type Lean, measureInstall, measureStart } from './support/lean.ts';
 import { startPostgres } from './support/postgres.ts';
@@ -40,7 +45,9 @@ const TENANTS = setting('TENANTS', 1000);
 const list = (name: string, all: readonly string[]) => process.env[name]?.split(',') ?? all;
 const only = list('ONLY', workloads);
 const chosen = list('CONTESTANTS', ['S', 'I', 'N', 'P', 'A', 'B', 'C1', 'C2']);
-const isLean = setting('LEAN', 1) === 1;
+const FSYNC_MS = setting('FSYNC_MS', 0, { isDecimal: true });
+const NET_MS = setting('NET_MS', 0, { isDecimal: true });
+const isLean = setting('LEAN', 1) === 1 && FSYNC_MS === 0 && NET_MS === 0;
 /**
  * Maximum share of time that the hypervisor may give to other machines during a turn. A turn above it is repeated, up
  * to `MAX_ATTEMPTS` times, because on some machines the share is always higher.
@@ -50,15 +57,18 @@ const MAX_ATTEMPTS = 4;
 
 await withCleanup(async (scratch, later) => {
   progress('starting Postgres');
-  const server = await startPostgres(scratch);
+  const disk = prepareSlowDisk(scratch, FSYNC_MS);
+  const server = await startPostgres(scratch, disk.variables);
   later(() => server.stop());
   progress(server.description);
   const postgres = await server.createDatabase();
+  const databaseUrl = await startSlowNetwork(postgres.url, NET_MS, later);
 
   progress(`creating ${TENANTS} tenants, three times`);
   const fixtures = {
     scratch,
-    databaseUrl: postgres.url,
+    databaseUrl,
+    variables: disk.variables,
     pgliteFolder: join(scratch, 'pglite'),
     filesFolder: join(scratch, 'files'),
     tenants: TENANTS,
@@ -78,6 +88,10 @@ await withCleanup(async (scratch, later) => {
     lean.idleBytes = service.memory();
   }
   await postgres.query('CHECKPOINT');
+  disk.start();
+  const applied = { FSYNC_MS: disk.milliseconds, NET_MS };
+  const delays = await describeDelays(databaseUrl, applied);
+  progress(delays);
 
   const cells = await measureAll(contestants, later, () => {
     if (lean && service) lean.mixBytes = Math.max(lean.mixBytes ?? 0, service.memory());
@@ -86,7 +100,18 @@ await withCleanup(async (scratch, later) => {
     date: new Date().toISOString().slice(0, 16).replace('T', ' '),
     machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}, Node ${process.version}`,
     postgres: server.description,
-    settings: { ROUNDS, SECONDS, WARM_UP, CONNECTIONS, TENANTS, MAX_STEAL, MAX_ATTEMPTS, ...LOAD_SETTINGS },
+    delays,
+    settings: {
+      ROUNDS,
+      SECONDS,
+      WARM_UP,
+      CONNECTIONS,
+      TENANTS,
+      ...applied,
+      MAX_STEAL,
+      MAX_ATTEMPTS,
+      ...LOAD_SETTINGS,
+    },
     contestants: contestants.map(({ id, name }) => ({ id, name })),
     cells,
     targets: evaluateTargets(cells),

@@ -27,13 +27,13 @@ export async function withCleanup(
   }
 }
 
-/** Returns a whole number from an environment variable. */
-export function setting(name: string, defaultValue: number): number {
+/** Returns a number from an environment variable. It must be a whole number unless `isDecimal`. */
+export function setting(name: string, defaultValue: number, { isDecimal = false } = {}): number {
   const given = process.env[name];
   if (given === undefined || given === '') return defaultValue;
   const value = Number(given);
-  if (Number.isInteger(value) && value >= 0) return value;
-  throw new Error(`${name} must be a whole number`);
+  if ((isDecimal ? Number.isFinite(value) : Number.isInteger(value)) && value >= 0) return value;
+  throw new Error(`${name} must be a ${isDecimal ? '' : 'whole '}number`);
 }
 
 /** Prints progress to standard error. Results are printed to standard output. */

@@ -82,6 +82,8 @@ export interface Fixtures {
   pgliteFolder: string;
   filesFolder: string;
   tenants: number;
+  /** Environment variables of all servers. */
+  variables: Record<string, string>;
 }
 
 /** Starts all servers. Only one server is under load at a time. */
@@ -90,15 +92,16 @@ export async function startContestants(
   only: readonly string[],
   later: (undo: () => unknown) => void,
 ): Promise<Contestant[]> {
-  const { scratch, databaseUrl, pgliteFolder, filesFolder } = fixtures;
+  const { scratch, databaseUrl, pgliteFolder, filesFolder, variables } = fixtures;
   const seeded = { SEED_TENANTS: String(fixtures.tenants) };
   const key = runCli(['keys', 'create', '--service'], { DATABASE_URL: databaseUrl }).trim();
   const start = async (
     name: string,
     command: string[],
-    env: Record<string, string>,
+    own: Record<string, string>,
     ready?: string,
   ): Promise<Server> => {
+    const env = { ...variables, ...own };
     const server = await startServer(command, { env, scratch, name, ...(ready && { ready }) });
     later(() => server.stop());
     return server;

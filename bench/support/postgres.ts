@@ -32,9 +32,19 @@ export interface BenchDatabase {
   query(sql: string, parameters?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** Starts a Postgres server as for the tests, but with durable writes. */
-export async function startPostgres(scratch: string): Promise<BenchServer> {
+/**
+ * Starts a Postgres server as for the tests, but with durable writes.
+ *
+ * @param variables environment variables that the server gets in addition, if this process starts it
+ */
+export async function startPostgres(
+  scratch: string,
+  variables: Record<string, string> = {},
+): Promise<BenchServer> {
+  // The server inherits the environment of this process, and processes that start later do not need the variables.
+  Object.assign(process.env, variables);
   const { server } = await startServer(scratch, { settings: SETTINGS, inMemory: false });
+  for (const name of Object.keys(variables)) delete process.env[name];
   return describe(server);
 }
 

@@ -29,6 +29,7 @@ export function markdown(results: Results): string {
   const parts = [
     `# Bench of ${results.date}`,
     `${results.machine}. ${results.postgres}. ${described.join(', ')}.`,
+    results.delays,
     names.join('\n'),
     'Medians over alternating rounds. S ÷ it is the median of the ratios of requests per second in each round. CPU µs is the processor time of the server process per request, without Postgres. Each connection cycles through its own tenants; `npm run bench -- compare` uses one tenant and one file for all. Every response is checked, and any that is not 2xx with `is_error: false` is a failure. The service runs with the default configuration, RATE_LIMIT_PER_MINUTE=0, and a log file. A turn in which the hypervisor took more than MAX_STEAL of the processor time is repeated, up to MAX_ATTEMPTS times, unless it had failures.',
     table(

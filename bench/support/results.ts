@@ -24,6 +24,8 @@ export interface Results {
   date: string;
   machine: string;
   postgres: string;
+  /** Delays that the run added, and the times that they cause. */
+  delays: string;
   settings: Record<string, string | number>;
   contestants: { id: Id; name: string }[];
   cells: Cell[];

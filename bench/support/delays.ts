@@ -1,0 +1,94 @@
+import { execFileSync, fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { progress } from './cleanup.ts';
+import { root } from './process.ts';
+import { median } from './statistics.ts';
+
+const support = join(root, 'bench', 'support');
+const COMPILERS = ['cc', 'gcc', 'clang'];
+
+/** A disk whose fsync and fdatasync return later. */
+export interface SlowDisk {
+  /** Delay in milliseconds: 0 if this machine cannot delay them. */
+  milliseconds: number;
+  /** Environment variables of the processes that use the disk, and of their children. */
+  variables: Record<string, string>;
+  /** Starts the delay. Before that, contestants create their files. */
+  start(): void;
+}
+
+/** Prepares a slow disk, and selects a Postgres that can use it. Says so if this machine cannot delay fsync. */
+export function prepareSlowDisk(scratch: string, milliseconds: number): SlowDisk {
+  const none = { milliseconds: 0, variables: {}, start: () => {} };
+  if (milliseconds === 0) return none;
+  const compiler = COMPILERS.find((each) => spawnSync(each, ['--version']).status === 0);
+  if (process.platform !== 'linux' || compiler === undefined) {
+    progress(`FSYNC_MS is ignored, because it needs Linux and a C compiler (${COMPILERS.join(', ')})`);
+    return none;
+  }
+  const library = join(scratch, 'slow-fsync.so');
+  execFileSync(compiler, ['-O2', '-shared', '-fPIC', '-o', library, join(support, 'slow-fsync.c')]);
+  // As root, the bench runs Postgres as another user.
+  chmodSync(library, 0o755);
+  process.env.TEST_POSTGRES ||= 'embedded';
+  const marker = join(scratch, 'slow-fsync.on');
+  return {
+    milliseconds,
+    variables: { LD_PRELOAD: library, FSYNC_MS: String(milliseconds), FSYNC_SLOW_WHILE: marker },
+    start: () => writeFileSync(marker, ''),
+  };
+}
+
+/** Returns a URL of the database at `url` through a proxy that passes on each request `milliseconds` late. */
+export async function startSlowNetwork(
+  url: string,
+  milliseconds: number,
+  later: (undo: () => void) => void,
+): Promise<string> {
+  if (milliseconds === 0) return url;
+  const { hostname: HOST, port } = new URL(url);
+  const env = { ...process.env, HOST, PORT: port || '5432', NET_MS: String(milliseconds) };
+  const proxy = fork(join(support, 'slow-network.ts'), { execArgv: ['--import', 'tsx'], env });
+  later(() => proxy.kill());
+  const [proxyPort] = await once(proxy, 'message');
+  return Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(proxyPort) }).href;
+}
+
+/**
+ * Describes the delays, with the times of a commit and of a statement that only reads.
+ *
+ * @throws if the disk of this Postgres is not delayed
+ */
+export async function describeDelays(
+  url: string,
+  { FSYNC_MS, NET_MS }: { FSYNC_MS: number; NET_MS: number },
+): Promise<string> {
+  // Writes to the log, without a table.
+  const commit = await timeStatement(url, `SELECT pg_logical_emit_message(true, '', '')`);
+  if (commit < FSYNC_MS + NET_MS)
+    throw new Error(`A commit takes ${commit.toFixed(2)} ms: FSYNC_MS needs TEST_POSTGRES=embedded`);
+  const roundTrip = await timeStatement(url, 'SELECT 1');
+  const disk = `${FSYNC_MS} ms for each fsync and fdatasync of Postgres and of the contestants`;
+  const network = `${NET_MS} ms for each round trip to Postgres`;
+  const measured = `a commit takes ${commit.toFixed(2)} ms and \`SELECT 1\` ${roundTrip.toFixed(2)} ms`;
+  return `Added delays: ${disk}, ${network}. With them and without load, ${measured}.`;
+}
+
+const TIMED = 50;
+
+/** Returns the median time of a statement in milliseconds, on one connection. */
+async function timeStatement(url: string, sql: string): Promise<number> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const times: number[] = [];
+  for (let i = 0; i < TIMED; i++) {
+    const started = performance.now();
+    await client.query(sql);
+    times.push(performance.now() - started);
+  }
+  await client.end();
+  return median(times);
+}
