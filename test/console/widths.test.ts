@@ -12,10 +12,11 @@ const WIDTHS = [
 const CHECKED = new Set(process.env.AXE === 'all' ? WIDTHS : [360, 641, 1000, 1600]);
 
 /**
- * Returns the elements that extend beyond the window, and the cells whose content extends into the next cell. The
- * function is a string, because it runs in the page.
+ * Returns the elements that extend beyond the window, and the cells whose content extends into the next cell. A chart
+ * follows a new width in the next frame. The function is a string, because it runs in the page.
  */
-const EXCESSES = `(() => {
+const EXCESSES = `(async () => {
+  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
   const width = document.documentElement.clientWidth;
   const describe = (element) => element.tagName + ' ' + element.className + ' ' + element.textContent.slice(0, 40);
   const shown = [...document.querySelectorAll('td, th, a, button, input, select, h1, h2, .card, .pane')].filter(
