@@ -72,10 +72,10 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
       config: { challenge: (request) => challengeOf(request, services.config) },
       schema: { hide: true },
       errorHandler: sendError,
-      onRequest: async (request, reply) => {
+      onRequest: async (request) => {
         const place = placeOf(request);
         request.mcpPlace = place;
-        reply.raw.once('close', () => place.end());
+        request.onClose.push(() => place.end());
       },
     },
     async (request, reply) => {
@@ -84,7 +84,7 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
       try {
         const { isSubscription } = await load();
         if (isSubscription({ body, headers })) return await subscribe(request, reply, subscriptions);
-        const response = await exchange(request, reply, services);
+        const response = await exchange(request, services);
         if (response.isNewSession) reply.header('Mcp-Session-Id', newSession(request));
         return send(request, reply, response);
       } finally {
@@ -113,15 +113,11 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
 }
 
 /** @throws ServiceError if a call has no result, as for `/execute` */
-async function exchange(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  services: Services,
-): Promise<McpResponse> {
+async function exchange(request: FastifyRequest, services: Services): Promise<McpResponse> {
   const { answerMessages } = await load();
   // Aborts the remaining work after a disconnect or a timeout.
   const over = new AbortController();
-  reply.raw.once('close', () => over.abort());
+  request.onClose.push(() => over.abort());
   let fault: ServiceError | undefined;
   const run = runnerFor(request, services);
   const running = new Set<Promise<unknown>>();
@@ -178,7 +174,7 @@ async function subscribe(
   subscriptions: Subscriptions,
 ): Promise<FastifyReply> {
   const { openSubscription } = await load();
-  await subscriptions.admit(request, reply);
+  await subscriptions.admit(request);
   request.logEntry.command = 'subscriptions/listen';
   const inFlight = inFlightOf(request);
   const { response, end } = await inFlight.work(0, () =>
@@ -192,7 +188,7 @@ async function subscribe(
   reply.code(response.status).headers({ 'X-Accel-Buffering': 'no', Connection: 'close' });
   reply.type(response.headers.get('Content-Type') ?? 'application/json');
   if (response.body === null) return reply.send();
-  subscriptions.keep(request, reply, { end });
+  subscriptions.keep(request, { end });
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
 }
 

@@ -44,9 +44,9 @@ export class Subscriptions {
    *
    * @throws ServiceError 429 or 503 if too many subscriptions are open
    */
-  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async admit(request: FastifyRequest): Promise<void> {
     const slot = this.#limiter.slot(countedTenant(contextOf(request)));
-    reply.raw.once('close', () => slot.release());
+    request.onClose.push(() => slot.release());
     await slot.acquire(1);
   }
 
@@ -68,7 +68,7 @@ export class Subscriptions {
       for (const each of stops) each();
     };
     if (reply.raw.destroyed) stop();
-    else reply.raw.once('close', stop);
+    else request.onClose.push(stop);
     return {
       publish,
       subscribe: (listener) => {
@@ -79,7 +79,7 @@ export class Subscriptions {
   }
 
   /** Ends a subscription when the service stops, or when its caller loses the access to the memory. */
-  keep(request: FastifyRequest, reply: FastifyReply, subscription: Open): void {
+  keep(request: FastifyRequest, subscription: Open): void {
     const before = contextOf(request);
     const check = async () => {
       try {
@@ -99,7 +99,7 @@ export class Subscriptions {
       isChecking = false;
     }, CHECK_CREDENTIAL_MS).unref();
     this.#open.add(subscription);
-    reply.raw.once('close', () => {
+    request.onClose.push(() => {
       clearInterval(timer);
       this.#open.delete(subscription);
     });
