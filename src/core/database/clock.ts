@@ -1,7 +1,9 @@
 import type { Database } from './database.ts';
-import { defineQuery, type QueryExecutor, time } from './query.ts';
+import { defineQuery, type Query, type QueryExecutor, time } from './query.ts';
 
-const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
+type NoParams = Record<string, never>;
+
+const databaseTimeQuery = defineQuery<NoParams, { now: string }>(
   'database_time',
   `SELECT ${time('now()')} AS now`,
 );
@@ -11,19 +13,21 @@ const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
  * are earlier.
  */
 export async function databaseInstant(database: Pick<Database, 'query'>): Promise<string> {
-  const [row] = (await database.query(databaseTimeQuery, {})).rows;
-  if (row === undefined) throw new Error('The database gave no time.');
-  return row.now;
+  return instantOf(database.query, databaseTimeQuery);
 }
 
-const currentTimeQuery = defineQuery<Record<string, never>, { now: string }>(
+const currentTimeQuery = defineQuery<NoParams, { now: string }>(
   'current_time',
   `SELECT ${time('clock_timestamp()')} AS now`,
 );
 
 /** Like `databaseInstant`, but later than the changes that a transaction has waited for. */
 export async function currentInstant(query: QueryExecutor): Promise<string> {
-  const [row] = (await query(currentTimeQuery, {})).rows;
+  return instantOf(query, currentTimeQuery);
+}
+
+async function instantOf(query: QueryExecutor, statement: Query<NoParams, { now: string }>): Promise<string> {
+  const [row] = (await query(statement, {})).rows;
   if (row === undefined) throw new Error('The database gave no time.');
   return row.now;
 }

@@ -149,13 +149,14 @@ export class InFlightRequest {
   }
 
   /**
-   * Runs work for the request in a slot and until its deadline. Call this method after the body has been read, so that a
-   * slow upload uses no slot. A response or a closed connection releases capacity only after the work is done. Fastify's
-   * `handlerTimeout` cannot limit the work, because it ends when the body has been read (Node then closes the request).
+   * Runs work for the request in a slot and until its deadline. Call this method after the body has been read, so that
+   * a slow upload uses no slot. A response or a closed connection releases capacity only after the work is done.
+   * Fastify's `handlerTimeout` cannot limit the work, because it ends when the body has been read (Node then closes the
+   * request).
    *
    * @param responseBytes the maximum expected size of the response
-   * @throws (also through the promise) ServiceError 429 or 503 if no slot becomes available, and 503 if the work exceeds
-   *   its deadline; the work then continues, and its outcome is dropped
+   * @throws (also through the promise) ServiceError 429 or 503 if no slot becomes available, and 503 if the work
+   *   exceeds its deadline; the work then continues, and its outcome is dropped
    */
   work<T>(responseBytes: number, work: () => Promise<T>): Promise<T> {
     const waiting = this.takeSlot(responseBytes);

@@ -19,8 +19,8 @@ const MAX_WAIT_MS = 2 ** 31 - 1;
  * Runs tasks outside the event loop, each in a separate thread. Further tasks wait: in order of arrival within a
  * caller, and alternating between callers, so that many tasks delay only their own caller.
  *
- * Each kind of task has separate threads: a search over many tenants must not delay a merge, and a thread has one module
- * and one heap limit. Without tasks, a kind has no threads.
+ * Each kind of task has separate threads: a search over many tenants must not delay a merge, and a thread has one
+ * module and one heap limit. Without tasks, a kind has no threads.
  */
 export class WorkerThreads<Task, Result> {
   readonly #options: WorkerOptions;

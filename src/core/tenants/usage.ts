@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery } from '../database/query.ts';
+import { DAY_MS } from '../lib/units.ts';
 import { WriteBehindBuffer } from '../lib/write-behind-buffer.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import type { TenantRow } from './queries.ts';
@@ -54,8 +55,6 @@ export interface UsageDay extends Sizes, Uses {
 export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Adds uses to a day of a tenant, with the tenant's current sizes. `createdAt` must match the tenant's creation time,
