@@ -16,7 +16,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { progress, withCleanup } from './support/cleanup.ts';
 import type { BenchDatabase } from './support/postgres.ts';
-import { root } from './support/process.ts';
+import { installPython, root } from './support/process.ts';
 import { grep, Reading } from './support/reading.ts';
 import { type Conversation, type Document, Quality, readDataSets } from './support/retrieval.ts';
 import { type BenchService, startService } from './support/service.ts';
@@ -107,11 +107,7 @@ function library(name: string): Engine {
 
 /** Installs bm25s into the scratch directory, and starts it in a child process. */
 function bm25s(scratch: string, later: (undo: () => unknown) => void): Engine {
-  const environment = join(scratch, 'python');
-  execFileSync('python3', ['-m', 'venv', environment], { stdio: 'ignore' });
-  const python = join(environment, 'bin', 'python');
-  const packages = ['-m', 'pip', 'install', '--quiet', '--requirement', join(PEERS, 'requirements.txt')];
-  execFileSync(python, packages, { stdio: 'ignore' });
+  const python = installPython(join(scratch, 'python'), join(PEERS, 'requirements.txt'));
   const child = spawn(python, [join(PEERS, 'serve_bm25s.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
   later(() => child.kill());
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

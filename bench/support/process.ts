@@ -90,6 +90,18 @@ export async function startServer(
   };
 }
 
+/**
+ * Installs Python packages into a virtual environment at `folder`.
+ *
+ * @returns path of its interpreter
+ */
+export function installPython(folder: string, requirements: string): string {
+  execFileSync('python3', ['-m', 'venv', folder], { stdio: 'pipe' });
+  const python = join(folder, 'bin', 'python');
+  execFileSync(python, ['-m', 'pip', 'install', '--quiet', '--requirement', requirements], { stdio: 'pipe' });
+  return python;
+}
+
 /** Runs a command of the service's CLI and returns its output. */
 export function runCli(args: string[], env: Record<string, string>, folder = root): string {
   return execFileSync(process.execPath, ['dist/main.js', ...args], {
