@@ -68,11 +68,14 @@ export function editsOf(
   };
 }
 
-/** Creates the files of the first SEED_TENANTS tenants through the peer's own API. */
-export async function seedStores(storeOf: (tenant: string) => Store | Promise<Store>): Promise<void> {
+/** Creates the files of the first tenants through the peer's own API. */
+export async function seedStores(
+  storeOf: (tenant: string) => Pick<Store, 'create'> | Promise<Pick<Store, 'create'>>,
+  tenants = Number(process.env.SEED_TENANTS),
+): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);
-  for (let t = 0; t < Number(process.env.SEED_TENANTS); t++) {
+  for (let t = 0; t < tenants; t++) {
     const store = await storeOf(tenantName(t));
     for (let d = 0; d < DIRECTORIES; d++) {
       for (let f = 0; f < FILES_PER_DIRECTORY; f++)

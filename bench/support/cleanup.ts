@@ -30,7 +30,17 @@ export async function withCleanup(
 /** Returns a number from an environment variable. It must be a whole number unless `isDecimal`. */
 export function setting(name: string, defaultValue: number, { isDecimal = false } = {}): number {
   const given = process.env[name];
-  if (given === undefined || given === '') return defaultValue;
+  return given === undefined || given === '' ? defaultValue : parseSetting(name, given, isDecimal);
+}
+
+/** Returns the numbers of a comma-separated list from an environment variable. */
+export function settings(name: string, defaultValue: number, { isDecimal = false } = {}): number[] {
+  const given = process.env[name];
+  if (given === undefined || given === '') return [defaultValue];
+  return given.split(',').map((each) => parseSetting(name, each, isDecimal));
+}
+
+function parseSetting(name: string, given: string, isDecimal: boolean): number {
   const value = Number(given);
   if ((isDecimal ? Number.isFinite(value) : Number.isInteger(value)) && value >= 0) return value;
   throw new Error(`${name} must be a ${isDecimal ? '' : 'whole '}number`);

@@ -4,6 +4,8 @@ import { basename, join } from 'node:path';
 import { loadConfig } from '../../src/core/config.ts';
 import { migrate } from '../../src/core/database/migrate.ts';
 import { openDatabase } from '../../src/core/database/open.ts';
+import { seedStores } from '../servers/stores.ts';
+import { progress } from './cleanup.ts';
 import {
   DIRECTORIES,
   directoryPath,
@@ -15,14 +17,14 @@ import {
   tenantName,
   text,
 } from './data.ts';
-import { root, runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
+import { installPython, root, runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
 import { type Workload, workloads } from './workloads.ts';
 
 /** Settings without a rate limit and quotas, because the load would exceed any limit. */
 export const LOAD_SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', MAX_TENANT_FILES: '0', MAX_TENANT_BYTES: '0' };
 
 export interface Contestant {
-  id: 'S' | 'I' | 'N' | 'A' | 'B' | 'C1' | 'C2' | 'P' | 'F' | 'H' | 'D' | 'G';
+  id: 'S' | 'I' | 'N' | 'A' | 'B' | 'C1' | 'C2' | 'P' | 'F' | 'H' | 'D' | 'M' | 'G';
   name: string;
   workloads: readonly Workload[];
   url: string;
@@ -39,14 +41,32 @@ const CALLS_OF_FILES = ['view', ...WRITES] as const;
 /** Returns the directory of contestant F. */
 export const syncedFolder = (filesFolder: string) => `${filesFolder}-synced`;
 
-/** Package with the peers that the service does not depend on. */
+/** Packages with the peers that the service does not depend on. */
 const PEERS = join(root, 'bench', 'peers');
 
-export function installPeers(): void {
-  // `npm ci` fails if a registry lacks the binaries of AgentFS for other platforms.
-  execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', PEERS], {
-    stdio: 'ignore',
-  });
+export interface Peers {
+  /** Contestants that can run on this machine. */
+  ids: readonly string[];
+  /** Python interpreter with the packages of M. */
+  python: string;
+}
+
+/** Installs the packages of the chosen contestants. Says so if this machine cannot run one of them. */
+export function installPeers(ids: readonly string[]): Peers {
+  if (ids.includes('D') || ids.includes('G')) {
+    // `npm ci` fails if a registry lacks the binaries of AgentFS for other platforms.
+    execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', PEERS], {
+      stdio: 'ignore',
+    });
+  }
+  if (!ids.includes('M')) return { ids, python: '' };
+  try {
+    return { ids, python: installPython(join(PEERS, '.venv'), join(PEERS, 'requirements.txt')) };
+  } catch (error) {
+    const [reason] = String(error).split('\n');
+    progress(`M is left out, because it needs Python 3.11 or later with venv and pip: ${reason}`);
+    return { ids: ids.filter((id) => id !== 'M'), python: '' };
+  }
 }
 
 /** Migrates a database and fills it. */
@@ -89,7 +109,7 @@ export interface Fixtures {
 /** Starts all servers. Only one server is under load at a time. */
 export async function startContestants(
   fixtures: Fixtures,
-  only: readonly string[],
+  { ids, python }: Peers,
   later: (undo: () => unknown) => void,
 ): Promise<Contestant[]> {
   const { scratch, databaseUrl, pgliteFolder, filesFolder, variables } = fixtures;
@@ -109,11 +129,11 @@ export async function startContestants(
   const service = (name: string, env: Record<string, string>) =>
     start(name, SERVICE, { ...LOAD_SETTINGS, ...env }, '/readyz');
   const floor = typescript('bench/servers/floor.ts');
-  const peer = async (script: string, env: Record<string, string>) => ({
+  const peer = async (script: string, env: Record<string, string>, command = typescript(script)) => ({
     workloads: CALLS_OF_FILES,
     headers: {},
     keyed: false,
-    server: await start(basename(script), typescript(script), env),
+    server: await start(basename(script), command, env),
   });
 
   const makers: Record<Contestant['id'], () => Promise<Omit<Contestant, 'id' | 'url'> & { url?: string }>> = {
@@ -181,9 +201,22 @@ export async function startContestants(
       ...(await peer('bench/servers/table.ts', { DATABASE_URL: databaseUrl, ...seeded })),
     }),
     D: async () => ({
-      name: 'D, deepagents: StoreBackend on the PostgresStore of LangGraph; edits at once lose writes',
+      name: 'D, deepagents: StoreBackend on the PostgresStore of LangGraph',
       ...(await peer('bench/peers/deepagents.js', { DATABASE_URL: databaseUrl, ...seeded })),
     }),
+    M: async () => {
+      const script = 'bench/peers/pydantic_memory.py';
+      const made = await peer(script, { DATABASE_URL: databaseUrl }, [python, script]);
+      const version = execFileSync(python, ['--version'], { encoding: 'utf8' }).trim();
+      await seedStores(
+        (tenant) => ({ create: (path, content) => createThrough(made.server, tenant, path, content) }),
+        fixtures.tenants,
+      );
+      return {
+        name: `M, pydantic-ai-harness: PostgresMemoryStore behind uvicorn, one process of ${version}`,
+        ...made,
+      };
+    },
     G: async () => ({
       name: 'G, AgentFS: a SQLite database for each tenant',
       ...(await peer('bench/peers/agentfs.js', { FOLDER: join(scratch, 'agentfs'), ...seeded })),
@@ -192,11 +225,22 @@ export async function startContestants(
 
   const contestants: Contestant[] = [];
   for (const id of Object.keys(makers) as Contestant['id'][]) {
-    if (!only.includes(id) && !(id === 'S' && only.includes('I'))) continue;
+    if (!ids.includes(id) && !(id === 'S' && ids.includes('I'))) continue;
     const made = await makers[id]();
     // A contestant without a server uses the server of the first contestant.
     const server = made.server ?? (made.url === undefined ? contestants[0]?.server : undefined);
     contestants.push({ ...made, id, url: made.url ?? server?.url ?? '', ...(server && { server }) });
   }
   return contestants;
+}
+
+/** Creates a file through the HTTP interface of a contestant that is not written in JavaScript. */
+async function createThrough({ url }: Server, tenant: string, path: string, content: string): Promise<void> {
+  const response = await fetch(`${url}/execute`, {
+    method: 'POST',
+    headers: { 'x-tenant-id': tenant },
+    body: JSON.stringify({ command: 'create', path, file_text: content }),
+  });
+  const result = await response.text();
+  if (!result.includes('"is_error":false')) throw new Error(result);
 }

@@ -10,20 +10,20 @@ import { median } from './statistics.ts';
 const support = join(root, 'bench', 'support');
 const COMPILERS = ['cc', 'gcc', 'clang'];
 
-/** A disk whose fsync and fdatasync return later. */
+/** A disk whose fsync and fdatasync return late. */
 export interface SlowDisk {
-  /** Delay in milliseconds: 0 if this machine cannot delay them. */
-  milliseconds: number;
+  /** Delays in milliseconds: only 0 if this machine cannot delay them. */
+  delays: readonly number[];
   /** Environment variables of the processes that use the disk, and of their children. */
   variables: Record<string, string>;
-  /** Starts the delay. Before that, contestants create their files. */
-  start(): void;
+  /** Sets the delay. At first there is none, so that contestants create their files faster. */
+  delayBy(milliseconds: number): void;
 }
 
 /** Prepares a slow disk, and selects a Postgres that can use it. Says so if this machine cannot delay fsync. */
-export function prepareSlowDisk(scratch: string, milliseconds: number): SlowDisk {
-  const none = { milliseconds: 0, variables: {}, start: () => {} };
-  if (milliseconds === 0) return none;
+export function prepareSlowDisk(scratch: string, delays: readonly number[]): SlowDisk {
+  const none = { delays: [0], variables: {}, delayBy: () => {} };
+  if (delays.every((each) => each === 0)) return none;
   const compiler = COMPILERS.find((each) => spawnSync(each, ['--version']).status === 0);
   if (process.platform !== 'linux' || compiler === undefined) {
     progress(`FSYNC_MS is ignored, because it needs Linux and a C compiler (${COMPILERS.join(', ')})`);
@@ -34,11 +34,11 @@ export function prepareSlowDisk(scratch: string, milliseconds: number): SlowDisk
   // As root, the bench runs Postgres as another user.
   chmodSync(library, 0o755);
   process.env.TEST_POSTGRES ||= 'embedded';
-  const marker = join(scratch, 'slow-fsync.on');
+  const file = join(scratch, 'slow-fsync.ms');
   return {
-    milliseconds,
-    variables: { LD_PRELOAD: library, FSYNC_MS: String(milliseconds), FSYNC_SLOW_WHILE: marker },
-    start: () => writeFileSync(marker, ''),
+    delays,
+    variables: { LD_PRELOAD: library, FSYNC_DELAY_FILE: file },
+    delayBy: (milliseconds) => writeFileSync(file, String(milliseconds), { mode: 0o644 }),
   };
 }
 

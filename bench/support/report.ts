@@ -1,6 +1,6 @@
 import type { Lean } from './lean.ts';
 import { type Cell, type Results, ratio } from './results.ts';
-import { describeWorkload, workloads } from './workloads.ts';
+import { describeWorkload, type Workload, workloads } from './workloads.ts';
 
 const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -8,9 +8,20 @@ const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
 const table = (head: string[], rows: string[][]) =>
   [row(head), row(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(row)].join('\n');
 
+const described = (settings: Results['settings']) =>
+  Object.entries(settings)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(', ');
+const describeContestants = ({ contestants }: Results) =>
+  contestants
+    .map(({ id, name, keptEdits }) => `- **${id}**: ${name}${keptEdits ? `; ${keptEdits}` : ''}`)
+    .join('\n');
+const describeRatio =
+  'Ratios are of requests per second, and medians of the ratios in each round. Above 1, the service is faster.';
+
+/** Returns the report of a run with one delay and one number of connections. */
 export function markdown(results: Results): string {
-  const { cells, targets, lean, contestants, settings } = results;
-  const names = contestants.map(({ id, name }) => `- **${id}**: ${name}`);
+  const { cells, targets, lean, settings } = results;
   const measured = workloads.flatMap((workload) =>
     cells
       .filter((cell) => cell.workload === workload)
@@ -25,13 +36,12 @@ export function markdown(results: Results): string {
         number(cell.failures),
       ]),
   );
-  const described = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
   const parts = [
     `# Bench of ${results.date}`,
-    `${results.machine}. ${results.postgres}. ${described.join(', ')}.`,
+    `${results.machine}. ${results.postgres}. ${described(settings)}.`,
     results.delays,
-    names.join('\n'),
-    'Medians over alternating rounds. S ÷ it is the median of the ratios of requests per second in each round. CPU µs is the processor time of the server process per request, without Postgres. Each connection cycles through its own tenants; `npm run bench -- compare` uses one tenant and one file for all. Every response is checked, and any that is not 2xx with `is_error: false` is a failure. The service runs with the default configuration, RATE_LIMIT_PER_MINUTE=0, and a log file. A turn in which the hypervisor took more than MAX_STEAL of the processor time is repeated, up to MAX_ATTEMPTS times, unless it had failures.',
+    describeContestants(results),
+    `Medians over alternating rounds. ${describeRatio} CPU µs is the processor time of the server process per request, without Postgres. Each connection cycles through its own tenants; \`npm run bench -- compare\` uses one tenant and one file for all. Every response is checked, and any that is not 2xx with \`is_error: false\` is a failure. The service runs with the default configuration, RATE_LIMIT_PER_MINUTE=0, and a log file. A turn in which the hypervisor took more than MAX_STEAL of the processor time is repeated, up to MAX_ATTEMPTS times, unless it had failures.`,
     table(
       ['Workload', 'Contestant', 'Requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'S ÷ it', 'Failures'],
       measured.map((line) => line.map(String)),
@@ -42,6 +52,42 @@ export function markdown(results: Results): string {
     ),
   ];
   if (lean) parts.push(leanTable(lean));
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** Returns the report of a run with several delays or numbers of connections, with a line for each combination. */
+export function grid(all: readonly Results[]): string {
+  const [first] = all;
+  if (first === undefined) return '';
+  const { CONNECTIONS: _, FSYNC_MS: __, ...shared } = first.settings;
+  const others = first.contestants.map(({ id }) => id).filter((id) => id !== 'S');
+  const linesOf = (workload: Workload) =>
+    all.map(({ cells, settings }) => {
+      const own = cells.filter((cell) => cell.workload === workload);
+      const service = own.find(({ id }) => id === 'S');
+      return [
+        describeWorkload[workload],
+        String(settings.FSYNC_MS),
+        String(settings.CONNECTIONS),
+        number(service?.rate ?? Number.NaN),
+        number(service?.p99 ?? Number.NaN, 2),
+        ...others.map((id) => number(ratio(cells, workload, ['S', id]) ?? Number.NaN, 2)),
+        number(own.reduce((sum, { failures }) => sum + failures, 0)),
+      ];
+    });
+  const measured = workloads.filter((each) => first.cells.some(({ workload }) => workload === each));
+  const ratios = others.map((id) => `S ÷ ${id}`);
+  const parts = [
+    `# Bench of ${first.date}`,
+    `${first.machine}. ${first.postgres}. ${described(shared)}.`,
+    all.map(({ settings, delays }) => `- ${settings.CONNECTIONS} connections. ${delays}`).join('\n'),
+    describeContestants(first),
+    `Medians over alternating rounds. ${describeRatio}`,
+    table(
+      ['Workload', 'FSYNC_MS', 'Connections', 'S requests/s', 'S p99 ms', ...ratios, 'Failures'],
+      measured.flatMap(linesOf),
+    ),
+  ];
   return `${parts.join('\n\n')}\n`;
 }
 
@@ -78,6 +124,7 @@ const COLORS: Record<Cell['id'], string> = {
   F: '#16a34a',
   H: '#0891b2',
   D: '#be185d',
+  M: '#4d7c0f',
   G: '#854d0e',
 };
 

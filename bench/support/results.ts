@@ -27,7 +27,7 @@ export interface Results {
   /** Delays that the run added, and the times that they cause. */
   delays: string;
   settings: Record<string, string | number>;
-  contestants: { id: Id; name: string }[];
+  contestants: { id: Id; name: string; keptEdits?: string }[];
   cells: Cell[];
   targets: Target[];
   lean: Lean | undefined;
