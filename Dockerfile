@@ -8,9 +8,9 @@ COPY console/package.json console/
 # The build needs no install scripts of packages.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build
+RUN npm run build service console
 # A checkout made under a strict umask must stay readable for the service's user.
-RUN find dist -name '*.d.ts' -delete && chmod -R a+rX bin console/dist dist migrations package.json
+RUN chmod -R a+rX bin console/dist dist migrations package.json
 
 FROM ${NODE_IMAGE} AS dependencies
 # npm names the SBOM after the directory.

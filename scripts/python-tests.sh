@@ -11,7 +11,7 @@ fail() { echo "$title failed: $1"; exit 1; }
 build_service() {
   [ -n "${MEMORY_SERVICE_CLI:-}" ] && return
   echo "== build of the service"
-  node "$repository/scripts/build-changed.mjs" || fail 'npm run build (after npm ci?)'
+  node "$repository/scripts/build.mjs" || fail 'npm run build (after npm ci?)'
 }
 
 python=${PYTHON:-python3}

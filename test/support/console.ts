@@ -15,7 +15,7 @@ export interface Console {
 }
 
 export async function buildConsole(): Promise<void> {
-  await promisify(execFile)('npm', ['run', '--silent', 'build:console']);
+  await promisify(execFile)(process.execPath, ['scripts/build.mjs', 'console']);
 }
 
 /** Starts the admin listener with the last build of the console. */

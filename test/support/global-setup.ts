@@ -105,14 +105,14 @@ function neededBuilds(project: TestProject): string[] {
   const isImported = (module: string) => files.some((file) => file.includes(`support/${module}'`));
   const runsLongTests = !project.vitest.config.tagsFilter?.some((filter) => filter.includes('!long'));
   const builds: string[] = [];
-  if (isImported('process.ts')) builds.push('build:service');
-  if (isImported('console-suite.ts') && runsLongTests) builds.push('build:console');
+  if (isImported('process.ts')) builds.push('service');
+  if (isImported('console-suite.ts') && runsLongTests) builds.push('console');
   return builds;
 }
 
-async function build(scripts: string[]): Promise<void> {
-  if (scripts.length === 0) return;
-  const args = ['scripts/build-changed.mjs', ...scripts];
+async function build(parts: string[]): Promise<void> {
+  if (parts.length === 0) return;
+  const args = ['scripts/build.mjs', ...parts];
   const [code] = await once(spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }), 'close');
   if (code !== 0) throw new Error(`The tests need a build that fails: see \`node ${args.join(' ')}\`.`);
 }
