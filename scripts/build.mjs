@@ -1,12 +1,13 @@
 /**
- * Builds the service and the console, unless their sources and outputs are unchanged since the last build. `npm start`,
- * `npm run build`, `npm pack`, the image, and the tests use this script. Arguments select parts. Without arguments, all
- * are selected. JavaScript instead of TypeScript, because it has to start fast on each version of Node.
+ * Builds the service, the console, and the template of the embedded database, unless their sources and outputs are
+ * unchanged since the last build. `npm start`, `npm run build`, `npm pack`, the image, and the tests use this script.
+ * Arguments select parts. Without arguments, all are selected. JavaScript instead of TypeScript, because it has to start
+ * fast on each version of Node.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 process.chdir(join(import.meta.dirname, '..'));
@@ -27,6 +28,11 @@ const PARTS = {
     output: 'console/dist',
     build: () => run('node_modules/.bin/vite', ['build', '--logLevel', 'warn'], 'console'),
   },
+  template: {
+    sources: ['package-lock.json', 'scripts/build.mjs', 'migrations', 'src/core/database'],
+    output: 'template',
+    build: writeTemplate,
+  },
 };
 
 /** Removes the types from each file of `src`. `npm run types` checks them. */
@@ -46,6 +52,15 @@ async function transpile() {
     mkdirSync(dirname(output), { recursive: true });
     writeFileSync(output, code);
   }
+}
+
+/** The built service writes the template. Without the embedded database, an optional package, there is none. */
+async function writeTemplate() {
+  if (!existsSync('node_modules/@electric-sql/pglite')) return;
+  await built('service');
+  const code = `import('./dist/core/database/template.js').then(({ writeTemplate }) => writeTemplate())`;
+  // Optimizing WebAssembly takes longer than it saves while PGlite creates and migrates a database.
+  await run(process.execPath, ['--liftoff-only', '--eval', code]);
 }
 
 async function run(command, args, cwd = '.') {
@@ -85,5 +100,13 @@ async function buildIfChanged(name) {
   writeFileSync(join(STAMPS, name), stampOf(part));
 }
 
+const builds = {};
+
+/** Builds a part once. Other parts may need it. */
+function built(name) {
+  builds[name] ??= buildIfChanged(name);
+  return builds[name];
+}
+
 const selected = process.argv.slice(2);
-await Promise.all((selected.length > 0 ? selected : Object.keys(PARTS)).map(buildIfChanged));
+await Promise.all((selected.length > 0 ? selected : Object.keys(PARTS)).map(built));

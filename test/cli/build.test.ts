@@ -14,7 +14,7 @@ beforeAll(async () => {
   for (const path of ['package.json', 'package-lock.json', 'tsconfig.json']) {
     await cp(join(root, path), join(copy, path));
   }
-  for (const path of ['bin', 'src', 'console', 'scripts', 'clients']) {
+  for (const path of ['bin', 'src', 'console', 'scripts', 'clients', 'migrations']) {
     await cp(join(root, path), join(copy, path), { recursive: true, filter: isCopied });
   }
   // The packages of the console, which npm does not share with the other workspaces.
@@ -28,14 +28,16 @@ afterAll(() => rm(copy, { recursive: true }));
 
 const service = 'dist/main.js';
 const page = 'console/dist/index.html';
+const template = 'template';
+const outputs = [service, page, template];
 
 /** Runs the build step of `npm start` and returns the outputs that it wrote. */
 async function build(...parts: string[]): Promise<string[]> {
-  const times = () => Promise.all([service, page].map(writtenAt));
+  const times = () => Promise.all(outputs.map(writtenAt));
   const before = await times();
   await promisify(execFile)('npm', ['run', '--silent', 'prestart', ...parts], { cwd: copy });
   const after = await times();
-  return [service, page].filter((_, i) => after[i] !== before[i]);
+  return outputs.filter((_, i) => after[i] !== before[i]);
 }
 
 async function writtenAt(path: string): Promise<number | undefined> {
@@ -46,7 +48,7 @@ async function writtenAt(path: string): Promise<number | undefined> {
 }
 
 it('builds everything in a fresh checkout and skips all files on a second run', async () => {
-  expect(await build()).toStrictEqual([service, page]);
+  expect(await build()).toStrictEqual(outputs);
   expect(await build()).toStrictEqual([]);
 });
 
@@ -68,6 +70,19 @@ it('builds deleted outputs again', async () => {
   expect(await build()).toStrictEqual([service]);
   await rm(join(copy, 'console/dist'), { recursive: true });
   expect(await build()).toStrictEqual([page]);
+  await rm(join(copy, 'template'), { recursive: true });
+  expect(await build()).toStrictEqual([template]);
+});
+
+it('makes another template for another schema, and only then', async () => {
+  const names = () => readdir(join(copy, 'template'));
+  const before = await names();
+  await appendFile(join(copy, 'src/core/database/pool.ts'), '\n// pulled\n');
+  expect(await build('service', 'template')).toStrictEqual([service]);
+  await appendFile(join(copy, 'migrations/functions/memory_change.sql'), '\n-- pulled\n');
+  expect(await build('service', 'template')).toStrictEqual([template]);
+  expect(await names()).toHaveLength(1);
+  expect(await names()).not.toStrictEqual(before);
 });
 
 it('builds only the changed parts that the arguments select', async () => {

@@ -1,18 +1,16 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rename, rm, statfs } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 import type { TestProject } from 'vitest/node';
-import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig } from '../../src/core/config.ts';
-import { functionsScript, MIGRATIONS_FOLDER, migrate } from '../../src/core/database/migrate.ts';
+import { migrate } from '../../src/core/database/migrate.ts';
 import { openDatabase } from '../../src/core/database/open.ts';
+import { copyTemplate } from '../../src/core/database/template.ts';
 import { type Cluster, createDatabase, findCluster, seal } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
 import type { Supervised } from './postgres/supervisor.ts';
@@ -96,22 +94,21 @@ async function createTemplate(
 }
 
 /**
- * Returns the builds that the tests of this run need: the compiled service, because it starts faster than the source,
- * and the console. Each is built here and only if it changed, because a build empties the directory that tests of
+ * Returns the builds that the tests of this run need: the template of PGlite, the compiled service, because it starts
+ * faster than the source, and the console. Each is built here and only if it changed, because a build empties the directory that tests of
  * another worker or of another run read.
  */
 function neededBuilds(project: TestProject): string[] {
   const files = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'));
   const isImported = (module: string) => files.some((file) => file.includes(`support/${module}'`));
   const runsLongTests = !project.vitest.config.tagsFilter?.some((filter) => filter.includes('!long'));
-  const builds: string[] = [];
+  const builds = ['template'];
   if (isImported('process.ts')) builds.push('service');
   if (isImported('console-suite.ts') && runsLongTests) builds.push('console');
   return builds;
 }
 
 async function build(parts: string[]): Promise<void> {
-  if (parts.length === 0) return;
   const args = ['scripts/build.mjs', ...parts];
   const [code] = await once(spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }), 'close');
   if (code !== 0) throw new Error(`The tests need a build that fails: see \`node ${args.join(' ')}\`.`);
@@ -122,8 +119,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { supervised, release } = startSupervisor(scratch);
   const preparations = [
     preparePostgres(project, supervised),
-    preparePglite(project, scratch),
-    build(neededBuilds(project)),
+    build(neededBuilds(project)).then(() => preparePglite(project, scratch)),
   ];
   project.provide('scratch', scratch);
   // Waits for all preparations before the cleanup, even if one fails.
@@ -148,28 +144,7 @@ async function preparePostgres(project: TestProject, supervised: Promise<Supervi
 
 async function preparePglite(project: TestProject, scratch: string): Promise<void> {
   const template = join(scratch, 'pglite-template');
-  await cp(await migratedPglite(), template, { recursive: true });
+  await mkdir(template);
+  if (!(await copyTemplate(join(template, 'pglite')))) throw new Error('The template of PGlite is missing.');
   project.provide('pglite', { template });
-}
-
-/**
- * Returns the path of a DATA_DIR with an empty, migrated database. It is kept for the schema until `npm ci`, because
- * PGlite takes seconds to create one.
- */
-async function migratedPglite(): Promise<string> {
-  const schema = createHash('sha256').update(functionsScript());
-  const migrations = readdirSync(MIGRATIONS_FOLDER, { withFileTypes: true, recursive: true });
-  for (const file of migrations.filter((each) => each.isFile()))
-    schema.update(readFileSync(join(file.parentPath, file.name)));
-  const version = packageJson.optionalDependencies['@electric-sql/pglite'];
-  const kept = join(root, 'node_modules/.cache', `pglite-${version}-${schema.digest('hex').slice(0, 16)}`);
-  if (existsSync(kept)) return kept;
-  // Optimizing WebAssembly takes longer than it saves while PGlite creates and migrates a database.
-  setFlagsFromString('--liftoff-only');
-  await mkdir(dirname(kept), { recursive: true });
-  const created = await mkdtemp(`${kept}-`);
-  await migrateDatabase({ DATA_DIR: created });
-  // The rename fails if another run has put its directory there first.
-  await rename(created, kept).catch(() => rm(created, { recursive: true }));
-  return kept;
 }

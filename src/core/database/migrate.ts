@@ -54,9 +54,9 @@ export async function migrate(database: Database): Promise<void> {
  * arbitrary, because the script does not call them.
  */
 export function functionsScript(): string {
-  const sources = readdirSync(FUNCTIONS_FOLDER).map((file) =>
-    readFileSync(join(FUNCTIONS_FOLDER, file), 'utf8'),
-  );
+  const sources = readdirSync(FUNCTIONS_FOLDER)
+    .sort()
+    .map((file) => readFileSync(join(FUNCTIONS_FOLDER, file), 'utf8'));
   return `
 DO $script$
 DECLARE

@@ -146,11 +146,25 @@ class EngineStopped extends Error {
   }
 }
 
+export async function migrateEngine(
+  client: PgliteEngine,
+  migrationsFolder: string,
+  functions: string,
+): Promise<void> {
+  // Imported on demand, because most starts do not migrate.
+  const { drizzle } = await import('drizzle-orm/pglite');
+  const { migrate } = await import('drizzle-orm/pglite/migrator');
+  await migrate(drizzle(client), { migrationsFolder });
+  await client.exec(functions);
+}
+
 /** Opens or creates the database in a directory. Removes incomplete files if the creation fails. */
 export async function openEngine(folder: string, events: EmbeddedEvents): Promise<PgliteEngine> {
   const isNew = !hasDatabase(folder);
   const free = freeBytes(dirname(folder));
   if (isNew && free < NEW_DATABASE_BYTES) throw diskFull(folder, free, NEW_DATABASE_BYTES);
+  // Imported on demand, because most starts create no database.
+  if (isNew) await (await import('./template.ts')).copyTemplate(folder);
   keepByteOrderMarks();
   let isOpen = false;
   let firstReason: string | undefined;

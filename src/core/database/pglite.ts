@@ -8,6 +8,7 @@ import {
   checkpoints,
   type EmbeddedEvents,
   freeBytes,
+  migrateEngine,
   openEngine,
   type PgliteEngine,
   RESERVED_BYTES,
@@ -85,13 +86,7 @@ export async function openPglite(
       }
     },
     migrate: (migrationsFolder, functions) =>
-      counted(async () => {
-        // Imported on demand, because most starts do not migrate.
-        const { drizzle } = await import('drizzle-orm/pglite');
-        const { migrate } = await import('drizzle-orm/pglite/migrator');
-        await migrate(drizzle(client), { migrationsFolder });
-        await client.exec(functions);
-      }),
+      counted(() => migrateEngine(client, migrationsFolder, functions)),
     vacuum: () => counted(() => vacuumTables(client)),
     pool: () => ({
       total: 1,

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { rename, rm, rmdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
+import { extract } from 'tar-stream';
+import { functionsScript, MIGRATIONS_FOLDER } from './migrate.ts';
+import { migrateEngine, PgliteEngine } from './pglite-engine.ts';
+
+/** Directory of the template, which the build writes. The relative path is valid from both `src` and `dist`. */
+export const TEMPLATE_FOLDER = fileURLToPath(new URL('../../../template', import.meta.url));
+
+/**
+ * Returns the path of the template: an archive of an empty, migrated embedded database. The name identifies the schema
+ * and the version of PGlite, so the template of another version is never used.
+ */
+function templatePath(templates: string): string {
+  const hash = createHash('sha256').update(pgliteVersion()).update(functionsScript());
+  const files = readdirSync(MIGRATIONS_FOLDER, { recursive: true, withFileTypes: true })
+    .filter((each) => each.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  for (const path of files.sort())
+    hash.update(`\0${path.slice(MIGRATIONS_FOLDER.length)}\0`).update(readFileSync(path));
+  return join(templates, `${hash.digest('hex').slice(0, 32)}.tar.br`);
+}
+
+function pgliteVersion(): string {
+  const module = createRequire(import.meta.url).resolve('@electric-sql/pglite');
+  return JSON.parse(readFileSync(join(module, '../../package.json'), 'utf8')).version;
+}
+
+/** Writes the template unless it exists, and removes the templates of other versions. */
+export async function writeTemplate(): Promise<void> {
+  const path = templatePath(TEMPLATE_FOLDER);
+  if (existsSync(path)) return;
+  // In memory, which is faster than a directory.
+  const engine = new PgliteEngine('memory://', () => {});
+  await engine.waitReady;
+  await migrateEngine(engine, MIGRATIONS_FOLDER, functionsScript());
+  await engine.exec('CHECKPOINT');
+  const archive = await engine.dumpDataDir('none');
+  await engine.close();
+  const compressed = await compress(Buffer.from(await archive.arrayBuffer()));
+  await rm(TEMPLATE_FOLDER, { recursive: true, force: true });
+  mkdirSync(TEMPLATE_FOLDER);
+  writeFileSync(`${path}.new`, compressed);
+  await rename(`${path}.new`, path);
+}
+
+function compress(archive: Buffer): Promise<Buffer> {
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_MAX_WINDOW_BITS } = constants;
+  // The databases of Postgres contain the same tables, far apart.
+  const params = { [BROTLI_PARAM_QUALITY]: 5, [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS };
+  return promisify(brotliCompress)(archive, { params });
+}
+
+/**
+ * Creates a database as a copy of the template, in a directory that is missing or empty. The directory appears at once,
+ * so a process that ends meanwhile leaves no incomplete database.
+ *
+ * @returns false without a template for this version, or if it cannot be copied
+ */
+export async function copyTemplate(folder: string, templates = TEMPLATE_FOLDER): Promise<boolean> {
+  const copy = `${folder}.new`;
+  try {
+    await rm(copy, { recursive: true, force: true });
+    const template = templatePath(templates);
+    if (!existsSync(template)) return false;
+    mkdirSync(copy);
+    await unpack(await promisify(brotliDecompress)(readFileSync(template)), copy);
+    // `rmdir` and `rename` fail if the directory has files.
+    if (existsSync(folder)) await rmdir(folder);
+    await rename(copy, folder);
+    return true;
+  } catch {
+    await rm(copy, { recursive: true, force: true });
+    return false;
+  }
+}
+
+/** Writes files one by one, because a thousand asynchronous writes would take much longer. */
+async function unpack(archive: Buffer, folder: string): Promise<void> {
+  const entries = extract();
+  entries.end(archive);
+  for await (const entry of entries) {
+    const path = join(folder, entry.header.name);
+    const chunks: Buffer[] = [];
+    for await (const chunk of entry as AsyncIterable<Buffer>) chunks.push(chunk);
+    if (entry.header.type === 'directory') mkdirSync(path);
+    else writeFileSync(path, Buffer.concat(chunks));
+  }
+}
