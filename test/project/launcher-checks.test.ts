@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -59,4 +59,20 @@ it('reads the file that npm start names, and overrides it by the environment', (
   writeFileSync(join(folder, '.env'), 'SECRETS=mask\nPORT=1\n');
   expect(launch(folder, { MEMORY_SERVICE_ENV_FILE: '.env', PORT: '2' }).output).toBe('mask 2\n');
   expect(launch(folder).output).toBe('undefined undefined\n');
+});
+
+it('keeps compiled code for the next start, unless the caller names another directory', () => {
+  const folder = join(scratch, 'compiled');
+  cpSync(bin, join(folder, 'bin'), { recursive: true });
+  mkdirSync(join(folder, 'dist'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'dist/main.js'), '');
+  const cache = 'node_modules/.cache/memory-service-code';
+  expect(launch(folder, { NODE_COMPILE_CACHE: join(folder, 'other') })).toStrictEqual({
+    status: 0,
+    output: '',
+  });
+  expect([existsSync(join(folder, 'other')), existsSync(join(folder, cache))]).toStrictEqual([true, false]);
+  expect(launch(folder)).toStrictEqual({ status: 0, output: '' });
+  expect(existsSync(join(folder, cache))).toBe(true);
 });
