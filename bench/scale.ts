@@ -1,11 +1,11 @@
 /**
  * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand. Also measures
  * moves and deletions of directories, and the hourly jobs, lists, and searches of operators, with their strongest locks.
- * It calls the store directly, without HTTP. Writes to bench/results, which git
+ * It calls the store directly, without HTTP: once for each tenant (cold), and three times again (warm). Writes to bench/results, which git
  * ignores: scale.md, scale.json (which --json prints), and the plans of the statements in explain.txt and, for a
  * thousand files, explain-small.txt. bench/RESULTS.md has the latest published run.
  *
- * Environment: FILES (1000000), CALLS of each kind (400); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * Environment: FILES (1000000), CALLS (400, the number of tenants of each call); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,45 +26,48 @@ import { type BenchDatabase, startPostgres } from './support/postgres.ts';
 import { root } from './support/process.ts';
 import { seedLarge } from './support/scale-data.ts';
 import { measureJobs } from './support/scale-jobs.ts';
-import { type Row, scaleMarkdown } from './support/scale-report.ts';
+import { FIXTURES, type Fixture, type Row, scaleMarkdown } from './support/scale-report.ts';
 import { median } from './support/statistics.ts';
 
 const FILES = setting('FILES', 1_000_000);
 const SMALL_FILES = 1000;
 const CALLS = setting('CALLS', 400);
+/** Number of further calls of each place. */
+const WARM = 3;
+const WARM_UP = 20;
 const COPIES = 3;
 /** Number of files in the directories that are moved and deleted. */
 const SIZES = [...new Set([1000, 100, 20].map((share) => Math.min(Math.floor(FILES / share), 50_000)))];
 
 const DONE = { content: 'done', isError: false };
 const pick = (n: number) => Math.floor(Math.random() * n);
-const filePath = (directories: number) => `/memories/d${pick(directories)}/f${pick(100)}.md` as MemoryPath;
 
-/** A store for a random tenant or for the largest one. */
-interface Fixture {
+/** A file to call, in one of the directories of a tenant. */
+interface Place {
   store(): MemoryStore;
-  directories: number;
+  directory: MemoryPath;
+  file: MemoryPath;
 }
 
-const FIXTURES = ['small', 'large', 'largest'] as const;
+/** Returns further places, each in another tenant or, in the largest tenant, in another directory. */
+type Places = (count: number) => Place[];
 
 let made = 0;
-const calls: Record<string, (fixture: Fixture) => Promise<unknown>> = {
-  'view of a file': ({ store, directories }) => store().lookup(filePath(directories), 1000),
-  'view of a directory of 100': ({ store, directories }) =>
-    store().lookup(`/memories/d${pick(directories)}` as MemoryPath, 5000),
+const calls: Record<string, (place: Place) => Promise<unknown>> = {
+  'view of a file': ({ store, file }) => store().lookup(file, 1000),
+  'view of a directory of 100': ({ store, directory }) => store().lookup(directory, 5000),
   // Files are created in existing directories. A new directory costs more, and the small table would soon contain all
   // of them.
-  create: async ({ store, directories }) => {
-    const path = `/memories/d${pick(directories)}/new-${made++}.md` as MemoryPath;
+  create: async ({ store, directory }) => {
+    const path = `${directory}/new-${made++}.md` as MemoryPath;
     expect((await store().create(path, text(1024), DONE)).kind, 'created');
   },
-  edit: async ({ store, directories }) => {
+  edit: async ({ store, file }) => {
     const change = (content: string) => {
       const at = content.indexOf('log:');
       return { ...splice(content, at, 0, '.'), result: DONE };
     };
-    expect((await store().edit(filePath(directories), change)).kind, 'edited');
+    expect((await store().edit(file, change)).kind, 'edited');
   },
 };
 
@@ -88,36 +91,23 @@ await withCleanup(async (scratch, later) => {
   const openedLarge = await openServices(large);
   later(() => openedSmall.close());
   later(() => openedLarge.close());
-  const any = (services: Services, files: number): Fixture => ({
-    store: () =>
-      new Memory(services, `t${pick(Math.floor((files * 0.9) / 100))}`, {
-        autoCreate: false,
-        origin: { actor: { type: 'anonymous' } },
-      }),
-    directories: 1,
-  });
-  const fixtures: Record<'small' | 'large' | 'largest', Fixture> = {
-    small: any(openedSmall.services, SMALL_FILES),
-    large: any(openedLarge.services, FILES),
-    largest: {
-      store: () =>
-        new Memory(openedLarge.services, 'large', {
-          autoCreate: false,
-          origin: { actor: { type: 'anonymous' } },
-        }),
-      directories: Math.floor(FILES / 1000),
-    },
+  const tenantsOf = (services: Services, files: number): Places =>
+    placesOf(Math.floor((files * 0.9) / 100), (n) => ({ services, tenant: `t${n}`, directory: 0 }));
+  const fixtures: Record<Fixture, Places> = {
+    small: tenantsOf(openedSmall.services, SMALL_FILES),
+    large: tenantsOf(openedLarge.services, FILES),
+    largest: placesOf(Math.floor(FILES / 1000), (directory) => ({
+      services: openedLarge.services,
+      tenant: 'large',
+      directory,
+    })),
   };
 
   const rows: Row[] = [];
   for (const [name, call] of Object.entries(calls)) rows.push(await compare(name, call, fixtures));
   const moves = [];
   for (const files of SIZES) {
-    const store = new Memory(openedLarge.services, 'moved', {
-      autoCreate: false,
-      origin: { actor: { type: 'anonymous' } },
-    });
-    moves.push({ files, ...(await measureMoves(store, files)) });
+    moves.push({ files, ...(await measureMoves(storeOf(openedLarge.services, 'moved'), files)) });
     progress(`moved and deleted directories of ${files} files`);
   }
   const jobs = await measureJobs(large, openedLarge);
@@ -152,31 +142,62 @@ async function openServices({ url }: BenchDatabase) {
   return { services, database, config, close: () => services.close().then(() => database.close()) };
 }
 
+/** @param placeOf returns the tenant and directory with a number */
+function placesOf(
+  total: number,
+  placeOf: (n: number) => { services: Services; tenant: string; directory: number },
+): Places {
+  const order = Array.from({ length: total }, (_, n) => n).sort(() => Math.random() - 0.5);
+  let next = 0;
+  const place = (): Place => {
+    const { services, tenant, directory } = placeOf(order[next++ % total] ?? 0);
+    const path = `/memories/d${directory}` as MemoryPath;
+    return {
+      store: () => storeOf(services, tenant),
+      directory: path,
+      file: `${path}/f${pick(100)}.md` as MemoryPath,
+    };
+  };
+  return (count) => Array.from({ length: count }, place);
+}
+
+function storeOf(services: Services, tenant: string): MemoryStore {
+  return new Memory(services, tenant, { autoCreate: false, origin: { actor: { type: 'anonymous' } } });
+}
+
 /**
- * Measures the fixtures in turn and rotates the first one, so that changes of the machine's speed affect all equally.
+ * Calls all places once, and then again as often as `WARM`. Measures the fixtures in turn and rotates the first one, so
+ * that changes of the machine's speed affect all equally.
  */
 async function compare(
   name: string,
-  call: (fixture: Fixture) => Promise<unknown>,
-  fixtures: Record<'small' | 'large' | 'largest', Fixture>,
+  call: (place: Place) => Promise<unknown>,
+  fixtures: Record<Fixture, Places>,
 ): Promise<Row> {
-  const times = { small: [] as number[], large: [] as number[], largest: [] as number[] };
-  for (let i = -20; i < CALLS; i++) {
-    for (let turn = 0; turn < FIXTURES.length; turn++) {
-      const key = FIXTURES[(turn + i + 21) % FIXTURES.length] ?? 'small';
-      const started = performance.now();
-      await call(fixtures[key]);
-      if (i >= 0) times[key].push(performance.now() - started);
+  for (const fixture of FIXTURES) for (const place of fixtures[fixture](WARM_UP)) await call(place);
+  const perFixture = <T>(create: (fixture: Fixture) => T) =>
+    Object.fromEntries(FIXTURES.map((fixture) => [fixture, create(fixture)])) as Record<Fixture, T>;
+  const places = perFixture((fixture) => fixtures[fixture](CALLS));
+  const times = perFixture(() => ({ cold: [] as number[], warm: [] as number[] }));
+  for (let pass = 0; pass <= WARM; pass++) {
+    for (let i = 0; i < CALLS; i++) {
+      for (let turn = 0; turn < FIXTURES.length; turn++) {
+        const fixture = FIXTURES[(turn + i) % FIXTURES.length] ?? 'small';
+        const started = performance.now();
+        await call(places[fixture][i] as Place);
+        times[fixture][pass === 0 ? 'cold' : 'warm'].push(performance.now() - started);
+      }
     }
   }
-  const row = {
-    name,
-    small: median(times.small),
-    large: median(times.large),
-    largest: median(times.largest),
-  };
-  progress(`${name}: ${row.small.toFixed(2)}, ${row.large.toFixed(2)}, ${row.largest.toFixed(2)} ms`);
-  return row;
+  const medians = perFixture((fixture) => ({
+    cold: median(times[fixture].cold),
+    warm: median(times[fixture].warm),
+  }));
+  const shown = FIXTURES.map(
+    (fixture) => `${medians[fixture].cold.toFixed(2)} ${medians[fixture].warm.toFixed(2)}`,
+  );
+  progress(`${name}, cold and warm: ${shown.join(', ')} ms`);
+  return { name, ...medians };
 }
 
 /** Returns files per second, as medians over the copies of the directory. */
