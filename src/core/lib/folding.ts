@@ -50,7 +50,14 @@ export function fold(text: string): string {
 
 /** Folds a text as `fold` does, with the origin of each unit. */
 export function foldWithOffsets(text: string): Folded {
-  return foldParts(clustersOf(text), fold);
+  const lower = text.toLowerCase();
+  if (MAY_CHANGE.test(lower) || lower.length !== text.length) return foldParts(clustersOf(text), fold);
+  // Most lines are ASCII. Each of their characters keeps its place.
+  return {
+    text: lower,
+    startOf: (unit) => Math.min(unit, text.length),
+    endOf: (unit) => Math.min(unit + 1, text.length),
+  };
 }
 
 /** Returns the parts of a text that are folded independently of each other. */

@@ -34,7 +34,10 @@ const MAX_REMEMBERED = 20_000;
 const MAX_REMEMBERED_LENGTH = 12;
 
 /** Index of a word of the query, and the similarity of the token. */
-type Hit = readonly [word: number, similarity: number];
+interface Hit {
+  word: number;
+  similarity: number;
+}
 
 interface Line {
   start: number;
@@ -60,6 +63,11 @@ export class WordMatcher {
     for (const [i, { text, isUnspaced }] of words.entries()) if (isUnspaced) this.#unspaced.set(text, i);
     // A pattern consists of letters, digits, and marks, so it needs no escaping.
     this.#scan = new RegExp([...new Set(words.map(({ scan }) => scan))].join('|'), 'g');
+  }
+
+  /** Number of words. */
+  get words(): number {
+    return this.#words.length;
   }
 
   /** Counts the words in the files of a page. */
@@ -90,7 +98,7 @@ export class WordMatcher {
     const name = text.lastIndexOf('/');
     this.#find(text, (offset, hits) => {
       const weight = offset > name ? IN_NAME : IN_DIRECTORY;
-      for (const [word, similar] of hits) add(inPath, best, at + word, similar, weight);
+      for (const { word, similarity: similar } of hits) add(inPath, best, at + word, similar, weight);
     });
   }
 
@@ -111,7 +119,7 @@ export class WordMatcher {
         words = 0;
         weight = 0;
       }
-      for (const [word, similar] of hits) {
+      for (const { word, similarity: similar } of hits) {
         add(inContent, best, at + word, similar, heading);
         if ((words & (1 << word)) === 0) weight += similar * heading;
         words |= 1 << word;
@@ -140,7 +148,7 @@ export class WordMatcher {
         lines.push(line);
       }
       const weight = text[line.start] === '#' ? IN_HEADING : 1;
-      for (const [word, similar] of hits) {
+      for (const { word, similarity: similar } of hits) {
         if ((line.words & (1 << word)) === 0) line.weight += similar * weight;
         line.words |= 1 << word;
       }
@@ -157,7 +165,7 @@ export class WordMatcher {
       const offset = match.index;
       const unspaced = this.#unspaced.get(part);
       if (unspaced !== undefined) {
-        each(offset, [[unspaced, 1]]);
+        each(offset, [{ word: unspaced, similarity: 1 }]);
         // Pairs of characters overlap.
         this.#scan.lastIndex = offset + 1;
       } else if (offset >= seen) {
@@ -177,7 +185,7 @@ export class WordMatcher {
     const hits: Hit[] = [];
     for (const [i, word] of this.#words.entries()) {
       const similar = word.isUnspaced ? 0 : similarity(token, word);
-      if (similar > 0) hits.push([i, similar]);
+      if (similar > 0) hits.push({ word: i, similarity: similar });
     }
     if (this.#hits.size < MAX_REMEMBERED && token.length <= MAX_REMEMBERED_LENGTH)
       this.#hits.set(token, hits);

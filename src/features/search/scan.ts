@@ -5,19 +5,23 @@ import { RE2JSException } from 're2js';
 import { LineMatcher } from './match-lines.ts';
 import { type WordCounts, WordMatcher } from './match-words.ts';
 import type { FoundLine, Query, SearchedFile } from './query.ts';
+import { WordResults } from './results.ts';
+import { receivedFiles, type SentPage } from './sent-page.ts';
 
 /** A query, and files to search or to show. */
 export interface Task {
   query: Query;
-  page: SearchedFile[];
+  page: SentPage;
   /** Remaining number of lines to return. Further lines are only counted. Only for `literal` and `regex`. */
   maxLines: number;
+  /** Number of best files of the page whose best lines to return beside the counts. Only for `words`. */
+  bestFiles: number;
   /** Whether to return the best lines of each file instead of counts. Only for `words`. */
   wantsExcerpts?: boolean;
 }
 
 export type Scanned =
-  | { kind: 'counts'; counts: WordCounts }
+  | { kind: 'counts'; counts: WordCounts; excerpts: [path: string, lines: FoundLine[]][] }
   | { kind: 'excerpts'; files: FoundLine[][] }
   | ScannedLines
   | { kind: 'invalid_expression'; problem: string };
@@ -62,10 +66,32 @@ export default function scan(task: Task): Scanned {
   }
 }
 
-function scanWith(matcher: WordMatcher | LineMatcher, { page, maxLines, wantsExcerpts }: Task): Scanned {
-  if (matcher instanceof LineMatcher) return scanLines(matcher, page, maxLines);
-  if (wantsExcerpts) return { kind: 'excerpts', files: page.map((file) => matcher.linesOf(file)) };
-  return { kind: 'counts', counts: matcher.count(page) };
+function scanWith(matcher: WordMatcher | LineMatcher, task: Task): Scanned {
+  const files = receivedFiles(task.page);
+  if (matcher instanceof LineMatcher) return scanLines(matcher, files, task.maxLines);
+  if (task.wantsExcerpts) return { kind: 'excerpts', files: files.map((file) => matcher.linesOf(file)) };
+  const counts = matcher.count(files);
+  return { kind: 'counts', counts, excerpts: excerptsOf(matcher, counts, files, task.bestFiles) };
+}
+
+/** Returns the best lines of the best files of a page. */
+function excerptsOf(
+  matcher: WordMatcher,
+  counts: WordCounts,
+  files: SearchedFile[],
+  count: number,
+): [path: string, lines: FoundLine[]][] {
+  if (count === 0) return [];
+  const results = new WordResults(matcher.words);
+  results.add({ kind: 'counts', counts, excerpts: [] }, files);
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  return results
+    .ranked()
+    .slice(0, count)
+    .flatMap(({ path }) => {
+      const file = byPath.get(path);
+      return file === undefined ? [] : [[path, matcher.linesOf(file)]];
+    });
 }
 
 function scanLines(matcher: LineMatcher, page: SearchedFile[], maxLines: number): ScannedLines {

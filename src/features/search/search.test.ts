@@ -48,9 +48,26 @@ it('counts all files that contain the words and keeps the best ones', async () =
   expect(scores).toStrictEqual(scores.toSorted((one, other) => other - one));
 });
 
+it('shows lines of the first page without another read of its files', async () => {
+  const read = () => Promise.reject(new Error('The files were read again.'));
+  const files = [file('a', 'x\nneedle'), file('needle', ''), file('c', 'a needle')];
+  const found = await search.find('t', { ...source([files]), read }, request({ query: 'needle' }));
+  expect(found).toMatchObject({
+    withAll: 3,
+    files: [
+      { path: '/memories/needle', lines: [] },
+      { path: '/memories/a', lines: [{ line: 2, text: 'needle' }] },
+      { path: '/memories/c', lines: [{ line: 1, text: 'a needle' }] },
+    ],
+  });
+});
+
 it('omits files that are deleted or changed before their lines are read', async () => {
   const files: FileSource = {
-    ...source([[file('a', 'needle'), file('b', 'needle'), file('needle', ''), file('c', 'needle')]]),
+    ...source([
+      [file('0', 'other')],
+      [file('a', 'needle'), file('b', 'needle'), file('needle', ''), file('c', 'needle')],
+    ]),
     read: async () => [file('c', 'needle'), file('b', 'other'), file('needle', '')],
   };
   const found = await search.find('t', files, request({ query: 'needle' }));

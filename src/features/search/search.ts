@@ -9,6 +9,7 @@ import type { FoundLine, SearchedFile } from './query.ts';
 import type { RankedFile } from './rank.ts';
 import { type Found, LineResults, type ShownFile, WordResults } from './results.ts';
 import type { Scanned, Task } from './scan.ts';
+import { sentPage } from './sent-page.ts';
 import { TextCache } from './text-cache.ts';
 
 /** Maximum number of concurrent searches, at most one per tenant. Each search holds up to three pages in memory. */
@@ -93,6 +94,8 @@ export class MemorySearch implements FeatureService {
   ): Promise<Found> {
     const results =
       query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(maxResults);
+    /** Best lines of the best files of the first page, by path. A small memory needs no further task for its lines. */
+    const known = new Map<string, FoundLine[]>();
     const pending: { page: SearchedFile[]; scan: Promise<Scanned> }[] = [];
     /** Adds the results of the first pending page, or returns the reason why the search fails. */
     const addFirst = async (): Promise<Found | undefined> => {
@@ -100,6 +103,7 @@ export class MemorySearch implements FeatureService {
       const scanned = await first?.scan;
       if (first === undefined || scanned === undefined) return undefined;
       if (scanned.kind === 'invalid_expression') return scanned;
+      if (scanned.kind === 'counts') for (const [path, lines] of scanned.excerpts) known.set(path, lines);
       results.add(scanned, first.page);
       return undefined;
     };
@@ -112,8 +116,9 @@ export class MemorySearch implements FeatureService {
       next?.catch(() => {});
       signal.throwIfAborted();
       if (gone?.aborted) throw new ServiceError('client_gone');
+      const bestFiles = searched === 0 && query.mode === 'words' ? maxResults : 0;
       searched += page.length;
-      const scan = this.#scan({ query, page, maxLines: results.maxLines }, signal);
+      const scan = this.#scan({ query, page: sentPage(page), maxLines: results.maxLines, bestFiles }, signal);
       scan.catch(() => {});
       pending.push({ page, scan });
       while (pending.length >= (this.#running <= PARALLEL ? 2 : 1)) {
@@ -130,7 +135,8 @@ export class MemorySearch implements FeatureService {
     if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
     if (results instanceof LineResults) return results.found();
     const shown = results.ranked().slice(0, maxResults);
-    const lines = await this.#excerpts(query, shown, files, signal);
+    const others = shown.filter(({ path }) => !known.has(path));
+    const lines = new Map([...known, ...(await this.#excerpts(query, others, files, signal))]);
     return results.found(shown.flatMap((file) => withLines(file, lines.get(file.path)) ?? []));
   }
 
@@ -144,7 +150,7 @@ export class MemorySearch implements FeatureService {
     const lines = new Map<string, FoundLine[]>();
     for (const paths of blocksOf(best)) {
       const page = await files.read(paths);
-      const task = { query, page, maxLines: 0, wantsExcerpts: true };
+      const task = { query, page: sentPage(page), maxLines: 0, bestFiles: 0, wantsExcerpts: true };
       const scanned = await this.#scan(task, signal);
       if (scanned.kind !== 'excerpts') throw new Error(`The thread returned ${scanned.kind}.`);
       for (const [i, { path }] of page.entries()) lines.set(path, scanned.files[i] ?? []);
