@@ -159,7 +159,7 @@ CREATE TABLE "entries" (
 	"content" text COLLATE "C",
 	"size_bytes" integer GENERATED ALWAYS AS (octet_length(content)) STORED,
 	CONSTRAINT "entries_tenant_id_path_pk" PRIMARY KEY("tenant_id","path"),
-	CONSTRAINT "entries_directories" UNIQUE("tenant_id","dir_path"),
+	CONSTRAINT "entries_directories" UNIQUE("dir_path","tenant_id"),
 	CONSTRAINT "entries_valid" CHECK (entry_is_valid("entries"."path", "entries"."parent_path", "entries"."kind", "entries"."size_bytes", "entries"."version", "entries"."memory_id"))
 );
 --> statement-breakpoint
@@ -287,7 +287,8 @@ CREATE INDEX "jobs_created" ON "jobs" USING btree ("created_at","id");--> statem
 CREATE INDEX "jobs_active" ON "jobs" USING btree ("slice_at","id") WHERE ended_at IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "drafts_of_key" ON "drafts" USING btree ("tenant_id","key_id") WHERE state = 'open' AND key_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "drafts_created" ON "drafts" USING btree ("created_at","id");--> statement-breakpoint
-CREATE INDEX "entries_children" ON "entries" USING btree ("tenant_id","parent_path","path");--> statement-breakpoint
+CREATE INDEX "entries_directory_paths" ON "entries" USING btree ("tenant_id","dir_path") WHERE dir_path IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "entries_children" ON "entries" USING btree ("tenant_id","parent_path","path") WHERE parent_path IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "entries_memory" ON "entries" USING btree ("tenant_id","memory_id") WHERE memory_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("tenant_id","created_at");--> statement-breakpoint
 CREATE INDEX "past_directories_removed" ON "past_directories" USING btree ("tenant_id","removed_at");--> statement-breakpoint

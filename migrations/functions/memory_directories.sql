@@ -1,11 +1,14 @@
 -- Returns the ancestor of `p_path` that is a file, or null. At most one ancestor is a file, because files have no
--- children.
+-- children. Looks up each ancestor, because a plan for all at once may read all entries of the tenant
+-- (docs/decisions/0028-flat-to-ten-million-files.md).
 CREATE OR REPLACE FUNCTION memory_file_above(p_tenant text, p_path text) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (
-    SELECT e.path FROM entries AS e
-    WHERE e.tenant_id = p_tenant AND e.path = ANY (memory_ancestors(p_path)) AND e.kind = 'file'
+    SELECT e.path FROM unnest(memory_ancestors(p_path)) AS a (path) CROSS JOIN LATERAL (
+      SELECT f.path, f.kind FROM entries AS f WHERE f.tenant_id = p_tenant AND f.path = a.path OFFSET 0
+    ) AS e
+    WHERE e.kind = 'file'
   );
 END
 $$;

@@ -1,11 +1,20 @@
-/** A new database keeps the statistics that its migration created from a sample. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+/** Plans of look-ups by path, with the statistics of a new database and of databases with few entries per tenant. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { migrate } from '../../src/core/database/migrate.ts';
 import { openDatabase } from '../../src/core/database/open.ts';
-import { lookupFileQuery, readFileQuery } from '../../src/core/files/read-queries.ts';
+import { plannerOptions } from '../../src/core/database/pg.ts';
+import type { AnyQuery } from '../../src/core/database/query.ts';
+import {
+  findPathsQuery,
+  findRecordQuery,
+  listRootQuery,
+  lookupFileQuery,
+  lookupQuery,
+  readFileQuery,
+} from '../../src/core/files/read-queries.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
-import { genericPlan, tableScans } from '../support/plan.ts';
+import { genericPlan, type Plan, tableScans } from '../support/plan.ts';
 
 describe('a new database', () => {
   skipOnCitus('the sample is not on the shards');
@@ -58,3 +67,58 @@ describe('a new database', () => {
     }
   });
 });
+
+describe('with statistics of few entries per tenant', () => {
+  skipOnCitus('a new plan is made for each call');
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: Awaited<ReturnType<typeof connectTo>>;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    client = await connectTo(own.url, { options: plannerOptions });
+  });
+  // Also drops the index pages of the sample.
+  beforeEach(() => client.query('TRUNCATE entries'));
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  const one = [lookupFileQuery, lookupQuery, readFileQuery, listRootQuery, findRecordQuery, findPathsQuery];
+  const reads = one.flatMap((query) => [query, query.batch ?? []].flat()) as unknown as AnyQuery[];
+  const directories = (tenants: number, paths: string) => `
+    INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
+    SELECT 't' || t, path, memory_parent(path), 'dir', now() FROM generate_series(1, ${tenants}) AS t, unnest('${paths}'::text[]) AS path`;
+  const files = (tenant: string) => `
+    INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at, content, version, memory_id, operation)
+    SELECT '${tenant}', '/memories/f' || f, '/memories', 'file', now(), 'x', md5('' || f)::uuid, md5('' || f)::uuid, 'created'
+    FROM generate_series(1, 2000) AS f`;
+
+  it.each([
+    ['a few entries of one tenant', [directories(1, '{/memories,/memories/a,/memories/b,/memories/a/c}')]],
+    ['tenants with a root only', [directories(2000, '{/memories}')]],
+    ['many small tenants and a large one', [directories(2000, '{/memories,/memories/a}'), files('t1')]],
+  ])('finds entries by all columns of an index after the analysis of %s', async (_, inserts) => {
+    for (const sql of inserts) await client.query(sql);
+    await client.query('ANALYZE entries');
+    const wrong: string[] = [];
+    for (const query of reads) {
+      for (const scan of indexScans(await genericPlan(client, query)))
+        if (!isExact(scan)) wrong.push(`${query.name}: ${scan['Index Name']} ${scan['Index Cond']}`);
+    }
+    expect(wrong).toStrictEqual([]);
+  });
+});
+
+/** Yields the nodes of a plan that read an index. */
+function* indexScans(plan: Plan): Generator<Plan> {
+  if (plan['Index Name'] !== undefined) yield plan;
+  for (const child of plan.Plans ?? []) yield* indexScans(child);
+}
+
+/** Whether a scan finds entries of a tenant by their path or by the path of their parent. */
+function isExact({ 'Index Name': index, 'Index Cond': condition }: Plan): boolean {
+  const column = index === 'entries_tenant_id_path_pk' ? 'path' : 'parent_path';
+  const isKnown = index === 'entries_tenant_id_path_pk' || index === 'entries_children';
+  return isKnown && `${condition}`.includes('(tenant_id =') && `${condition}`.includes(`(${column} =`);
+}

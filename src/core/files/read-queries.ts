@@ -12,8 +12,13 @@ export interface OfTenant {
   tenantCreatedAt: string | null;
 }
 
-/** Joins the root of each call's tenant to the calls `c` of a batch. */
-const ROOT_OF_CALL = `LEFT JOIN (SELECT tenant_id, created_at FROM entries WHERE path = '${ROOT}') AS root ON root.tenant_id = c.tenant`;
+/**
+ * Joins an entry of the tenant to each call `c` of a batch. `OFFSET 0` keeps the planner from joining all entries, which
+ * it would do in a table of few rows.
+ */
+const entryOfCall = (alias: string, columns: string, condition: string) =>
+  `LEFT JOIN LATERAL (SELECT ${columns} FROM entries WHERE tenant_id = c.tenant AND ${condition} OFFSET 0) AS ${alias} ON true`;
+const ROOT_OF_CALL = entryOfCall('root', 'created_at', `path = '${ROOT}'`);
 const TENANT_CREATED_AT = `${time('root.created_at')} AS "tenantCreatedAt"`;
 
 /** Adds `OfTenant` for `$tenant` to the row of a statement, which may be missing. */
@@ -65,8 +70,8 @@ const lookupBatchQuery = defineBatchQuery(
   'lookup_batch',
   { tenant: 'text', path: 'text', maxEntries: 'bigint' },
   (calls) => `
-SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, s.entries, s.total, ${TENANT_CREATED_AT}
-FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+SELECT c.item::integer, e.kind, e.content, e.stale, s.entries, s.total, ${TENANT_CREATED_AT}
+FROM ${calls} ${entryOfCall('e', `kind, content, size_bytes, ${STALE} AS stale`, 'path = c.path')}
 ${ROOT_OF_CALL}
 CROSS JOIN LATERAL (
   WITH children AS MATERIALIZED (
@@ -155,8 +160,8 @@ const lookupFilesBatchQuery = defineBatchQuery(
   'lookup_files',
   { tenant: 'text', path: 'text' },
   (calls) => `
-SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, ${TENANT_CREATED_AT}
-FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+SELECT c.item::integer, e.kind, e.content, e.stale, ${TENANT_CREATED_AT}
+FROM ${calls} ${entryOfCall('e', `kind, content, size_bytes, ${STALE} AS stale`, 'path = c.path')}
 ${ROOT_OF_CALL}
 WHERE ${NOT_LARGE}
 `,
@@ -183,7 +188,7 @@ const readFilesBatchQuery = defineBatchQuery(
   { tenant: 'text', path: 'text' },
   (calls) => `
 SELECT c.item::integer, e.content, e.version, ${TENANT_CREATED_AT}
-FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path AND e.kind = 'file'
+FROM ${calls} ${entryOfCall('e', 'kind, content, size_bytes, version', "path = c.path AND kind = 'file'")}
 ${ROOT_OF_CALL}
 WHERE ${NOT_LARGE}
 `,
@@ -202,7 +207,7 @@ const findRecordsBatchQuery = defineBatchQuery(
   { tenant: 'text', path: 'text' },
   (calls) => `
 SELECT c.item::integer, e.memory_id AS "memoryId"
-FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path AND e.kind = 'file'
+FROM ${calls} ${entryOfCall('e', 'memory_id', "path = c.path AND kind = 'file'")}
 `,
 );
 
@@ -213,8 +218,17 @@ export const findRecordQuery = defineQuery<{ tenant: string; path: string }, { m
   findRecordsBatchQuery,
 );
 
+/**
+ * The entries at `$paths`. A plan for `path = ANY ($paths)` expects ten paths, and so may read all entries of a tenant if
+ * most tenants have few.
+ */
+export const entriesAtPaths = (columns: string) =>
+  `unnest($paths::text[]) AS given (path) CROSS JOIN LATERAL (
+  SELECT ${columns} FROM entries WHERE tenant_id = $tenant AND path = given.path OFFSET 0
+) AS e`;
+
 /** Returns the existing entries among `paths`. */
 export const findPathsQuery = defineQuery<
   { tenant: string; paths: string[] },
   { path: string; kind: 'file' | 'dir' }
->('find_paths', 'SELECT path, kind FROM entries WHERE tenant_id = $tenant AND path = ANY ($paths::text[])');
+>('find_paths', `SELECT e.path, e.kind FROM ${entriesAtPaths('path, kind')}`);

@@ -1,7 +1,7 @@
 import type { Database } from '../../core/database/database.ts';
 import { retrying } from '../../core/database/errors.ts';
 import { defineQuery, type Query, type Value } from '../../core/database/query.ts';
-import { findPathsQuery } from '../../core/files/read-queries.ts';
+import { entriesAtPaths, findPathsQuery } from '../../core/files/read-queries.ts';
 import { History } from '../../core/history/history.ts';
 import { type EntryRow, findAt, treePageAt } from '../../core/history/past.ts';
 import { compareCodePoints } from '../../core/lib/text.ts';
@@ -68,7 +68,7 @@ WHERE tenant_id = $tenant AND kind = 'file' AND path > $after ORDER BY path LIMI
 
 const searchFilesQuery = defineQuery<{ tenant: string; paths: string[] }, StoredFile>(
   'search_files',
-  `SELECT ${COLUMNS} FROM entries WHERE tenant_id = $tenant AND kind = 'file' AND path = ANY($paths::text[])`,
+  `SELECT e.* FROM ${entriesAtPaths(`kind, ${COLUMNS}`)} WHERE e.kind = 'file'`,
 );
 
 /** The files of a tenant that a search reads, now or at a time. Throws `DatabaseError`. */

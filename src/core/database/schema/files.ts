@@ -53,15 +53,19 @@ export const entries = pgTable(
     sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
   },
   (t) => [
+    // The only index for a path of a tenant. If another complete index began with the tenant, a plan for tenants with few
+    // entries could use it, and would read all entries of a large tenant
+    // (docs/decisions/0028-flat-to-ten-million-files.md).
     primaryKey({ columns: [t.tenantId, t.path] }),
     // Files have a null `dir_path`, so moving or deleting a file does not check the foreign key.
-    unique('entries_directories').on(t.tenantId, t.dirPath),
+    unique('entries_directories').on(t.dirPath, t.tenantId),
+    index('entries_directory_paths').on(t.tenantId, t.dirPath).where(sql`dir_path IS NOT NULL`),
     foreignKey({
       name: 'entries_parent_is_directory',
       columns: [t.tenantId, t.parentPath],
       foreignColumns: [t.tenantId, t.dirPath],
     }),
-    index('entries_children').on(t.tenantId, t.parentPath, t.path),
+    index('entries_children').on(t.tenantId, t.parentPath, t.path).where(sql`parent_path IS NOT NULL`),
     uniqueIndex('entries_memory').on(t.tenantId, t.memoryId).where(sql`memory_id IS NOT NULL`),
     // A single function call, because Postgres parses a constraint's expression in each statement, while a session
     // caches a function's body.
