@@ -79,7 +79,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
   it('distributes an empty database, and makes no change the second time', async () => {
     const url = await ownDatabase({ migrated: false });
     await on(url, async (database) => {
-      expect(database).toMatchObject({ kind: 'citus', batchSize: 1 });
+      expect(database).toMatchObject({ kind: 'citus', batches: { calls: 1 } });
       expect(await schemaState(database)).toBe('behind');
       await migrate(database);
       expect(await schemaState(database)).toBe('current');

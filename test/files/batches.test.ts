@@ -3,6 +3,7 @@
  *
  * @module-tag long-on-pglite
  */
+
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/core/database/batch-queue.ts';
@@ -16,6 +17,7 @@ import {
   type QueryExecutor,
   type Value,
 } from '../../src/core/database/query.ts';
+import { BatchLimits } from '../../src/core/database/running-statements.ts';
 import { connectTo, createTestDatabase, openServicePool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
@@ -47,7 +49,7 @@ describe('batches of calls', () => {
       sent.push(each.name);
       return onPool(each, params);
     };
-    ({ query: run } = new BatchQueue({ batched: counted, single: counted }, 8));
+    ({ query: run } = new BatchQueue({ batched: counted, single: counted }, new BatchLimits(8, 1)));
   });
   beforeEach(() => {
     sent = [];
@@ -122,7 +124,10 @@ describe('batches of calls', () => {
     const full = new DatabaseError(
       Object.assign(new Error('sorry, too many clients already'), { code: '53300' }),
     );
-    const crowded = new BatchQueue({ batched: () => Promise.reject(full), single: executorOn(pool) }, 8);
+    const crowded = new BatchQueue(
+      { batched: () => Promise.reject(full), single: executorOn(pool) },
+      new BatchLimits(8, 1),
+    );
     const answers = await Promise.all(['a', 'b'].map((text) => crowded.query(echo, { text })));
     expect(answers.map(({ rows }) => rows[0])).toStrictEqual([
       { by: 'one', text: 'a' },

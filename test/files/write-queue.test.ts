@@ -3,11 +3,13 @@
  *
  * @module-tag long-on-pglite
  */
+
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executorOn } from '../../src/core/database/pg.ts';
 import type { ConnectionPool } from '../../src/core/database/pool.ts';
 import { parseQuery, type QueryExecutor, type Value } from '../../src/core/database/query.ts';
+import { BatchLimits } from '../../src/core/database/running-statements.ts';
 import type { CallFunction, TypedWriteFunction } from '../../src/core/files/write-function.ts';
 import { WriteQueue } from '../../src/core/files/write-queue.ts';
 import {
@@ -68,14 +70,14 @@ describe('the write queue', () => {
   let sent: { calls: number; wait: boolean }[] = [];
   let call: CallFunction;
 
-  const queueOf = (size: number) => {
+  const queueOf = (size: number, statements = 1) => {
     const onPool = executorOn(servicePool);
     const counted: QueryExecutor = (each, params) => {
       const { tenant, wait } = params as unknown as { tenant: string | string[]; wait: boolean };
       sent.push({ calls: Array.isArray(tenant) ? tenant.length : 1, wait });
       return onPool(each, params);
     };
-    return new WriteQueue({ batched: counted, single: counted }, size);
+    return new WriteQueue({ batched: counted, single: counted }, new BatchLimits(size, statements));
   };
   const paramsOf = (tenant: string, result: string): Params => ({
     tenant,
@@ -123,6 +125,28 @@ describe('the write queue', () => {
     ({ call } = queueOf(1));
     await callAll(Array.from({ length: 3 }, () => ['a', 'x']));
     expect(sent).toStrictEqual(Array(3).fill({ calls: 1, wait: true }));
+  });
+
+  it('sends the calls of other tenants beside a running statement, and its own tenant waits', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const onPool = executorOn(servicePool);
+    const tenants: Value[] = [];
+    const run: QueryExecutor = async (statement, params) => {
+      tenants.push(params.tenant as Value);
+      if (tenants.length === 1) await held;
+      return onPool(statement, params);
+    };
+    const queue = new WriteQueue({ batched: run, single: run }, new BatchLimits(8, 2));
+    const first = queue.call(divide, paramsOf('a', 'x'));
+    await new Promise(setImmediate);
+    const sameTenant = queue.call(divide, paramsOf('a', 'xx')).then(release);
+    expect(await queue.call(divide, paramsOf('b', 'x'))).toStrictEqual({ kind: 'divided', by: 100 });
+    release();
+    await Promise.all([first, sameTenant]);
+    expect(tenants).toStrictEqual([['a'], ['b'], ['a']]);
   });
 
   it('serves other tenants during a large call', async () => {
@@ -193,7 +217,7 @@ describe('the write queue', () => {
     try {
       await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
       const run = executorOn(impatient);
-      const queue = new WriteQueue({ batched: run, single: run }, 8);
+      const queue = new WriteQueue({ batched: run, single: run }, new BatchLimits(8, 1));
       const outcomes = await Promise.allSettled([
         queue.call(divide, paramsOf('a', 'x')),
         queue.call(divide, paramsOf('a', 'x')),

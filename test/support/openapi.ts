@@ -3,6 +3,7 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import { Document, isScalar, visit } from 'yaml';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
+import { BatchLimits } from '../../src/core/database/running-statements.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { buildApp } from '../../src/service/agents-app.ts';
 
@@ -19,7 +20,7 @@ const refuse = () => {
 /** Replaces the database, which no document depends on. */
 const noDatabase: Database = {
   kind: 'postgres',
-  batchSize: 1,
+  batches: new BatchLimits(1, 1),
   query: refuse,
   queryBatch: refuse,
   transaction: refuse,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { BatchQueue } from './batch-queue.ts';
 import { type BatchQuery, parseQuery, type QueryExecutor } from './query.ts';
+import { BatchLimits } from './running-statements.ts';
 
 const batch: BatchQuery = parseQuery(
   'reads',
@@ -27,7 +28,7 @@ it('sends the calls that a batch skipped one at a time per tenant', async () => 
     return { rows: [{ tenant }], count: 1 };
   }) as QueryExecutor;
   const batched = (async () => ({ rows: [], count: 0 })) as QueryExecutor;
-  const queue = new BatchQueue({ batched, single }, 32);
+  const queue = new BatchQueue({ batched, single }, new BatchLimits(32, 1));
 
   const tenants = Array.from({ length: 12 }, (_, i) => `t${i % 3}`);
   const results = await Promise.all(tenants.map((tenant) => queue.query(query, { tenant })));

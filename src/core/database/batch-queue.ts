@@ -12,6 +12,7 @@ import {
   type TracedRequest,
   type Value,
 } from './query.ts';
+import { type BatchLimits, isWorthSending, RunningStatements } from './running-statements.ts';
 
 /**
  * Maximum size of the parameters of a batched call, in characters. A larger call is sent separately, because batching
@@ -33,12 +34,13 @@ interface Call {
 /** Queued calls of one batch query. */
 interface Kind {
   readonly waiting: Call[];
-  isBusy: boolean;
+  readonly statements: RunningStatements;
+  isScheduled: boolean;
 }
 
 /**
  * Combines concurrent reads into one statement if their query has a `batch`. A batch is sent immediately, and calls
- * collect only while the previous batch runs. Batches therefore grow with the load, and an idle service adds no delay.
+ * collect only while other batches run. Batches therefore grow with the load, and an idle service adds no delay.
  *
  * A batch executes the simple calls and returns their item numbers. The queue sends the other calls as single queries,
  * one per tenant at a time. It also does so for all calls of a batch that failed on the server or was never sent.
@@ -46,7 +48,7 @@ interface Kind {
 export class BatchQueue {
   readonly #batched: QueryExecutor;
   readonly #single: QueryExecutor;
-  readonly #size: number;
+  readonly #limits: BatchLimits;
   readonly #tracer: StatementTracer | undefined;
   readonly #kinds = new Map<BatchQuery, Kind>();
   /**
@@ -55,15 +57,14 @@ export class BatchQueue {
    */
   readonly #left = new SerialQueue();
 
-  /** @param size maximum number of calls in a statement; 1 disables batching */
   constructor(
     executors: { batched: QueryExecutor; single: QueryExecutor },
-    size: number,
+    limits: BatchLimits,
     tracer?: StatementTracer,
   ) {
     this.#batched = executors.batched;
     this.#single = executors.single;
-    this.#size = size;
+    this.#limits = limits;
     this.#tracer = tracer;
   }
 
@@ -72,7 +73,7 @@ export class BatchQueue {
     params: Params,
   ) => {
     const { batch } = statement;
-    if (batch === undefined || this.#size === 1 || countCharacters(params) > MAX_CHARACTERS)
+    if (batch === undefined || this.#limits.calls === 1 || countCharacters(params) > MAX_CHARACTERS)
       return this.#single(statement, params);
     const requests = this.#tracer?.current() ?? [];
     const kind = this.#kindOf(batch);
@@ -85,25 +86,33 @@ export class BatchQueue {
         fallBack: () =>
           serving(this.#single, [{ requests }], this.#tracer)(statement, params).then(resolve, reject),
       });
-      if (kind.isBusy) return;
-      kind.isBusy = true;
-      // Waits until the requests that have already arrived are read.
-      setImmediate(() => this.#send(batch, kind));
+      this.#schedule(batch, kind);
     });
   };
 
   #kindOf(batch: BatchQuery): Kind {
     let kind = this.#kinds.get(batch);
     if (kind === undefined) {
-      kind = { waiting: [], isBusy: false };
+      kind = { waiting: [], statements: new RunningStatements(this.#limits), isScheduled: false };
       this.#kinds.set(batch, kind);
     }
     return kind;
   }
 
+  /** Sends the queued calls if they may start, after the requests that have already arrived are read. */
+  #schedule(batch: BatchQuery, kind: Kind): void {
+    if (kind.isScheduled || !kind.statements.mayStart(kind.waiting.length)) return;
+    kind.isScheduled = true;
+    setImmediate(() => {
+      kind.isScheduled = false;
+      if (kind.statements.mayStart(kind.waiting.length)) void this.#send(batch, kind);
+    });
+  }
+
   /** Sends queued calls, up to the batch size, then resolves their promises. */
   async #send(batch: BatchQuery, kind: Kind): Promise<void> {
-    const calls = kind.waiting.splice(0, this.#size);
+    const calls = kind.waiting.splice(0, this.#limits.calls);
+    kind.statements.start(calls.length);
     const params: Record<string, Value> = {};
     for (const name of batch.parameters)
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
@@ -114,14 +123,14 @@ export class BatchQueue {
     } catch (error) {
       settle = () => fail(calls, error);
     }
+    kind.statements.end();
     if (isWorthSending(kind.waiting.length, calls.length)) {
       // The server runs the next batch while the callers of this batch build their responses.
       void this.#send(batch, kind);
       setImmediate(settle);
     } else {
       settle();
-      if (kind.waiting.length > 0) setImmediate(() => this.#send(batch, kind));
-      else kind.isBusy = false;
+      this.#schedule(batch, kind);
     }
   }
 
@@ -146,12 +155,4 @@ function fail(calls: readonly Call[], error: unknown): void {
     if (isKnown) void call.fallBack();
     else call.reject(error);
   }
-}
-
-/**
- * Whether to send the next batch before resolving the calls of the previous batch. This keeps the server busy. A small
- * batch waits instead, because the resolved callers will send further calls.
- */
-export function isWorthSending(waiting: number, done: number): boolean {
-  return waiting > 0 && waiting >= done / 2;
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import type { QueryExecutor, StatementTracer } from './query.ts';
+import type { BatchLimits } from './running-statements.ts';
 
 /** State of the connection pool, in connections. `waiting` counts queued requests for a connection. */
 export interface PoolState {
@@ -17,8 +18,8 @@ export type Snapshot = boolean | 'writable';
 export interface Database {
   readonly kind: 'postgres' | 'citus' | 'pglite';
   readonly tracer?: StatementTracer | undefined;
-  /** Maximum number of calls per statement, across tenants. 1 on Citus, where tenants are on different shards. */
-  readonly batchSize: number;
+  /** Limits of statements for many calls, across tenants. One call on Citus, where tenants are on different shards. */
+  readonly batches: BatchLimits;
   /** Executes a query in a separate transaction. Concurrent reads may share a statement (`BatchQueue`). */
   readonly query: QueryExecutor;
   /** Executes a batch query, which never waits for a lock, on connections reserved for batches. */

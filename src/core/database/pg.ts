@@ -24,6 +24,7 @@ import {
   traced,
   type Value,
 } from './query.ts';
+import { BatchLimits } from './running-statements.ts';
 
 /**
  * Encodes arrays of strings in Postgres' binary format, which pg uses for a Buffer. The text format is slower, because
@@ -158,8 +159,8 @@ const GRACE_MS = 1000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**
- * Number of connections reserved for batches. Batches never wait for locks, so few connections suffice, and more are
- * slower.
+ * Number of connections reserved for batches, and maximum number of statements of one kind that run at the same time.
+ * Batches never wait for locks, so few connections suffice, and more are slower.
  */
 export const BATCH_CONNECTIONS = 4;
 
@@ -204,7 +205,7 @@ export async function openPostgres(
   };
   if (isPooled) await checkPooler({ ...reachable, query_timeout: maxMs }, settings, config);
   const connection = isPooled ? reachable : { ...reachable, options: asOptions(settings) };
-  const batchSize = isCitus ? 1 : config.DB_BATCH_SIZE;
+  const batches = new BatchLimits(isCitus ? 1 : config.DB_BATCH_SIZE, BATCH_CONNECTIONS);
   const watch = new ConnectionWatch(events);
   const pool = new ConnectionPool({ ...connection, max: config.DB_POOL_MAX }, watch);
   const forBatches = new ConnectionPool({ ...connection, max: BATCH_CONNECTIONS }, watch);
@@ -212,10 +213,10 @@ export async function openPostgres(
   const shares = isCitus ? sharesOf(config.DB_POOL_MAX, queryBatch, events) : undefined;
   const limited = (execute: QueryExecutor, waits: boolean) => shares?.executor(execute, { waits }) ?? execute;
   const single = traced(limited(executorOn(pool, maxMs), true), tracer);
-  const reads = new BatchQueue({ batched: queryBatch, single }, batchSize, tracer);
+  const reads = new BatchQueue({ batched: queryBatch, single }, batches, tracer);
   return {
     kind: isCitus ? 'citus' : 'postgres',
-    batchSize,
+    batches,
     tracer,
     query: reads.query,
     queryBatch,

@@ -15,16 +15,17 @@ import {
   vacuumTables,
 } from './pglite-engine.ts';
 import { parameterValues, type QueryExecutor, type StatementTracer, traced } from './query.ts';
+import { BatchLimits } from './running-statements.ts';
 
 /**
  * Opens the embedded database in a directory. It has one connection, in this process, and allows one process at a time.
  *
- * @param batchSize maximum number of calls in a statement
+ * @param calls maximum number of calls in a statement
  * @throws OperatorError when it cannot be opened, or another process uses it
  */
 export async function openPglite(
   folder: string,
-  batchSize: number,
+  calls: number,
   events: EmbeddedEvents,
   tracer?: StatementTracer,
 ): Promise<Database> {
@@ -61,10 +62,12 @@ export async function openPglite(
     }
   }
 
-  const reads = new BatchQueue({ batched: query, single: query }, batchSize, tracer);
+  // The engine executes one statement at a time.
+  const batches = new BatchLimits(calls, 1);
+  const reads = new BatchQueue({ batched: query, single: query }, batches, tracer);
   return {
     kind: 'pglite',
-    batchSize,
+    batches,
     tracer,
     query: (...call) => counted(() => reads.query(...call)),
     queryBatch: (...call) => counted(() => query(...call)),

@@ -51,7 +51,7 @@ export class Services {
     this.keptOut = new KeptOutLists(database, config);
     this.policies = new TenantPolicyCache(new Tenants(database), config, this.keptOut);
     const executors = { batched: database.queryBatch, single: database.query };
-    this.writes = new WriteQueue(executors, database.batchSize, database.tracer);
+    this.writes = new WriteQueue(executors, database.batches, database.tracer);
     this.accessTimes = new AccessTimes(database, this.writes);
     this.storedResults = new StoredResultLimit(database, config.MAX_TENANT_STORED_RESULTS);
     this.watches = new Watches(database);

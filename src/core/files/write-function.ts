@@ -26,8 +26,14 @@ export type RequestParams = {
   createdAt: string | null;
 };
 
-/** `item` is the number of the call, from 1. */
-type OutcomeRow = { item: number; outcome: string; data: Record<string, unknown> | null };
+type OutcomeRow = {
+  /** Number of the call, from 1. */
+  item: number;
+  outcome: string;
+  data: Record<string, unknown> | null;
+  /** Time from the start of the statement on the server to the end of the call. Only in statements for many calls. */
+  executingMs?: number;
+};
 
 export interface WriteFunction {
   readonly name: string;
@@ -73,7 +79,8 @@ export function statementOf(
   { wait }: { wait: boolean },
 ): [statement: WriteFunction['single'], params: Record<string, Value>] {
   const params: Record<string, Value> = { ...calls[0], wait };
-  if (calls.length === 1) return [single, params];
+  // Without `wait`, the caller measures the statement.
+  if (calls.length === 1 && wait) return [single, params];
   for (const name of ofCalls) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
   return [batch, params];
 }
@@ -140,7 +147,8 @@ export function writeFunction<
   const inOrder = (given: string[]) => [...given.slice(0, -1), ...service, ...given.slice(-1)].join(', ');
   const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${inOrder(values)}) AS f`;
   const batch = `
-SELECT c.item::integer, f.outcome, f.data
+SELECT c.item::integer, f.outcome, f.data,
+  (1000 * extract(epoch FROM clock_timestamp() - statement_timestamp()))::float8 AS "executingMs"
 FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.map((column) => column.slice(2)).join(', ')}, item),
   LATERAL ${name}(${inOrder(columns)}) AS f`;
   const fn: WriteFunction = {

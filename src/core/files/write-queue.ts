@@ -1,5 +1,4 @@
 import { AsyncResource } from 'node:async_hooks';
-import { isWorthSending } from '../database/batch-queue.ts';
 import { DatabaseError, LOCK_NOT_AVAILABLE } from '../database/errors.ts';
 import {
   countCharacters,
@@ -9,6 +8,7 @@ import {
   type TracedRequest,
   type Value,
 } from '../database/query.ts';
+import { type BatchLimits, isWorthSending, RunningStatements } from '../database/running-statements.ts';
 import {
   type CallFunction,
   type CommonOutcome,
@@ -31,7 +31,7 @@ const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface QueuedWrite {
   readonly tenant: string;
-  /** Key of a group. Writes of a group may share a statement, and a group has one statement at a time. */
+  /** Key of a group. Writes of a group may share a statement. */
   group: string;
   readonly characters: number;
   /** Traced requests that wait for the write. */
@@ -56,7 +56,7 @@ interface Sent {
 
 /**
  * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may also share
- * a statement, in order of arrival. A statement is sent immediately, and writes collect only while another one runs.
+ * a statement, in order of arrival. A statement is sent immediately, and writes collect only while others run.
  *
  * - A tenant has one statement at a time, so a busy tenant waits in the queue and occupies no connection.
  * - A statement for several tenants never waits for a lock. It skips tenants that another session has locked, and their
@@ -65,36 +65,35 @@ interface Sent {
 export class WriteQueue {
   readonly #batched: QueryExecutor;
   readonly #single: QueryExecutor;
-  readonly #size: number;
+  readonly #limits: BatchLimits;
   readonly #tracer: StatementTracer | undefined;
   #waiting: QueuedWrite[] = [];
-  /** Tenants and groups with a running statement. */
+  /** Tenants with a running statement. */
   readonly #busyTenants = new Set<string>();
-  readonly #busyGroups = new Set<string>();
+  /** Running statements for several tenants, by the name of their function. */
+  readonly #shared = new Map<string, RunningStatements>();
   /** Sends the waiting writes after all requests that have already arrived are read. */
   #scheduled: NodeJS.Immediate | undefined;
   #names = 0;
 
-  /**
-   * @param executors.batched runs statements that never wait for a lock; `single` runs the other statements
-   * @param size maximum number of calls in a statement; 1 disables batching
-   */
+  /** @param executors.batched runs statements that never wait for a lock; `single` runs the other statements */
   constructor(
     executors: { batched: QueryExecutor; single: QueryExecutor },
-    size: number,
+    limits: BatchLimits,
     tracer?: StatementTracer,
   ) {
     this.#batched = executors.batched;
     this.#single = executors.single;
-    this.#size = size;
+    this.#limits = limits;
     this.#tracer = tracer;
   }
 
   readonly call: CallFunction = (fn, params, size = 0) => {
     const { tenant } = params;
     const characters = Math.max(size, countCharacters(params));
-    const mayShare = fn.mixesTenants && this.#size > 1 && characters <= MAX_SHARED_CHARACTERS;
+    const mayShare = fn.mixesTenants && this.#limits.calls > 1 && characters <= MAX_SHARED_CHARACTERS;
     const group = mayShare ? fn.name : groupOfTenant(fn, tenant);
+    if (mayShare && !this.#shared.has(group)) this.#shared.set(group, new RunningStatements(this.#limits));
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {
       const settle = { resolve: resolve as QueuedWrite['resolve'], reject };
@@ -121,33 +120,34 @@ export class WriteQueue {
     });
   }
 
-  /** Sends the waiting writes whose group and tenant are free. */
+  /** Sends the waiting writes whose tenant is free, if their group may start a statement. */
   #dispatch(): void {
     this.#scheduled = undefined;
     const batches = new Map<string, QueuedWrite[]>();
     /** Group of each tenant's writes in this dispatch. */
     const groups = new Map<string, string>();
     const full = new Set<string>();
-    const waiting: QueuedWrite[] = [];
     this.#separateBusyTenants();
     for (const write of this.#waiting) {
       const { tenant, group } = write;
       const batch = batches.get(group) ?? [];
       const isTenantFree = !this.#busyTenants.has(tenant) && (groups.get(tenant) ?? group) === group;
-      if (!isTenantFree || this.#busyGroups.has(group) || full.has(group)) {
-        waiting.push(write);
-      } else if (!this.#hasRoom(batch, write)) {
+      if (!isTenantFree || full.has(group)) continue;
+      if (!this.#hasRoom(batch, write)) {
         // Later writes of the group also wait, so that a tenant's calls stay in order.
         full.add(group);
-        waiting.push(write);
-      } else {
-        groups.set(tenant, group);
-        batches.set(group, batch);
-        batch.push(write);
+        continue;
       }
+      groups.set(tenant, group);
+      batches.set(group, batch);
+      batch.push(write);
     }
-    this.#waiting = waiting;
-    for (const [group, writes] of batches) void this.#send(group, writes);
+    const sending = [...batches].filter(
+      ([group, writes]) => this.#shared.get(group)?.mayStart(writes.length) ?? true,
+    );
+    const sent = new Set(sending.flatMap(([, writes]) => writes));
+    this.#waiting = this.#waiting.filter((write) => !sent.has(write));
+    for (const [group, writes] of sending) void this.#send(group, writes);
   }
 
   /** Moves the calls of tenants with many waiting calls to a group of their tenant. */
@@ -167,12 +167,13 @@ export class WriteQueue {
 
   #hasRoom(batch: QueuedWrite[], { characters }: QueuedWrite): boolean {
     const sum = batch.reduce((all, each) => all + each.characters, characters);
-    return batch.length === 0 || (batch.length < this.#size && sum <= MAX_BATCH_CHARACTERS);
+    return batch.length === 0 || (batch.length < this.#limits.calls && sum <= MAX_BATCH_CHARACTERS);
   }
 
   /** Sends the writes of a group in one statement, then resolves or rejects their promises. */
   async #send(group: string, writes: QueuedWrite[]): Promise<void> {
-    this.#busyGroups.add(group);
+    const shared = this.#shared.get(group);
+    shared?.start(writes.length);
     for (const { tenant } of writes) this.#busyTenants.add(tenant);
     let sent: Sent;
     try {
@@ -183,16 +184,18 @@ export class WriteQueue {
       } else {
         const { fn } = first.work;
         const calls = writes.map((write) => (write.work as FunctionCall).params);
-        const wait = !isShared(group, fn);
+        const wait = shared === undefined;
         const [statement, params] = statementOf(fn, calls, { wait });
         const query = serving(wait ? this.#single : this.#batched, writes, this.#tracer);
+        const started = performance.now();
         const found = await query(statement, params);
+        shared?.measure(found.rows.at(-1)?.executingMs ?? 0, performance.now() - started);
         sent = succeeded(fn, writes, outcomesOf(found));
       }
     } catch (error) {
       sent = this.#failed(writes, error);
     }
-    this.#busyGroups.delete(group);
+    shared?.end();
     for (const { tenant } of writes) this.#busyTenants.delete(tenant);
     this.#waiting.unshift(...sent.again);
     if (isWorthSending(this.#waiting.length, writes.length)) {
