@@ -6,6 +6,7 @@ import { LineMatcher } from './match-lines.ts';
 import { type WordCounts, WordMatcher } from './match-words.ts';
 import type { FoundLine, Query, SearchedFile } from './query.ts';
 import { WordResults } from './results.ts';
+import type { Scanned, ScannedLines } from './scanned.ts';
 import { receivedFiles, type SentPage } from './sent-page.ts';
 
 /** A query, and files to search or to show. */
@@ -18,22 +19,6 @@ export interface Task {
   bestFiles: number;
   /** Whether to return the best lines of each file instead of counts. Only for `words`. */
   wantsExcerpts?: boolean;
-}
-
-export type Scanned =
-  | { kind: 'counts'; counts: WordCounts; excerpts: [path: string, lines: FoundLine[]][] }
-  | { kind: 'excerpts'; files: FoundLine[][] }
-  | ScannedLines
-  | { kind: 'invalid_expression'; problem: string };
-
-export interface ScannedLines {
-  kind: 'lines';
-  /** Files with lines to show. `file` is the index in the page. */
-  files: { file: number; lines: FoundLine[] }[];
-  /** Number of matching lines, and of files whose path matches, that are not shown. */
-  furtherLines: number;
-  /** Number of files with such matches that are not in `files`. */
-  furtherFiles: number;
 }
 
 /** Niceness of a search thread. The event loop and its requests run first. */

@@ -8,7 +8,8 @@ import type { SearchRequest } from './input.ts';
 import type { FoundLine, SearchedFile } from './query.ts';
 import type { RankedFile } from './rank.ts';
 import { type Found, LineResults, type ShownFile, WordResults } from './results.ts';
-import type { Scanned, Task } from './scan.ts';
+import type { Task } from './scan.ts';
+import type { Scanned } from './scanned.ts';
 import { sentPage } from './sent-page.ts';
 import { TextCache } from './text-cache.ts';
 
