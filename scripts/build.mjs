@@ -58,7 +58,7 @@ async function transpile() {
 async function writeTemplate() {
   if (!existsSync('node_modules/@electric-sql/pglite')) return;
   await built('service');
-  const code = `import('./dist/core/database/template.js').then(({ writeTemplate }) => writeTemplate())`;
+  const code = `import('./dist/core/database/write-template.js').then(({ writeTemplate }) => writeTemplate())`;
   // Optimizing WebAssembly takes longer than it saves while PGlite creates and migrates a database.
   await run(process.execPath, ['--liftoff-only', '--eval', code]);
 }

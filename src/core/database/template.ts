@@ -5,19 +5,18 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
+import { brotliDecompress } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { functionsScript, MIGRATIONS_FOLDER } from './migrate.ts';
-import { migrateEngine, PgliteEngine } from './pglite-engine.ts';
 
-/** Directory of the template, which the build writes. The relative path is valid from both `src` and `dist`. */
+/** Directory of the template, which the build writes (`write-template.ts`). The relative path is valid from both `src` and `dist`. */
 export const TEMPLATE_FOLDER = fileURLToPath(new URL('../../../template', import.meta.url));
 
 /**
  * Returns the path of the template: an archive of an empty, migrated embedded database. The name identifies the schema
  * and the version of PGlite, so the template of another version is never used.
  */
-function templatePath(templates: string): string {
+export function templatePath(templates: string): string {
   const hash = createHash('sha256').update(pgliteVersion()).update(functionsScript());
   const files = readdirSync(MIGRATIONS_FOLDER, { recursive: true, withFileTypes: true })
     .filter((each) => each.isFile())
@@ -30,31 +29,6 @@ function templatePath(templates: string): string {
 function pgliteVersion(): string {
   const module = createRequire(import.meta.url).resolve('@electric-sql/pglite');
   return JSON.parse(readFileSync(join(module, '../../package.json'), 'utf8')).version;
-}
-
-/** Writes the template unless it exists, and removes the templates of other versions. */
-export async function writeTemplate(): Promise<void> {
-  const path = templatePath(TEMPLATE_FOLDER);
-  if (existsSync(path)) return;
-  // In memory, which is faster than a directory.
-  const engine = new PgliteEngine('memory://', () => {});
-  await engine.waitReady;
-  await migrateEngine(engine, MIGRATIONS_FOLDER, functionsScript());
-  await engine.exec('CHECKPOINT');
-  const archive = await engine.dumpDataDir('none');
-  await engine.close();
-  const compressed = await compress(Buffer.from(await archive.arrayBuffer()));
-  await rm(TEMPLATE_FOLDER, { recursive: true, force: true });
-  mkdirSync(TEMPLATE_FOLDER);
-  writeFileSync(`${path}.new`, compressed);
-  await rename(`${path}.new`, path);
-}
-
-function compress(archive: Buffer): Promise<Buffer> {
-  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_MAX_WINDOW_BITS } = constants;
-  // The databases of Postgres contain the same tables, far apart.
-  const params = { [BROTLI_PARAM_QUALITY]: 5, [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS };
-  return promisify(brotliCompress)(archive, { params });
 }
 
 /**

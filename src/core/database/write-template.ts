@@ -1,0 +1,32 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
+import { functionsScript, MIGRATIONS_FOLDER } from './migrate.ts';
+import { migrateEngine, PgliteEngine } from './pglite-engine.ts';
+import { TEMPLATE_FOLDER, templatePath } from './template.ts';
+
+/** Writes the template unless it exists, and removes the templates of other versions. */
+export async function writeTemplate(): Promise<void> {
+  const path = templatePath(TEMPLATE_FOLDER);
+  if (existsSync(path)) return;
+  // In memory, which is faster than a directory.
+  const engine = new PgliteEngine('memory://', () => {});
+  await engine.waitReady;
+  await migrateEngine(engine, MIGRATIONS_FOLDER, functionsScript());
+  await engine.exec('CHECKPOINT');
+  const archive = await engine.dumpDataDir('none');
+  await engine.close();
+  const compressed = await compress(Buffer.from(await archive.arrayBuffer()));
+  await rm(TEMPLATE_FOLDER, { recursive: true, force: true });
+  mkdirSync(TEMPLATE_FOLDER);
+  writeFileSync(`${path}.new`, compressed);
+  await rename(`${path}.new`, path);
+}
+
+function compress(archive: Buffer): Promise<Buffer> {
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_MAX_WINDOW_BITS } = constants;
+  // The databases of Postgres contain the same tables, far apart.
+  const params = { [BROTLI_PARAM_QUALITY]: 5, [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS };
+  return promisify(brotliCompress)(archive, { params });
+}
