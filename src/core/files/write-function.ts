@@ -79,8 +79,7 @@ export function statementOf(
   { wait }: { wait: boolean },
 ): [statement: WriteFunction['single'], params: Record<string, Value>] {
   const params: Record<string, Value> = { ...calls[0], wait };
-  // Without `wait`, the caller measures the statement.
-  if (calls.length === 1 && wait) return [single, params];
+  if (calls.length === 1) return [single, params];
   for (const name of ofCalls) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
   return [batch, params];
 }

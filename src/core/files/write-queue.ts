@@ -189,7 +189,8 @@ export class WriteQueue {
         const query = serving(wait ? this.#single : this.#batched, writes, this.#tracer);
         const started = performance.now();
         const found = await query(statement, params);
-        shared?.measure(found.rows.at(-1)?.executingMs ?? 0, performance.now() - started);
+        const { executingMs } = found.rows.at(-1) ?? {};
+        if (executingMs !== undefined) shared?.measure(executingMs, performance.now() - started);
         sent = succeeded(fn, writes, outcomesOf(found));
       }
     } catch (error) {
