@@ -35,3 +35,32 @@ it('sends the calls that a batch skipped one at a time per tenant', async () => 
   expect(results.map(({ rows }) => rows[0]?.tenant)).toStrictEqual(tenants);
   expect([mostOfOne, most]).toStrictEqual([1, 3]);
 });
+
+it.each([
+  ['side by side', false, 3],
+  ['one at a time for results in order', true, 1],
+])('runs statements %s', async (_, inOrder, most) => {
+  let running = 0;
+  const finish: (() => void)[] = [];
+  const batched = ((_statement, { tenant }) => {
+    running++;
+    const rows = (tenant as string[]).map((_each, i) => ({ item: i + 1 }) as never);
+    return new Promise((resolve) => finish.push(() => resolve({ rows, count: rows.length })));
+  }) as QueryExecutor;
+  const queue = new BatchQueue({ batched, single: batched }, new BatchLimits(32, 4));
+  const each = { ...query, batch: { ...batch, inOrder } };
+  const order: string[] = [];
+  const calls: Promise<unknown>[] = [];
+  for (const tenant of ['a', 'b', 'c']) {
+    calls.push(queue.query(each, { tenant }).then(() => order.push(tenant)));
+    await new Promise(setImmediate);
+  }
+  expect(running).toBe(most);
+  while (order.length < calls.length) {
+    finish.shift()?.();
+    // The next result arrives after the queue's own immediate, as from a server.
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+  }
+  expect(order).toStrictEqual(['a', 'b', 'c']);
+});

@@ -12,7 +12,7 @@ import {
   type TracedRequest,
   type Value,
 } from './query.ts';
-import { type BatchLimits, isWorthSending, RunningStatements } from './running-statements.ts';
+import { BatchLimits, isWorthSending, RunningStatements } from './running-statements.ts';
 
 /**
  * Maximum size of the parameters of a batched call, in characters. A larger call is sent separately, because batching
@@ -93,7 +93,8 @@ export class BatchQueue {
   #kindOf(batch: BatchQuery): Kind {
     let kind = this.#kinds.get(batch);
     if (kind === undefined) {
-      kind = { waiting: [], statements: new RunningStatements(this.#limits), isScheduled: false };
+      const limits = batch.inOrder ? new BatchLimits(this.#limits.calls, 1) : this.#limits;
+      kind = { waiting: [], statements: new RunningStatements(limits), isScheduled: false };
       this.#kinds.set(batch, kind);
     }
     return kind;

@@ -27,7 +27,10 @@ export interface Query<Params extends Record<string, Value>, Row> {
  * the same name as in the single query. The result has a row for each executed call. The single query executes the
  * other calls.
  */
-export type BatchQuery = Query<Record<string, Value>, { /** Number of the call, from 1. */ item: number }>;
+export type BatchQuery = Query<Record<string, Value>, { /** Number of the call, from 1. */ item: number }> & {
+  /** Whether calls receive their results in the order of their arrival. Then one statement runs at a time. */
+  readonly inOrder?: boolean;
+};
 
 /** Result of a query. For a statement without result rows, `count` is the number of written rows. */
 export interface QueryResult<Row> {
@@ -126,17 +129,19 @@ export const MAX_BYTES = 32_768;
  *
  * @param parameters names and SQL types (strings are `text`)
  * @param text returns the SQL for a FROM item with the calls: alias `c`, a column for each parameter, and `item`
+ * @param options.inOrder whether calls receive their results in the order of their arrival
  */
 export function defineBatchQuery(
   name: string,
   parameters: Record<string, string>,
   text: (calls: string) => string,
+  options: { inOrder?: boolean } = {},
 ): BatchQuery {
   const names = Object.keys(parameters);
   const arrays = Object.entries(parameters).map(([each, type]) => `$${each}::${type}[]`);
   const columns = names.map((each) => each.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
   const calls = `unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, item)`;
-  return defineQuery<Record<string, Value>, { item: number }>(name, text(calls));
+  return { ...defineQuery<Record<string, Value>, { item: number }>(name, text(calls)), ...options };
 }
 
 /** Traces statements. Undefined while tracing is off. */

@@ -38,6 +38,8 @@ export const findTenantsBatchQuery = defineBatchQuery(
   'find_tenants',
   { tenant: 'text' },
   (calls) => `SELECT c.item::integer, ${TENANT_COLUMNS} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
+  // The first calls of a tenant write in the order of their arrival.
+  { inOrder: true },
 );
 
 export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
