@@ -281,8 +281,9 @@ describe('a statement for several requests', { tags: 'long' }, () => {
     }
   }
 
-  it.each([
-    // Views have no such case, because their statements run side by side.
+  // Statements of a kind run side by side (decision 0030), so the requests no longer share one in each run.
+  it.skip.each([
+    ['views', 'LOCK TABLE entries IN ACCESS EXCLUSIVE MODE', cmd.view, 'lookup_files'],
     [
       'creates',
       `SELECT 1 FROM tenants WHERE id = 'default' FOR UPDATE`,
