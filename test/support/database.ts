@@ -40,15 +40,15 @@ export function skipOnCitus(reason: string): void {
   beforeEach(({ skip }) => skip(isCitus(), reason));
 }
 
-/** Resolves once a session of the database waits for a lock. On Citus, the session can be on any node. */
-export async function lockWait(url: string): Promise<void> {
+/** Resolves once sessions of the database wait for locks. On Citus, they must be on the same node, which can be any. */
+export async function lockWait(url: string, sessions = 1): Promise<void> {
   const { nodes } = inject('postgres').cluster;
   const name = new URL(url).pathname.slice(1);
   const clients = await Promise.all(nodes.map((node) => connectTo(databaseUrl(node, name))));
   const waiting =
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   try {
-    for (let count = 0; count === 0; ) {
+    for (let count = 0; count < sessions; ) {
       const waits = await Promise.all(clients.map((client) => client.query(waiting)));
       count = Math.max(...waits.map(({ rows }) => rows.length));
     }

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { connectTo, copyPgliteTemplate, isCitus, skipOnCitus } from '../support/database.ts';
+import { BATCH_CONNECTIONS } from '../../src/core/database/pg.ts';
+import {
+  connectTo,
+  copyPgliteTemplate,
+  createTestDatabase,
+  isCitus,
+  lockWait,
+  skipOnCitus,
+} from '../support/database.ts';
 import { type Span, showTree } from '../support/otlp.ts';
 import { post, startCli, startProcess } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
@@ -281,35 +289,52 @@ describe('a statement for several requests', { tags: 'long' }, () => {
     }
   }
 
-  // Statements of a kind run side by side (decision 0030), so the requests no longer share one in each run.
-  it.skip.each([
-    ['views', 'LOCK TABLE entries IN ACCESS EXCLUSIVE MODE', cmd.view, 'lookup_files'],
+  /*
+   * `statements` is the number of statements of a request that wait for the lock. When `most` statements wait, further
+   * requests wait for the service: no connection for batches is free, or the tenant has a running statement.
+   */
+  it.each([
+    [
+      'views',
+      'LOCK TABLE entries IN ACCESS EXCLUSIVE MODE',
+      cmd.view,
+      'lookup_files',
+      { statements: 2, most: BATCH_CONNECTIONS },
+    ],
     [
       'creates',
       `SELECT 1 FROM tenants WHERE id = 'default' FOR UPDATE`,
       (path: string) => cmd.create(path, 'x'),
       'memory_create_batch',
+      { statements: 1, most: 1 },
     ],
   ])(
     'adds a statement for several requests to the trace of each, linked to the others: %s',
-    async (label, lock, input, statement) => {
-      const server = await startTraced({ DB_LOCK_TIMEOUT_MS: '0' });
-      await post(server.url, cmd.create(`/memories/first-${label}.md`, 'x'));
-      const client = await connectTo(databaseUrl());
+    async (label, lock, input, statement, { statements, most }) => {
+      const database = await createTestDatabase();
+      const server = await startTraced({ DATABASE_URL: database.url, DB_LOCK_TIMEOUT_MS: '0' });
+      // The first call creates the tenant, and the second one finds it.
+      for (const name of ['first', 'second']) await post(server.url, cmd.create(`/memories/${name}.md`, 'x'));
+      const client = await connectTo(database.url);
       await client.query('BEGIN');
       await client.query(lock);
       const traces = [1, 2, 3].map((i) => `${i}`.repeat(32));
-      // The first request waits for the lock, and the others wait for the first.
-      const sent = [post(server.url, input(`/memories/waits-${label}.md`))];
-      await untilInFlight(server.url, 1);
+      // The first requests wait for the lock, and the others until another statement may run.
+      const sent: Promise<unknown>[] = [];
+      for (let waiting = statements; waiting <= most; waiting += statements) {
+        sent.push(post(server.url, input(`/memories/waits-${label}-${waiting}.md`)));
+        await lockWait(database.url, waiting);
+      }
+      const inFlight = sent.length + traces.length;
       for (const trace of traces) {
         sent.push(post(server.url, input(`/memories/${label}-${trace}.md`), traceparent(trace)));
       }
-      await untilInFlight(server.url, 4);
+      await untilInFlight(server.url, inFlight);
       await client.query('COMMIT');
       await client.end();
       await Promise.all(sent);
       const { spans } = await server.stop();
+      await database.drop();
       const commands = spans.filter(({ name }) => name === 'search_memory' || name === 'create_memory');
       const shared = named(spans, statement).filter(
         ({ attributes }) => attributes['db.operation.batch.size'],
