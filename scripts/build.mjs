@@ -1,8 +1,8 @@
 /**
  * Builds the service, the console, and the template of the embedded database, unless their sources and outputs are
  * unchanged since the last build. `npm start`, `npm run build`, `npm pack`, the image, and the tests use this script.
- * Arguments select parts. Without arguments, all are selected. JavaScript instead of TypeScript, because it has to start
- * fast on each version of Node.
+ * Arguments select parts. Without arguments, all are selected. JavaScript instead of TypeScript, because it has to
+ * start fast on each version of Node.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -3,7 +3,6 @@
  *
  * @module-tag long-on-pglite
  */
-
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/core/database/batch-queue.ts';

@@ -3,7 +3,6 @@
  *
  * @module-tag long-on-pglite
  */
-
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executorOn } from '../../src/core/database/pg.ts';
@@ -70,14 +69,14 @@ describe('the write queue', () => {
   let sent: { calls: number; wait: boolean }[] = [];
   let call: CallFunction;
 
-  const queueOf = (size: number, statements = 1) => {
+  const queueOf = (size: number) => {
     const onPool = executorOn(servicePool);
     const counted: QueryExecutor = (each, params) => {
       const { tenant, wait } = params as unknown as { tenant: string | string[]; wait: boolean };
       sent.push({ calls: Array.isArray(tenant) ? tenant.length : 1, wait });
       return onPool(each, params);
     };
-    return new WriteQueue({ batched: counted, single: counted }, new BatchLimits(size, statements));
+    return new WriteQueue({ batched: counted, single: counted }, new BatchLimits(size, 1));
   };
   const paramsOf = (tenant: string, result: string): Params => ({
     tenant,

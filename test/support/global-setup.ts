@@ -95,8 +95,8 @@ async function createTemplate(
 
 /**
  * Returns the builds that the tests of this run need: the template of PGlite, the compiled service, because it starts
- * faster than the source, and the console. Each is built here and only if it changed, because a build empties the directory that tests of
- * another worker or of another run read.
+ * faster than the source, and the console. Each is built here and only if it changed, because a build empties the
+ * directory that tests of another worker or of another run read.
  */
 function neededBuilds(project: TestProject): string[] {
   const files = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'));

@@ -1,4 +1,4 @@
-/** Limits of a database's statements for many calls, and their number. */
+/** Limits of a database's statements for many calls, and the number of running ones. */
 export class BatchLimits {
   /** Maximum number of calls in a statement; 1 disables batching. */
   readonly calls: number;
@@ -34,8 +34,8 @@ export class RunningStatements {
 
   /**
    * Whether to send waiting calls now. Beside a running statement, another one starts on a free connection with a full
-   * batch. It also starts with half as many calls as the newest statement, if statements mostly wait for the disk or the
-   * network. Otherwise, both would share the server's processor, and each would serve fewer calls.
+   * batch. It also starts with half as many calls as the newest statement, if statements mostly wait for the disk or
+   * the network. Otherwise, both would share the server's processor, and each would serve fewer calls.
    *
    * @param waiting number of waiting calls that one statement can execute
    */

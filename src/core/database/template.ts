@@ -9,7 +9,10 @@ import { brotliDecompress } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { functionsScript, MIGRATIONS_FOLDER } from './migrate.ts';
 
-/** Directory of the template, which the build writes (`write-template.ts`). The relative path is valid from both `src` and `dist`. */
+/**
+ * Directory of the template, which the build writes (`write-template.ts`). The relative path is valid from both `src`
+ * and `dist`.
+ */
 export const TEMPLATE_FOLDER = fileURLToPath(new URL('../../../template', import.meta.url));
 
 /**

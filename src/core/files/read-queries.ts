@@ -13,8 +13,8 @@ export interface OfTenant {
 }
 
 /**
- * Joins an entry of the tenant to each call `c` of a batch. `OFFSET 0` keeps the planner from joining all entries, which
- * it would do in a table of few rows.
+ * Joins an entry of the tenant to each call `c` of a batch. `OFFSET 0` keeps the planner from joining all entries,
+ * which it would do in a table of few rows.
  */
 const entryOfCall = (alias: string, columns: string, condition: string) =>
   `LEFT JOIN LATERAL (SELECT ${columns} FROM entries WHERE tenant_id = c.tenant AND ${condition} OFFSET 0) AS ${alias} ON true`;
@@ -219,8 +219,8 @@ export const findRecordQuery = defineQuery<{ tenant: string; path: string }, { m
 );
 
 /**
- * The entries at `$paths`. A plan for `path = ANY ($paths)` expects ten paths, and so may read all entries of a tenant if
- * most tenants have few.
+ * The entries at `$paths`. A plan for `path = ANY ($paths)` expects ten paths, and so may read all entries of a tenant
+ * if most tenants have few.
  */
 export const entriesAtPaths = (columns: string) =>
   `unnest($paths::text[]) AS given (path) CROSS JOIN LATERAL (

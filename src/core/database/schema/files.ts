@@ -53,8 +53,8 @@ export const entries = pgTable(
     sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
   },
   (t) => [
-    // The only index for a path of a tenant. If another complete index began with the tenant, a plan for tenants with few
-    // entries could use it, and would read all entries of a large tenant
+    // The only index for a path of a tenant. If another complete index began with the tenant, a plan for tenants with
+    // few entries could use it, and would read all entries of a large tenant
     // (docs/decisions/0028-flat-to-ten-million-files.md).
     primaryKey({ columns: [t.tenantId, t.path] }),
     // Files have a null `dir_path`, so moving or deleting a file does not check the foreign key.
