@@ -44,13 +44,13 @@ export async function crowds(environment: Environment): Promise<Row> {
     for (const path of ['/execute', '/mcp'])
       for (const [title, character] of Object.entries(escapes)) {
         const body = `{"command":"create","path":"/memories/f","file_text":"${character.repeat(BODY_BYTES / character.length)}"}`;
-        await service.measure(`${bodies} bodies of ${title} to ${path}`, () =>
+        await service.measureRead(`${bodies} bodies of ${title} to ${path}`, () =>
           crowd(service, bodies, path, {}, body),
         );
       }
     for (const path of ['/execute', '/mcp', '/'])
       for (const [title, given] of Object.entries(headers))
-        await service.measure(`${REQUESTS} requests to ${path} with ${title}`, () =>
+        await service.measureRead(`${REQUESTS} requests to ${path} with ${title}`, () =>
           crowd(service, REQUESTS, path, given, path === '/' ? undefined : '{}'),
         );
   } finally {

@@ -40,34 +40,36 @@ async function manyFiles(service: MeasuredService, count: number): Promise<void>
   const archive = archiveOf(Object.fromEntries(names.map((name) => [name, ''])));
   const dry = `/tenants/${tenant}/import?dry_run=true`;
   const directories = archiveOf(Object.fromEntries(names.slice(2).map((name) => [`${name}/`, ''])));
-  await service.measure('import of directories', () => service.admin(dry, directories));
-  await service.measure('import', () => service.admin(`/tenants/${tenant}/import`, archive));
+  await service.measureRead('import of directories', () => service.admin(dry, directories));
+  await service.measureWrite('import', () => service.admin(`/tenants/${tenant}/import`, archive));
   const change = await lastChange(service, tenant);
-  await service.measure('list of MCP resources', () =>
+  await service.measureRead('list of MCP resources', () =>
     service.post('/mcp', tenant, { jsonrpc: '2.0', id: 1, method: 'resources/list', params: {} }),
   );
-  await service.measure('view of a directory', () =>
+  await service.measureRead('view of a directory', () =>
     service.execute(tenant, [cmd.view('/memories'), cmd.view('/memories/all')]),
   );
-  await service.measure('listing of a directory', () =>
+  await service.measureRead('listing of a directory', () =>
     service.admin(`/tenants/${tenant}/directory?path=/memories/all&limit=1000`),
   );
 
   const move = cmd.rename('/memories/all', '/memories/moved');
   const moved = await service.draftOf(tenant);
-  await service.measure('move', () => service.execute(moved, [move]));
-  const review = await service.measure('comparison of moved files', () => service.reviewOf(tenant, moved));
-  await service.measure('merge of moved files', () =>
+  await service.measureWrite('move', () => service.execute(moved, [move]));
+  const review = await service.measureRead('comparison of moved files', () =>
+    service.reviewOf(tenant, moved),
+  );
+  await service.measureWrite('merge of moved files', () =>
     service.admin(`/tenants/${tenant}/drafts/${moved}/merge`, { review }),
   );
   for (const dry_run of [true, false]) {
     const restore = { at: change, dry_run };
     const title = dry_run ? 'dry run of a restore' : 'restore';
-    await service.measure(title, () => service.admin(`/tenants/${tenant}/restore`, restore));
+    await service.measureWrite(title, () => service.admin(`/tenants/${tenant}/restore`, restore));
   }
   const replacing = await service.draftOf(tenant);
   await service.execute(replacing, [move]);
-  await service.measure('replacement of all files', async () =>
+  await service.measureWrite('replacement of all files', async () =>
     service.admin(`/tenants/${tenant}/drafts/${replacing}/replace`, {
       review: await service.reviewOf(tenant, replacing),
     }),
@@ -75,19 +77,19 @@ async function manyFiles(service: MeasuredService, count: number): Promise<void>
   for (const dry_run of [true, false]) {
     const title = dry_run ? 'dry run of a revert' : 'revert';
     const revert = { by: 'anonymous', since: change, dry_run };
-    await service.measure(title, () => service.admin(`/tenants/${tenant}/revert`, revert));
+    await service.measureWrite(title, () => service.admin(`/tenants/${tenant}/revert`, revert));
   }
-  await service.measure('differences of two times', () =>
+  await service.measureRead('differences of two times', () =>
     service.admin(`/tenants/${tenant}/diff?at=${change}&limit=100`),
   );
-  await service.measure('log', () => service.admin(`/tenants/${tenant}/versions?limit=100`));
-  await service.measure('export', () => service.admin(`/tenants/${tenant}/export`));
-  const history = await service.measure('export with its history', () =>
+  await service.measureRead('log', () => service.admin(`/tenants/${tenant}/versions?limit=100`));
+  await service.measureRead('export', () => service.admin(`/tenants/${tenant}/export`));
+  const history = await service.measureRead('export with its history', () =>
     service.admin(`/tenants/${tenant}/export?history=true`),
   );
   await service.admin('/tenants', { id: 'copy' });
   const exported = Buffer.from(await history.arrayBuffer());
-  await service.measure('import with a history', () => service.admin('/tenants/copy/import', exported));
+  await service.measureWrite('import with a history', () => service.admin('/tenants/copy/import', exported));
 }
 
 async function lastChange(service: MeasuredService, tenant: string): Promise<string> {
@@ -111,8 +113,10 @@ async function manyLines(service: MeasuredService, count: number): Promise<void>
       side,
       paths.map((path) => cmd.insert(path, side === draft ? 0 : 199, `by ${side}\n`)),
     );
-  const review = await service.measure('comparison of edited lines', () => service.reviewOf(tenant, draft));
-  await service.measure('merge of edited lines', () =>
+  const review = await service.measureRead('comparison of edited lines', () =>
+    service.reviewOf(tenant, draft),
+  );
+  await service.measureWrite('merge of edited lines', () =>
     service.admin(`/tenants/${tenant}/drafts/${draft}/merge`, { review }),
   );
 }
@@ -124,13 +128,13 @@ async function largeTexts(service: MeasuredService): Promise<void> {
   const large = CONTROL.repeat(MIB - 100);
   const lines = `${CONTROL.repeat(99)}\n`.repeat((MIB - 1000) / 100);
   const files = Array.from({ length: 10 }, (_, i) => `/memories/${i}`);
-  await service.measure('creation of a file', () =>
+  await service.measureWrite('creation of a file', () =>
     service.execute(tenant, [cmd.create('/memories/0', large)]),
   );
   for (const path of files.slice(1)) await service.execute(tenant, [cmd.create(path, large)]);
   await service.execute(tenant, [cmd.create('/memories/lines', lines)]);
-  await service.measure('view of a file', () => service.execute(tenant, [cmd.view('/memories/lines')]));
-  await service.measure('MCP resource', () =>
+  await service.measureRead('view of a file', () => service.execute(tenant, [cmd.view('/memories/lines')]));
+  await service.measureRead('MCP resource', () =>
     service.post('/mcp', tenant, {
       jsonrpc: '2.0',
       id: 1,
@@ -155,20 +159,22 @@ async function largeTexts(service: MeasuredService): Promise<void> {
   const { changes } = await service.adminJson<Changes>(`/tenants/${tenant}/drafts/${draft}/changes`);
   for (const name of ['lines', '0', 'conflicts']) {
     const change = changes.find(({ path }) => path === `/memories/${name}`);
-    await service.measure(`difference of a draft's file of 1 MiB (${name})`, () =>
+    await service.measureRead(`difference of a draft's file of 1 MiB (${name})`, () =>
       service.admin(`/tenants/${tenant}/drafts/${draft}/diff?memory_id=${change?.memory_id}`),
     );
   }
-  await service.measure('admin file', () => service.admin(`/tenants/${tenant}/file?path=/memories/0`));
-  await service.measure('differences of large files', () =>
+  await service.measureRead('admin file', () => service.admin(`/tenants/${tenant}/file?path=/memories/0`));
+  await service.measureRead('differences of large files', () =>
     service.admin(`/tenants/${tenant}/diff?limit=100`),
   );
   const store = `/v1/memory_stores/${tenant}`;
-  await service.measure('full page of memories', () => service.get(`${store}/memories?view=full&limit=100`));
-  await service.measure('full page of versions', () =>
+  await service.measureRead('full page of memories', () =>
+    service.get(`${store}/memories?view=full&limit=100`),
+  );
+  await service.measureRead('full page of versions', () =>
     service.get(`${store}/memory_versions?view=full&limit=100`),
   );
-  await service.measure('search', () => service.post('/search', tenant, { query: 'by' }));
+  await service.measureRead('search', () => service.post('/search', tenant, { query: 'by' }));
 }
 
 /** Returns lines of which every second one differs between the sides: the maximum number of conflicts in a text. */
@@ -182,10 +188,10 @@ async function fullPages(service: MeasuredService): Promise<void> {
   const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`${text(60)}${i}`, text(512)]));
   for (let i = 0; i < 100; i++)
     await service.post('/v1/memory_stores', 'none', { name: text(255), description: text(1024), metadata });
-  await service.measure('full page of stores', () => service.get('/v1/memory_stores?limit=100'));
-  await service.measure('full page of tenants', () => service.admin('/tenants?limit=200'));
-  await service.measure('full page of versions without contents', () =>
+  await service.measureRead('full page of stores', () => service.get('/v1/memory_stores?limit=100'));
+  await service.measureRead('full page of tenants', () => service.admin('/tenants?limit=200'));
+  await service.measureRead('full page of versions without contents', () =>
     service.get('/v1/memory_stores/files/memory_versions?limit=100'),
   );
-  await service.measure('audit trail', () => service.admin('/audit?limit=200'));
+  await service.measureRead('audit trail', () => service.admin('/audit?limit=200'));
 }

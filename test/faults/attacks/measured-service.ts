@@ -5,6 +5,8 @@ import type { Row } from '../report.ts';
 
 /** The maximum processor time that a request may compute without a pause. */
 const LONGEST_MS = 100;
+/** Number of times to measure a request that exceeds the maximum. */
+const ATTEMPTS = 3;
 const CALLS_A_REQUEST = 32;
 
 /** A service whose process measures its computations. */
@@ -37,13 +39,27 @@ export class MeasuredService {
     return new MeasuredService(replica, adminPort, blocksPort, row);
   }
 
-  async measure<T>(title: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Measures a request that reads, or that fails. It fails the case if each attempt exceeds the maximum. Other loads on
+   * the machine can double a processor time, through shared caches and cores, and cannot shorten it.
+   */
+  async measureRead<T>(title: string, work: () => Promise<T>): Promise<T> {
+    return this.#measure(title, work, ATTEMPTS);
+  }
+
+  /** Measures a request that can run only once. */
+  async measureWrite<T>(title: string, work: () => Promise<T>): Promise<T> {
+    return this.#measure(title, work, 1);
+  }
+
+  async #measure<T>(title: string, work: () => Promise<T>, attempts: number): Promise<T> {
     await this.#longest();
     const result = await work();
     const ms = await this.#longest();
+    if (ms > LONGEST_MS && attempts > 1) return this.#measure(title, work, attempts - 1);
+
     this.#row.times++;
     this.#blocks.push({ title, ms });
-
     this.#row.expect(
       ms <= LONGEST_MS,
       `${title} held the event loop for ${Math.round(ms)} ms, over ${LONGEST_MS}`,
