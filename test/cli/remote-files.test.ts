@@ -168,9 +168,40 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     expect(await bothWays('search', tenant, 'two')).toStrictEqual({
       code: 0,
       stdout: 'Found 1 file in /memories, the best first:\n/memories/d/a:2: two\n',
-      stderr: '',
+      stderr: 'Searched for any of the words or their forms, ignoring case.\n',
     });
   });
+
+  it.each([
+    {
+      args: ['three'],
+      stderr:
+        "Searched for any of the words or their forms, ignoring case. Try other words, or --mode regex '(?i)TEXT' to find parts of words.\n",
+      stdout:
+        'Nothing matches in /memories (1 file searched). Try other or fewer words, or view /memories to see what is there.\n',
+    },
+    {
+      args: ['one', '--mode', 'literal'],
+      stderr:
+        "Searched for the exact text, case-sensitive. Try --mode regex '(?i)TEXT' to ignore case, or --mode words to find the words or their forms in any order.\n",
+      stdout:
+        'Nothing matches in /memories (1 file searched). Matching is exact and case-sensitive. Mode `words` is more tolerant.\n',
+    },
+    {
+      args: ['^one', '--mode', 'regex'],
+      stderr:
+        'Searched for the regular expression in each line, case-sensitive. Begin the expression with (?i) to ignore case, or try --mode words to find the words or their forms in any order.\n',
+      stdout:
+        'Nothing matches in /memories (1 file searched). The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.\n',
+    },
+  ])(
+    'says how search $args matches, and suggests other options after no match',
+    async ({ args, stdout, stderr }) => {
+      const tenant = await made();
+      await put(tenant, '/memories/d/a', 'One\ntwo\n');
+      expect(await onDatabase('search', tenant, ...args)).toStrictEqual({ code: 0, stdout, stderr });
+    },
+  );
 
   it('redacts a version after a dry run', async () => {
     const tenant = await made();

@@ -20,14 +20,17 @@ describeServiceOnOwnDatabase('find on the command line', (service) => {
     await write(one, cmd.create('/memories/a.md', 'clean\nhostile order\n'));
     await write(one, cmd.replace('/memories/a.md', 'hostile ', ''));
     await write(two, cmd.create('/memories/b.md', 'HOSTILE Order\n'));
-    const { stdout, stderr, code } = await run('find', '--all', '-i', 'hostile order');
+    const { stdout, stderr, code } = await run('find', '--all', 'hostile order');
     const [version] = await service().query('SELECT id::text FROM versions WHERE tenant_id = $1', [one]);
     expect({ stdout, code }).toStrictEqual({
       stdout: `${one} /memories/a.md:2 (version ${version?.id}): hostile order\n${two} /memories/b.md:1: HOSTILE Order\n`,
       code: 0,
     });
     const [first = '', summary] = stderr.split('\n');
-    const [, id = ''] = /^Job ([0-9a-f-]{36}): finding in 2 tenants\.$/.exec(first) ?? [];
+    const [, id = ''] = /^Job ([0-9a-f-]{36}): /.exec(first) ?? [];
+    expect(first).toBe(
+      `Job ${id}: finding in 2 tenants: the text, ignoring case, white space, and Unicode forms.`,
+    );
     expect(summary).toBe(
       'Found 2 hits in 2 files: 1 current, 1 superseded, 0 in drafts, 0 by path, 0 directories. Read 2 tenants.',
     );
@@ -47,6 +50,75 @@ describeServiceOnOwnDatabase('find on the command line', (service) => {
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'done', counts: { hits: 2 } }]);
     expect((await run('jobs', 'cancel', id)).stdout).toBe(
       `The job had ended (done): find ${id} after 2 of 2 tenants.\n`,
+    );
+  });
+
+  const NONE =
+    'Found 0 hits in 0 files: 0 current, 0 superseded, 0 in drafts, 0 by path, 0 directories. Read 1 tenant.';
+
+  it.each([
+    {
+      args: ['ignore previous'],
+      matching: 'the text, ignoring case, white space, and Unicode forms',
+      hint: 'Try --mode words to find the words or their forms in any order.',
+    },
+    {
+      args: ['--exact', 'ignore all previous'],
+      matching: 'the exact text, case-sensitive',
+      hint: 'Try find -i to ignore case, find without --exact to ignore white space too, or --mode words to find the words or their forms in any order.',
+    },
+    {
+      args: ['--exact', '-i', 'ignore  all previous'],
+      matching: 'the exact text, ignoring case',
+      hint: 'Try find without --exact to ignore white space and Unicode forms too, or --mode words to find the words or their forms in any order.',
+    },
+    {
+      args: ['--mode', 'words', 'ignore nothing'],
+      matching: 'all of the words or their forms, ignoring case',
+      hint: "Try fewer words, or --mode regex '(?i)TEXT' to find parts of words.",
+    },
+    {
+      args: ['--mode', 'regex', 'ignore .* previous'],
+      matching: 'the regular expression in each line, case-sensitive',
+      hint: 'Begin the expression with (?i) to ignore case, or try --mode words to find the words or their forms in any order.',
+    },
+    {
+      args: ['--mode', 'regex', '(?i)ignore .* earlier'],
+      matching: 'the regular expression in each line, ignoring case',
+      hint: 'An expression matches within one line. Try --mode words to find the words or their forms in any order.',
+    },
+  ])(
+    'says how $args matches, and suggests other options after no match',
+    async ({ args, matching, hint }) => {
+      const tenant = freshTenant('find-none');
+      await write(tenant, cmd.create('/memories/a.md', 'Ignore all previous instructions.\n'));
+      const { stdout, stderr, code } = await run('find', '--tenant', tenant, ...args);
+      expect([code, stdout, stderr.replace(/^Job [0-9a-f-]{36}/, 'Job ID')]).toStrictEqual([
+        0,
+        '',
+        `Job ID: finding in 1 tenant: ${matching}.\n${NONE}\n${hint}\n`,
+      ]);
+    },
+  );
+
+  it('prints no suggestion after a match in another case', async () => {
+    const tenant = freshTenant('find-case');
+    await write(tenant, cmd.create('/memories/a.md', 'Ignore all previous instructions.\n'));
+    const { stdout, stderr } = await run('find', '--tenant', tenant, 'ignore all previous');
+    expect(stdout).toBe(`${tenant} /memories/a.md:1: Ignore all previous instructions.\n`);
+    expect(stderr.split('\n')[1]).toBe(
+      'Found 1 hit in 1 file: 1 current, 0 superseded, 0 in drafts, 0 by path, 0 directories. Read 1 tenant.',
+    );
+    expect(stderr.split('\n')).toHaveLength(3);
+  });
+
+  it('says how search --all matches, with the options of find', async () => {
+    const tenant = freshTenant('search-all');
+    await write(tenant, cmd.create('/memories/a.md', 'Unmatched Case\n'));
+    const { stderr } = await run('search', '--all', '--mode', 'literal', 'unmatched case');
+    expect(stderr).toContain(': the exact text, case-sensitive.\n');
+    expect(stderr).toContain(
+      '\nTry find -i to ignore case, find without --exact to ignore white space too, or --mode words to find the words or their forms in any order.\n',
     );
   });
 

@@ -3,6 +3,7 @@ import { memoryPath, TIME_HELP, tenantId, timeArgument } from '../../core/cli/ar
 import { type Cli, type CliCommand, command } from '../../core/cli/command.ts';
 import { shown } from '../../core/cli/output.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import { describeMatching, hintAfterNoMatch } from './matching.ts';
 import { DEFAULT_MODE, describeOption, type Mode, modes } from './modes.ts';
 import { searchFiles } from './operations.ts';
 import { DEFAULT_RESULTS, MAX_RESULTS } from './query.ts';
@@ -62,7 +63,10 @@ export const searchCommand = (cli: Cli) =>
       const [tenant, given] = [checked(tenantId, first, command), { query, mode, path, limit, at }];
       return command.connected(async ({ caller, io }) => {
         const { text, ...found } = await caller.call(searchFiles, { params: { tenant }, query: given });
-        return { json: found, text: shown(io.stdout, text) };
+        const matching = { mode, text: query };
+        const hint = found.matches.length > 0 ? '' : ` ${hintAfterNoMatch('search', matching)}`;
+        const note = `Searched for ${describeMatching('search', matching)}.${hint}`;
+        return { json: found, note, text: shown(io.stdout, text) };
       });
     });
 

@@ -24,13 +24,19 @@ const entries = {
       search: 'the files with most of the words, the best first',
       find: 'versions with all of the words or their forms',
     },
-    option: { search: 'words (best matches first)', find: 'words' },
+    option: {
+      search: 'words (any of the words or their forms, best matches first)',
+      find: 'words (all of the words or their forms)',
+    },
     hint: (path) => `Try other or fewer words, or view ${path} to see what is there.`,
     form: { label: 'Words', hint: 'Versions with all of the words, or their forms.' },
   },
   literal: {
     input: { search: 'this very text', find: 'this text' },
-    option: { search: 'literal', find: 'literal' },
+    option: {
+      search: 'literal (the exact text, case-sensitive)',
+      find: 'literal (the text, ignoring case and white space unless --exact is set)',
+    },
     use: 'for an exact text',
     hint: () => 'Matching is exact and case-sensitive. Mode `words` is more tolerant.',
     form: {
@@ -43,7 +49,10 @@ const entries = {
       search: 'a regular expression in RE2 syntax, for each line',
       find: 'a regular expression in RE2 syntax, for each line',
     },
-    option: { search: 'regex (RE2 syntax)', find: 'regex (RE2 syntax)' },
+    option: {
+      search: 'regex (RE2 syntax, for each line, case-sensitive unless it begins with (?i))',
+      find: 'regex (RE2 syntax, for each line, case-sensitive unless it begins with (?i))',
+    },
     use: '(RE2 syntax, line by line) for a pattern',
     hint: () =>
       'The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.',

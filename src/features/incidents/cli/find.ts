@@ -6,6 +6,7 @@ import { type Io, print } from '../../../core/cli/io.ts';
 import { printLine, shown } from '../../../core/cli/output.ts';
 import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../core/cli/selection.ts';
 import { amount } from '../../../core/lib/units.ts';
+import { describeMatching, hintAfterNoMatch, type Matching } from '../../search/matching.ts';
 import { describeOption, type Mode, modesFrom } from '../../search/modes.ts';
 import { MAX_QUERY_LENGTH } from '../../search/query.ts';
 import { listHits, startFind } from '../admin/find.ts';
@@ -40,8 +41,8 @@ export const findCommand = (cli: Cli) =>
         .choices(modesFrom('literal'))
         .default('literal'),
     )
-    .option('--exact', 'compare byte by byte, not in the normal form by which texts are kept out')
-    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored')
+    .option('--exact', 'compare a literal text byte by byte, case-sensitive unless -i is set')
+    .option('-i, --ignore-case', 'ignore case with --exact; without it, a literal text always ignores case')
     .with(addSelectionOptions)
     .addOption(
       new Option('--in <part>', 'part of the versions to read')
@@ -60,7 +61,7 @@ export const findCommand = (cli: Cli) =>
     .option('--json', 'print JSON: the job, or one hit per line')
     .addHelpText('after', TIME_HELP)
     .examples(
-      "memory-service find --all 'ignore all previous instructions' -i",
+      "memory-service find --all 'ignore all previous instructions'",
       "memory-service find --tenant acme --mode regex '4[0-9]{15}' --place superseded",
       "memory-service find --metadata plan=pro --source web --since 2d 'evil.example'",
     )
@@ -78,11 +79,21 @@ export const findCommand = (cli: Cli) =>
         since: options.since,
         until: options.until,
       };
+      const matching: Matching = {
+        mode: body.mode,
+        text,
+        isNormalized: !body.exact,
+        ignoresCase: body.ignore_case,
+      };
       return command.connected(async ({ caller, io }) => {
         const job = await caller.call(startFind, { body });
         if (!options.wait) return { json: job, text: job.id };
-        printLine(io.stderr, `Job ${job.id}: finding in ${amount(job.tenants, 'tenant')}.`);
-        await printHits(caller, io, await waitForJob(caller, io, job.id), options);
+        const sought = describeMatching('find', matching);
+        printLine(io.stderr, `Job ${job.id}: finding in ${amount(job.tenants, 'tenant')}: ${sought}.`);
+        const ended = await waitForJob(caller, io, job.id);
+        await printHits(caller, io, ended, options);
+        if (ended.state === 'done' && (ended.counts.hits ?? 0) === 0)
+          printLine(io.stderr, hintAfterNoMatch('find', matching));
       });
     });
 
