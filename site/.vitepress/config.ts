@@ -1,23 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
-import { checkLinks } from './check-links.ts';
+import { checkSite } from './check-site.ts';
+import { slugify } from './headings.ts';
 import { repositoryLinks } from './links.ts';
 import { mermaidFences } from './mermaid.ts';
-import { REPOSITORY, STAGE, stagePages } from './pages.ts';
+import { REPOSITORY, readPages, STAGE, stagePages } from './pages.ts';
+import { search } from './search.ts';
 import { sidebar } from './sidebar.ts';
 
 const { version, description } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
 /** Set by a release: the URL of the repository, and the path of the site on GitHub Pages. */
 const { REPOSITORY_URL, BASE = '/' } = process.env;
-
-/** Creates the ID of a heading as GitHub does, so that a link works on GitHub and on the site. */
-const slugify = (heading: string) =>
-  heading
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{M}\p{N}_\- ]/gu, '')
-    .replaceAll(' ', '-');
 
 stagePages();
 
@@ -42,16 +36,7 @@ export default defineConfig({
   },
   themeConfig: {
     logo: '/icon.svg',
-    search: {
-      provider: 'local',
-      options: {
-        miniSearch: {
-          // Requires all words of a query. Only words of three or more letters match by prefix, because a word such as
-          // "a" starts too many words.
-          searchOptions: { combineWith: 'AND', fuzzy: 0.1, prefix: (term) => term.length > 2 },
-        },
-      },
-    },
+    search,
     outline: { level: [2, 3] },
     nav: [
       { text: 'Tutorial', link: '/tutorial' },
@@ -63,5 +48,5 @@ export default defineConfig({
     sidebar: sidebar(),
     ...(REPOSITORY_URL === undefined ? {} : { socialLinks: [{ icon: 'github', link: REPOSITORY_URL }] }),
   },
-  buildEnd: ({ outDir, site }) => checkLinks(outDir, site.base),
+  buildEnd: ({ outDir, site }) => checkSite(outDir, site.base, readPages()),
 });

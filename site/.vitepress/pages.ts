@@ -59,6 +59,17 @@ export function sourceOf(page: string): string | undefined {
   return [...PAGES].find(([, address]) => address === page)?.[0];
 }
 
+/** Returns the Markdown of every page, by its path on the site. */
+export function readPages(): Map<string, string> {
+  const documents = [...PAGES].map(
+    ([file, page]) => [page, readFileSync(join(REPOSITORY, file), 'utf8')] as const,
+  );
+  const references = API.flatMap(({ pages }) =>
+    pages.map(({ link, markdown }) => [`${link.slice(1)}.md`, markdown] as const),
+  );
+  return new Map([...documents, ...references]);
+}
+
 /** Writes all pages, pictures, and OpenAPI documents to the staging directory. */
 export function stagePages(): void {
   rmSync(STAGE, { recursive: true, force: true });
@@ -66,8 +77,7 @@ export function stagePages(): void {
     mkdirSync(dirname(join(STAGE, page)), { recursive: true });
     writeFileSync(join(STAGE, page), text);
   };
-  for (const [file, page] of PAGES) write(page, readFileSync(join(REPOSITORY, file), 'utf8'));
-  for (const { pages } of API) for (const { link, markdown } of pages) write(`${link}.md`, markdown);
+  for (const [page, markdown] of readPages()) write(page, markdown);
   cpSync(join(REPOSITORY, 'docs/images'), join(STAGE, 'images'), { recursive: true });
   for (const name of ['openapi.yaml', 'admin-openapi.yaml', 'console/public/icon.svg']) {
     cpSync(join(REPOSITORY, name), join(STAGE, 'public', name.split('/').at(-1) ?? ''));

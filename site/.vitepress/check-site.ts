@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Parser } from 'htmlparser2';
+import { splitIntoSections } from './headings.ts';
 
 interface Page {
   ids: Set<string>;
@@ -24,12 +25,13 @@ function read(html: string): Page {
 }
 
 /**
- * Checks the built site. Throws an error if a link has no target page or heading, or if a page loads a missing file or
- * a file of another server. VitePress itself does not check headings.
+ * Checks the built site. Throws an error if a link or a search result has no target page or heading, or if a page loads
+ * a missing file or a file of another server. VitePress itself does not check headings.
  *
  * @param root directory of the built site, which is served at `base`
+ * @param sources Markdown of all pages, by path
  */
-export function checkLinks(root: string, base: string): void {
+export function checkSite(root: string, base: string, sources: ReadonlyMap<string, string>): void {
   const names = readdirSync(root, { recursive: true }).map(String);
   const pages = new Map(
     names
@@ -54,8 +56,13 @@ export function checkLinks(root: string, base: string): void {
     );
     for (const asset of new Set(foreign)) problems.push(`${name} loads ${asset}`);
   }
+  for (const [path, markdown] of sources) {
+    const name = path.replace(/\.md$/, '.html');
+    const missing = splitIntoSections(markdown).filter(({ anchor }) => !pages.get(name)?.ids.has(anchor));
+    for (const { anchor } of missing) problems.push(`the search leads to ${name}#${anchor}`);
+  }
   if (problems.length > 0) throw new Error(`Dead links, or files of other servers:\n${problems.join('\n')}`);
   console.log(
-    `${pages.size} pages: every link leads to a page and a heading, and nothing is loaded from elsewhere.`,
+    `${pages.size} pages: every link and search result leads to a page and a heading, and nothing is loaded from elsewhere.`,
   );
 }
