@@ -1,44 +1,35 @@
 /**
- * `npm run words`: checks every comment, test title, user-visible string, and document against docs/writing.md.
+ * `npm run words`: checks every comment, test title, user-visible string, document, and name against docs/writing.md.
  *
  * `ratchet.json` has the number of findings that each directory may still have, from before the rules. It only falls:
  * the run writes lower counts by itself, so commit the file with your change.
  */
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { allowed, type Counts, count, directoryOf, excess, type Finding, lowered } from './ratchet.ts';
+import { checkNames } from './names.ts';
+import { describeExcess } from './of.ts';
+import { allowance, type Counts, count, excess, type Finding, groupDirectory, lower } from './ratchet.ts';
+import { git, lines, pathTo, readSources, readTexts } from './repository.ts';
 import { check, RULES, retiredWords, subjectFault } from './rules.ts';
-import { startsLower, textsOf } from './texts.ts';
+import { startsLower } from './texts.ts';
 
-const root = join(import.meta.dirname, '../..');
 const GUIDE = 'docs/writing.md';
 const RATCHET = 'scripts/words/ratchet.json';
 /** Maximum number of findings that the report shows per rule and directory. */
 const SHOWN = 20;
 
-const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' });
-const lines = (text: string) => text.split('\n').filter((line) => line !== '');
-
-function findings(): Finding[] {
-  const rules = [...RULES, retiredWords(readFileSync(join(root, GUIDE), 'utf8'))];
-  const files = lines(git('ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'));
-  const deleted = new Set(lines(git('ls-files', '--deleted')));
-  return files
-    .filter((file) => !deleted.has(file))
-    .flatMap((file) =>
-      textsOf(file, readFileSync(join(root, file), 'utf8')).flatMap(({ kind, line, text }) =>
-        check(text, { startsLower: startsLower(file, kind), isTestTitle: kind === 'titles' }, rules).map(
-          ({ offset, ...hit }) => ({
-            file,
-            kind,
-            line: line + text.slice(0, offset).split('\n').length - 1,
-            text: text.slice(offset).replaceAll(/\s+/g, ' ').trim(),
-            ...hit,
-          }),
-        ),
-      ),
-    );
+function checkTexts(texts: ReturnType<typeof readTexts>): Finding[] {
+  const rules = [...RULES, retiredWords(readFileSync(pathTo(GUIDE), 'utf8'))];
+  return texts.flatMap(({ file, kind, line, text }) =>
+    check(text, { startsLower: startsLower(file, kind), isTestTitle: kind === 'titles' }, rules).map(
+      ({ offset, ...hit }) => ({
+        file,
+        kind,
+        line: line + text.slice(0, offset).split('\n').length - 1,
+        text: text.slice(offset).replaceAll(/\s+/g, ' ').trim(),
+        ...hit,
+      }),
+    ),
+  );
 }
 
 /**
@@ -50,7 +41,7 @@ function report(group: readonly Finding[], limit: number, changed: ReadonlySet<s
   console.error(
     limit === 0
       ? `\n${rule}: ${advice}`
-      : `\n${rule}: ${group.length} in the ${kind} of ${directoryOf(file)}, where at most ${limit} are left to rewrite. ${advice}`,
+      : `\n${rule}: ${group.length} in the ${kind} of ${groupDirectory(file)}, where at most ${limit} are left to rewrite. ${advice}`,
   );
   for (const { file, line, text, found } of first.slice(0, SHOWN)) {
     const excerpt = text.length > 100 ? `${text.slice(0, 100)}…` : text;
@@ -81,16 +72,20 @@ function checkSubjects(): number {
   return faults.length;
 }
 
-const all = findings();
-const ratchet: Counts = JSON.parse(readFileSync(join(root, RATCHET), 'utf8'));
+const texts = readTexts();
+const names = readSources().flatMap(({ file, source }) => checkNames(file, source));
+const all = [...checkTexts(texts), ...names];
+const ratchet: Counts = JSON.parse(readFileSync(pathTo(RATCHET), 'utf8'));
 const groups = excess(all, ratchet);
 const changed = new Set(lines(git('diff', '--name-only', 'HEAD')));
-for (const group of groups) report(group, allowed(ratchet, group[0] as Finding), changed);
-const faults = checkSubjects();
+for (const group of groups) report(group, allowance(ratchet, group[0] as Finding), changed);
+const tooOften = describeExcess(texts);
+for (const fault of tooOften) console.error(`\n${fault}`);
+const faults = checkSubjects() + tooOften.length;
 
-const next = JSON.stringify(lowered(ratchet, count(all)), undefined, 2);
+const next = JSON.stringify(lower(ratchet, count(all)), undefined, 2);
 if (next !== JSON.stringify(ratchet, undefined, 2)) {
-  writeFileSync(join(root, RATCHET), `${next}\n`);
+  writeFileSync(pathTo(RATCHET), `${next}\n`);
   console.log(`Fewer findings than before: ${RATCHET} has the new counts. Commit it.`);
 }
 if (groups.length + faults > 0) {

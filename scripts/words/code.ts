@@ -10,8 +10,10 @@ interface Node {
 }
 type Comment = ReturnType<typeof parseSync>['comments'][number];
 
-/** Directories whose strings are visible to users: CLI help and messages, the error catalog, and the console. */
-const USER_VISIBLE = /^(src\/core\/(cli|errors)\/|src\/features\/[a-z-]+\/(cli|errors)\b|console\/src\/)/;
+/** Directories whose strings are visible to users: help, errors, logs, results of memory commands, and the console. */
+const USER_VISIBLE = /^(src|console\/src)\//;
+const SQL =
+  /\b(SELECT|FROM|WHERE|AND|AS|SET|ORDER BY|WITH|LIMIT|VALUES|JOIN|THEN|CONFLICT|TABLE|TIME ZONE|INTO|COALESCE)\b|::/;
 const TEST_FUNCTION = /^(it|test|describe\w*)$/;
 const DIRECTIVE = /^\W*(biome-ignore|@ts-|eslint|v8 ignore|@vitest|@module-tag|@__|#|\/ <reference)/;
 
@@ -22,7 +24,7 @@ export function codeTexts(file: string, source: string): Text[] {
   const isTest = /\.test\.tsx?$/.test(file);
   return [
     ...commentTexts(source, comments),
-    ...(USER_VISIBLE.test(file) && !isTest ? strings(source, program) : []),
+    ...(USER_VISIBLE.test(file) && !isTest ? strings(source, program, file.startsWith('src/')) : []),
     ...(isTest || file.startsWith('test/') ? titles(source, program) : []),
   ];
 }
@@ -71,7 +73,7 @@ function rootName(node: Node): string {
 }
 
 /** Finds string literals that read as prose, and the text of JSX elements. */
-function strings(source: string, program: Program): Text[] {
+function strings(source: string, program: Program, isService: boolean): Text[] {
   const found: Text[] = [];
   let end = 0;
   const add = (node: Node) => {
@@ -88,6 +90,15 @@ function strings(source: string, program: Program): Text[] {
     );
   };
   new Visitor({
+    Property: ({ key, value }) => {
+      // The OpenAPI documents have these strings, with the values of their expressions.
+      if (isService && key.type === 'Identifier' && /^(description|summary)$/.test(key.name))
+        end = Math.max(end, value.end);
+    },
+    MemberExpression: ({ object, property }) => {
+      // A list of words, not prose.
+      if (property.type === 'Identifier' && property.name === 'split') end = Math.max(end, object.end);
+    },
     BinaryExpression: add,
     TemplateLiteral: add,
     Literal: add,
@@ -106,8 +117,7 @@ function strings(source: string, program: Program): Text[] {
 const withoutCommands = (text: string) =>
   text.startsWith('#') ? '' : text.replaceAll(/^ *memory-service .*$/gm, '');
 
-const isProse = (text: string) =>
-  /\p{L}+ \p{L}+/u.test(text) && !/^(SELECT|WITH|UPDATE|INSERT|DELETE) /.test(text);
+const isProse = (text: string) => /\p{L}+ \p{L}+/u.test(text) && !SQL.test(text);
 
 /** Returns the value of a string, template, or concatenation. `…` stands for each expression. */
 function literal(node: Node): string | undefined {

@@ -1,11 +1,12 @@
-/** One violation of a rule in a file. */
+/** Limits on the findings of each directory. */
 import { dirname } from 'node:path';
 import type { Kind } from './paragraphs.ts';
 
+/** A violation of a rule in a file. `names` are identifiers. */
 export interface Finding {
   file: string;
   line: number;
-  kind: Kind;
+  kind: Kind | 'names';
   rule: string;
   /** Start of the sentence. */
   text: string;
@@ -14,25 +15,25 @@ export interface Finding {
 }
 
 /** Number of findings by kind of text, directory, and rule. */
-export type Counts = Partial<Record<Kind, Record<string, Record<string, number>>>>;
+export type Counts = Partial<Record<Finding['kind'], Record<string, Record<string, number>>>>;
 
 /** Returns the ratchet's key for a file: its directory, at most three levels deep. */
-export const directoryOf = (file: string) => dirname(file).split('/').slice(0, 3).join('/');
+export const groupDirectory = (file: string) => dirname(file).split('/').slice(0, 3).join('/');
 
 export function count(findings: readonly Finding[]): Counts {
   const counts: Counts = {};
-  for (const { kind, file, rule } of findings) add(counts, kind, directoryOf(file), rule, 1);
+  for (const { kind, file, rule } of findings) add(counts, kind, groupDirectory(file), rule, 1);
   return counts;
 }
 
-function add(counts: Counts, kind: Kind, directory: string, rule: string, by: number): void {
+function add(counts: Counts, kind: Finding['kind'], directory: string, rule: string, by: number): void {
   counts[kind] ??= {};
   counts[kind][directory] ??= {};
   counts[kind][directory][rule] = (counts[kind][directory][rule] ?? 0) + by;
 }
 
-export const allowed = (counts: Counts, { kind, file, rule }: Pick<Finding, 'kind' | 'file' | 'rule'>) =>
-  counts[kind]?.[directoryOf(file)]?.[rule] ?? 0;
+export const allowance = (counts: Counts, { kind, file, rule }: Pick<Finding, 'kind' | 'file' | 'rule'>) =>
+  counts[kind]?.[groupDirectory(file)]?.[rule] ?? 0;
 
 /**
  * Groups the findings that exceed the ratchet: all findings of a rule in a directory with more than the allowed number.
@@ -40,27 +41,28 @@ export const allowed = (counts: Counts, { kind, file, rule }: Pick<Finding, 'kin
 export function excess(findings: readonly Finding[], ratchet: Counts): Finding[][] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
-    const key = `${finding.kind} ${directoryOf(finding.file)} ${finding.rule}`;
+    const key = `${finding.kind} ${groupDirectory(finding.file)} ${finding.rule}`;
     groups.set(key, [...(groups.get(key) ?? []), finding]);
   }
   return [...groups.values()].filter((group) => {
     const [first] = group;
-    return first !== undefined && group.length > allowed(ratchet, first);
+    return first !== undefined && group.length > allowance(ratchet, first);
   });
 }
 
-/** Returns the ratchet with each count lowered to the current count, sorted by name. Counts never rise. */
-export function lowered(ratchet: Counts, now: Counts): Counts {
+/** Returns the ratchet with each count lower to the current count, sorted by name. Counts never rise. */
+export function lower(ratchet: Counts, now: Counts): Counts {
   const result: Counts = {};
-  for (const [kind, directories] of sorted(ratchet)) {
-    for (const [directory, rules] of sorted(directories)) {
-      for (const [rule, limit] of sorted(rules)) {
-        const value = Math.min(limit, now[kind as Kind]?.[directory]?.[rule] ?? 0);
-        if (value > 0) add(result, kind as Kind, directory, rule, value);
+  for (const [kind, directories] of sortByName(ratchet)) {
+    for (const [directory, rules] of sortByName(directories)) {
+      for (const [rule, limit] of sortByName(rules)) {
+        const value = Math.min(limit, now[kind as Finding['kind']]?.[directory]?.[rule] ?? 0);
+        if (value > 0) add(result, kind as Finding['kind'], directory, rule, value);
       }
     }
   }
   return result;
 }
 
-const sorted = <V>(record: Record<string, V>) => Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1));
+const sortByName = <V>(record: Record<string, V>) =>
+  Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -35,7 +35,7 @@ const match = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence
 
 /** First words of a test title that depends on the title of the `describe` around it. */
 const NO_VERBS =
-  'is are was were has have can cannot do does may must the a an that with without and in to by for from after at on'.split(
+  'is are was were has have can cannot may must the a an that with without and in to by for from after at on'.split(
     ' ',
   );
 
@@ -58,6 +58,13 @@ const isQuestion = ({ text }: Sentence) => /\?["'”’)*_]*$/.test(text);
 const hasMainClause = ({ text }: Sentence) =>
   /^[^:]*?, (?!and\b|or\b|but\b|what\b|which\b|who\b|where\b|how\b)\S+ \S+/.test(text);
 
+/** Ambiguous phrases with their replacements. */
+const PHRASES: readonly [RegExp, string][] = [
+  [/\bchanges of\b/i, '"changes to" a file, or "changes by" an actor'],
+  [/\bat once\b/i, '"immediately", or "at the same time"'],
+  [/, also when\b/i, '"even when"'],
+];
+
 export const RULES: readonly Rule[] = [
   {
     name: 'clause',
@@ -76,7 +83,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'pronoun-of',
-    advice: 'Repeat the noun: "the policy of the console" instead of "that of the console".',
+    advice: `Repeat the noun: "the console's policy" instead of "that of the console".`,
     // At the start of a sentence, the rule `fragment` matches it.
     find: match(/(?<=\w.*)\b(that|those|the ones?) of\b/i),
   },
@@ -108,12 +115,6 @@ export const RULES: readonly Rule[] = [
         : match(/\b(what|whatever)\b/i)(sentence),
   },
   {
-    name: 'nothing',
-    soft: true,
-    advice: 'Say what happens, not what does not: "Only files listed under `blocked_by` are moved."',
-    find: match(/(?<!\ball or )\b(nothing|nobody|no one|none of)\b/i),
-  },
-  {
     name: 'own',
     soft: true,
     advice: 'Use "its own …", "a separate …", or a plain noun: "tenants without their own settings".',
@@ -124,6 +125,18 @@ export const RULES: readonly Rule[] = [
     soft: true,
     advice: 'Use "unchanged", "the current …", or "exact".',
     find: match(/\bas (it|they) (is|are|was|were|stands?|stood)\b/i),
+  },
+  {
+    name: 'phrase',
+    soft: true,
+    advice: 'Use the words that have one meaning:',
+    find: ({ text }) => {
+      for (const [pattern, better] of PHRASES) {
+        const found = pattern.exec(text)?.[0];
+        if (found !== undefined) return `${found} → ${better}`;
+      }
+      return undefined;
+    },
   },
 ];
 
@@ -165,7 +178,7 @@ export function check(
   { startsLower, isTestTitle }: Omit<Sentence, 'text'>,
   rules: readonly Rule[],
 ): (Hit & { offset: number })[] {
-  return sentencesOf(text).flatMap(({ offset, text }) => {
+  return splitSentences(text).flatMap(({ offset, text }) => {
     const isFirst = offset === 0;
     const sentence = { text, startsLower: startsLower && isFirst, isTestTitle: isTestTitle && isFirst };
     return rules.flatMap((rule) => {
@@ -179,7 +192,7 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 const ABBREVIATION = /\b(e\.g|i\.e|vs|etc|cf|no|approx)\.\s*$/i;
 
 /** Splits a text into sentences. Code in backticks counts as one word and is not checked. */
-function sentencesOf(text: string): { offset: number; text: string }[] {
+function splitSentences(text: string): { offset: number; text: string }[] {
   const masked = text.replaceAll(/(`+)[^`]+\1/g, (code) => `\`${'X'.repeat(code.length - 2)}\``);
   const sentences: { offset: number; text: string }[] = [];
   for (const { index, segment } of segmenter.segment(masked.replaceAll('\n', ' '))) {

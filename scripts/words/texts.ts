@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
 import { codeTexts } from './code.ts';
@@ -9,17 +8,17 @@ import { type Kind, lineAt, paragraphs, type Text } from './paragraphs.ts';
 const SKIPPED =
   /^(test\/fixtures\/|migrations\/[^/]+\.sql$|console\/src\/api\/schema\.ts$|test\/api\/generators\/.*\/generated)/;
 
+export const isChecked = (file: string) => !SKIPPED.test(file);
+
 /** Files whose comments are published to users. Their comments count as `texts`. */
 const PUBLISHED = /^(charts\/memory-service\/values\.yaml|clients\/[^/]+\/src\/)/;
 
-/** Whether texts of this kind start in lower case: test titles, and the help of CLI options. */
+/** Whether texts of this kind can start in lower case: test titles, and strings of the service, such as log messages. */
 export const startsLower = (file: string, kind: Kind) =>
-  kind === 'titles' ||
-  kind === 'suites' ||
-  (kind === 'texts' && /^src\/(core\/cli|features\/[a-z-]+\/cli)\b/.test(file));
+  kind === 'titles' || kind === 'suites' || (kind === 'texts' && file.startsWith('src/'));
 
-export function textsOf(file: string, source = readFileSync(file, 'utf8')): Text[] {
-  if (SKIPPED.test(file)) return [];
+export function extractTexts(file: string, source: string): Text[] {
+  if (!isChecked(file)) return [];
   const texts = extract(file, source);
   return PUBLISHED.test(file) && !file.includes('.test.')
     ? texts.map((text) => ({ ...text, kind: 'texts' }))

@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Counts, excess, type Finding, lowered } from '../../scripts/words/ratchet.ts';
+import { checkNames } from '../../scripts/words/names.ts';
+import { countWords, describeExcess, MAX_OF } from '../../scripts/words/of.ts';
+import { type Counts, excess, type Finding, lower } from '../../scripts/words/ratchet.ts';
 import { check, RULES, retiredWords, subjectFault } from '../../scripts/words/rules.ts';
-import { textsOf } from '../../scripts/words/texts.ts';
+import { extractTexts } from '../../scripts/words/texts.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/writing.md'), 'utf8');
 const rules = [...RULES, retiredWords(guide)];
@@ -85,19 +87,12 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[]; isTestTitle?
       'adds a key',
       '%s rejects a file',
       'hands over a key',
+      'does not delete a file of another tenant',
     ],
   },
   what: {
     breaks: ['Returns what the caller sent.', 'Deletes whatever is left.'],
     holds: ['Do you know what an agent sees?', 'Run `what` in a shell.'],
-  },
-  nothing: {
-    breaks: ['The command changes nothing.', 'A key that nobody uses.', 'None of the files is deleted.'],
-    holds: [
-      'The command makes no change.',
-      'The mode `nothing` is the default.',
-      'All or nothing is imported.',
-    ],
   },
   own: {
     breaks: ['A tenant with a limit of its own.', 'The page has an own entry.'],
@@ -106,6 +101,18 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[]; isTestTitle?
   'as-it-is': {
     breaks: ['The file is left as it is.', 'Shows files as they were.'],
     holds: ['The file is left unchanged.', 'As it starts, the service reads the file.'],
+  },
+  phrase: {
+    breaks: [
+      'Lists the changes of a file.',
+      'At once, the key is rejected.',
+      'Keeps the file, also when it is empty.',
+    ],
+    holds: [
+      'Lists the changes to a file.',
+      'Keeps the file, even when it is empty.',
+      'Also, when it is empty.',
+    ],
   },
   retired: {
     breaks: [
@@ -146,7 +153,7 @@ it.each(['Reject keys that expired', 'Letter sizes in the console', `Add ${'x'.r
   (subject) => expect(subjectFault(subject)).toBeUndefined(),
 );
 
-describe('textsOf', () => {
+describe('extractTexts', () => {
   it('reads comments, titles, and strings of TypeScript', () => {
     const source = `/**
  * First line
@@ -164,7 +171,7 @@ const x = 1; // Beside code.
 it.each([1])('returns ' + '%s', () => {});
 describeService(\`keys of \${x}\`, () => {});
 `;
-    expect(textsOf('test/x.test.ts', source)).toStrictEqual([
+    expect(extractTexts('test/x.test.ts', source)).toStrictEqual([
       { kind: 'comments', line: 2, text: 'First line\ngoes on.' },
       { kind: 'comments', line: 5, text: 'An item.' },
       { kind: 'comments', line: 6, text: 'ServiceError 400 for a key.' },
@@ -175,17 +182,25 @@ describeService(\`keys of \${x}\`, () => {});
     ]);
   });
 
-  it('reads strings of the CLI and of the console, and the text of elements', () => {
+  it('reads strings in the CLI, the console, logs, and errors, and the text of elements', () => {
     expect(
-      textsOf('src/core/cli/x.ts', `run('List the keys' + \` of \${id}.\`, 'id', sql\`SELECT a b\`);`),
+      extractTexts('src/core/cli/x.ts', `run('List the keys' + \` of \${id}.\`, 'id', sql\`SELECT a b\`);`),
     ).toStrictEqual([{ kind: 'texts', line: 1, text: 'List the keys of ….' }]);
+    const source = `log.info('stopped by a signal');
+throw new OperatorError('The file is missing.');
+const x = { description: 'A text of OpenAPI.', stop: 'a an the'.split(' '), sql: 'id AS "fileId" FROM entries' };
+`;
+    expect(extractTexts('src/core/lib/x.ts', source)).toStrictEqual([
+      { kind: 'texts', line: 1, text: 'stopped by a signal' },
+      { kind: 'texts', line: 2, text: 'The file is missing.' },
+    ]);
     expect(
-      textsOf('console/src/x.tsx', 'const x = <p title="The file name">\n  Two words <b>{y}</b>\n</p>;'),
+      extractTexts('console/src/x.tsx', 'const x = <p title="The file name">\n  Two words <b>{y}</b>\n</p>;'),
     ).toStrictEqual([
       { kind: 'texts', line: 1, text: 'The file name' },
       { kind: 'texts', line: 1, text: 'Two words' },
     ]);
-    expect(textsOf('src/core/lib/x.ts', "const x = 'Two words';")).toStrictEqual([]);
+    expect(extractTexts('scripts/x.ts', "const x = 'Two words';")).toStrictEqual([]);
   });
 
   it('reads Markdown without code blocks and struck text', () => {
@@ -207,7 +222,7 @@ npm ci
 | --- | --- |
 | c | d |
 `;
-    expect(textsOf('docs/x.md', source)).toStrictEqual([
+    expect(extractTexts('docs/x.md', source)).toStrictEqual([
       { kind: 'docs', line: 4, text: 'A title' },
       { kind: 'docs', line: 6, text: 'A `code` link.\nSecond line.' },
       { kind: 'docs', line: 13, text: ' Right.' },
@@ -220,7 +235,7 @@ npm ci
 
   it('reads descriptions and summaries of OpenAPI', () => {
     const source = 'paths:\n  /x:\n    summary: One.\n    description: |\n      Two.\n\n      Three.\n';
-    expect(textsOf('openapi.yaml', source)).toStrictEqual([
+    expect(extractTexts('openapi.yaml', source)).toStrictEqual([
       { kind: 'texts', line: 3, text: 'One.' },
       { kind: 'texts', line: 4, text: 'Two.' },
       { kind: 'texts', line: 4, text: 'Three.' },
@@ -234,16 +249,78 @@ npm ci
     ['test/x.py', '"""One.\nTwo."""\n'],
     ['console/src/x.css', '/* One.\n   Two. */\n'],
   ])('reads comments of %s', (file, source) => {
-    expect(textsOf(file, source).map(({ text }) => text)).toStrictEqual(['One.\nTwo.']);
+    expect(extractTexts(file, source).map(({ text }) => text)).toStrictEqual(['One.\nTwo.']);
   });
 
   it('counts docstrings of the clients and comments of chart values as user-visible', () => {
-    expect(textsOf('clients/typescript/src/x.ts', '// One.').map(({ kind }) => kind)).toStrictEqual([
+    expect(extractTexts('clients/typescript/src/x.ts', '// One.').map(({ kind }) => kind)).toStrictEqual([
       'texts',
     ]);
-    expect(textsOf('charts/memory-service/values.yaml', '# One.').map(({ kind }) => kind)).toStrictEqual([
-      'texts',
+    expect(extractTexts('charts/memory-service/values.yaml', '# One.').map(({ kind }) => kind)).toStrictEqual(
+      ['texts'],
+    );
+  });
+});
+
+describe('checkNames', () => {
+  const check = (source: string) =>
+    checkNames('src/x.ts', source).map(({ line, rule, text }) => `${line} ${rule} ${text}`);
+
+  it.each([
+    'const x = { isFolder: 1 };',
+    'x.momentsAt;',
+    'class RefusalError {}',
+    'const MAX_SETTLED = 1;',
+    'interface X { overtaken: 1 }',
+  ])('finds a retired word in the names of %j', (source) => {
+    expect(check(source)).toStrictEqual([expect.stringMatching(/^1 retired /)]);
+  });
+
+  it.each([
+    'function keyOf() {}',
+    'const sizeOf = () => 1;',
+    'const x = { pathOf() {} };',
+    'class X { #pathOf() {} }',
+    'interface X { pathOf(): string }',
+    'function measured() {}',
+    'const shown = () => 1;',
+  ])('finds a function without a verb in %j', (source) => {
+    expect(check(source)).toStrictEqual([expect.stringMatching(/^1 getter /)]);
+  });
+
+  it.each([
+    'Promise.allSettled([]);',
+    'class X { valueOf() {} }',
+    'const keyOf = 1, measured = 1;',
+    'function content() {}',
+    'function feed() {}',
+    'function isPartOf1() {}',
+    'const momentum = unsettling;',
+  ])('accepts the names of %j', (source) => expect(check(source)).toStrictEqual([]));
+
+  it('reports a name once in a file, at its first line', () => {
+    expect(check('\nkeyOf(1);\nfunction keyOf() {}\nkeyOf(2);')).toStrictEqual(['2 getter keyOf']);
+  });
+});
+
+describe('describeExcess', () => {
+  const text = (of: number) => [
+    { kind: 'docs' as const, text: `${'of '.repeat(of)}${'word '.repeat(1000 - of)}` },
+  ];
+
+  it('accepts "of" up to the limit and reports more', () => {
+    expect(describeExcess(text(MAX_OF.docs))).toStrictEqual([]);
+    expect(describeExcess(text(MAX_OF.docs + 1))).toStrictEqual([
+      expect.stringContaining(`${MAX_OF.docs + 1}.0 times in 1,000 words of docs`),
     ]);
+  });
+
+  it('counts code in backticks as one word, and titles of suites as titles', () => {
+    const texts = [
+      { kind: 'titles' as const, text: 'Of `a of b` off' },
+      { kind: 'suites' as const, text: 'the list of keys' },
+    ];
+    expect([...countWords(texts)]).toStrictEqual([['titles', { words: 7, of: 2 }]]);
   });
 });
 
@@ -271,11 +348,11 @@ describe('the ratchet', () => {
   });
 
   it('lowers the counts of the ratchet, and never raises them', () => {
-    expect(lowered(ratchet, { comments: { 'src/a': { clause: 1 } } })).toStrictEqual({
+    expect(lower(ratchet, { comments: { 'src/a': { clause: 1 } } })).toStrictEqual({
       comments: { 'src/a': { clause: 1 } },
     });
     expect(
-      lowered(ratchet, { comments: { 'src/a': { clause: 9, what: 9 }, 'src/b': { what: 1 } } }),
+      lower(ratchet, { comments: { 'src/a': { clause: 9, what: 9 }, 'src/b': { what: 1 } } }),
     ).toStrictEqual(ratchet);
   });
 });

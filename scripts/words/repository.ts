@@ -1,0 +1,24 @@
+/** Reads the texts and names of all files in the repository. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Text } from './paragraphs.ts';
+import { extractTexts } from './texts.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+export const pathTo = (file: string) => join(root, file);
+export const git = (...args: string[]) =>
+  execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
+export const lines = (text: string) => text.split('\n').filter((line) => line !== '');
+
+/** Reads tracked and new files. Deleted files and ignored files are left out. */
+export function readSources(): { file: string; source: string }[] {
+  const deleted = new Set(lines(git('ls-files', '--deleted')));
+  return lines(git('ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'))
+    .filter((file) => !deleted.has(file))
+    .map((file) => ({ file, source: readFileSync(pathTo(file), 'utf8') }));
+}
+
+export const readTexts = (): (Text & { file: string })[] =>
+  readSources().flatMap(({ file, source }) => extractTexts(file, source).map((text) => ({ file, ...text })));
