@@ -1,7 +1,7 @@
 /**
- * `npm run generate`: writes all generated files: both OpenAPI documents, the console's types, the references of
- * commands, errors, and settings in docs, the tools' definitions of MCP and the clients, and the migration for changes of `src/core/database/schema`. A test fails while one of them is
- * outdated.
+ * `npm run generate` writes all generated files: both OpenAPI documents, the console's types, references in docs,
+ * .env.example, the tool definitions of MCP and the clients, and the migration for changes to
+ * `src/core/database/schema`. A test fails while one of them is outdated.
  *
  * `npm run generate -- release`: writes the fixture of the version in package.json, with its migrations, functions, and
  * statements, for the tests of later versions. The release workflow runs it.
@@ -11,7 +11,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiYaml } from '../test/support/openapi.ts';
 import { currentVersion, fixtureFiles, RELEASES_FOLDER } from '../test/support/releases.ts';
-import { commandReference, errorReference, settingsReference } from './reference.ts';
+import { commandReference, errorReference } from './reference.ts';
+import { envExample, settingsPage } from './settings-reference.ts';
 import { TOOL_DEFINITIONS } from './tool-definitions.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -29,7 +30,9 @@ async function writeAll(): Promise<void> {
   const documents = Object.keys(DOCUMENTS).map((name) => readFileSync(join(root, name), 'utf8'));
   writeFileSync(join(root, 'docs/cli.md'), commandReference());
   writeFileSync(join(root, 'docs/errors.md'), errorReference(documents));
-  writeFileSync(join(root, 'docs/settings.md'), settingsReference());
+  const settings = join(root, 'docs/settings.md');
+  writeFileSync(settings, settingsPage(readFileSync(settings, 'utf8')));
+  writeFileSync(join(root, '.env.example'), envExample());
   const definitions = Object.entries(TOOL_DEFINITIONS);
   for (const [name, text] of definitions) writeFileSync(join(root, name), text());
   execFileSync('npx', ['biome', 'format', '--write', ...definitions.map(([name]) => name)], {

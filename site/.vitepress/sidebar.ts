@@ -43,7 +43,6 @@ const GUIDES: Record<string, string[]> = {
     'docs/contract-search.md',
     'docs/contract-mounts.md',
     'docs/errors.md',
-    'docs/configuration.md',
     'docs/settings.md',
     'docs/cli.md',
     'docs/observability.md',

@@ -28,7 +28,7 @@ it('applies the defaults of the configuration, and treats an empty variable as u
 
 it('reports every invalid variable in one message', () => {
   expect(message({ PORT: '70000', LOG_LEVEL: 'loud', DB_POOL_MAX: '0', ALLOW_UNAUTHENTICATED: 'yes' })).toBe(
-    'The configuration is not valid:\n  PORT must be from 0 to 65535\n  ALLOW_UNAUTHENTICATED must be true or false\n  LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent\n  DB_POOL_MAX must be from 1 to 1000',
+    'The configuration is not valid:\n  PORT must be from 0 to 65535\n  LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent\n  DB_POOL_MAX must be from 1 to 1000\n  ALLOW_UNAUTHENTICATED must be true or false',
   );
 });
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { VARIABLES } from '../../src/core/config.ts';
+import { VARIABLES } from '../../src/core/variables.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const FILES = ['docker-compose.yml', 'examples/compose/citus.yml'] as const;

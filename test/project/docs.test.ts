@@ -12,27 +12,6 @@ import { METADATA_PATH } from '../../src/features/mcp/protected-resource.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string) => readFileSync(`${root}/${name}`, 'utf8');
 
-/**
- * Matches rows such as "| `PORT` | `8080` | …". Defaults that depend on other variables are no literals and have no
- * such row.
- */
-const DEFAULT = /^\| `([A-Z][A-Z0-9_]+)` +\| `([^`|]+)` +\|/gm;
-/** The default of `AUTH` depends on the address, and the other variables belong to the SDK of OpenTelemetry. */
-const ELSEWHERE = /^(AUTH|OTEL_.*)$/;
-
-it('docs/configuration.md lists the defaults of the code', () => {
-  const config: Record<string, unknown> = { ...loadConfig({}) };
-  const documented = [...read('docs/configuration.md').matchAll(DEFAULT)]
-    .map(([, name = '', value = '']) => [name, value] as const)
-    .filter(([name]) => !ELSEWHERE.test(name));
-  expect(documented.length).toBeGreaterThan(30);
-  const meant = (name: string, value: string) =>
-    (loadConfig({ [name]: value }) as Record<string, unknown>)[name];
-  expect(documented.map(([name, value]) => [name, meant(name, value)])).toStrictEqual(
-    documented.map(([name]) => [name, config[name]]),
-  );
-});
-
 it('docs/security.md lists the limits of a connection', () => {
   const text = read('docs/security.md').replaceAll(/\s+/g, ' ');
   expect(text).toContain(

@@ -14,6 +14,8 @@ const FLOORS = [
   'lib',
   'errors',
   'tenants/settings.ts',
+  'variable-schemas.ts',
+  'variables.ts',
   'config.ts',
   'memory',
   'database',

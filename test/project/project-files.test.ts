@@ -79,17 +79,3 @@ it('examples/compose/observability.yml mounts existing files', () => {
   expect(mounted.length).toBeGreaterThan(4);
   expect(mounted.filter((path) => read(path) === '')).toStrictEqual([]);
 });
-
-it('.env.example names only variables that the code reads', () => {
-  const names = [...read('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name = '']) => name);
-  expect(names.length).toBeGreaterThan(3);
-  const readers = [
-    'src/core/config.ts',
-    'src/core/tenants/settings.ts',
-    'examples/compose/service.yml',
-    'docker-compose.yml',
-  ]
-    .map(read)
-    .join('');
-  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(readers))).toStrictEqual([]);
-});

@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import * as client from '../../clients/typescript/src/definitions.ts';
-import { commandReference, errorReference, exampleOf, settingsReference } from '../../scripts/reference.ts';
+import { commandReference, errorReference } from '../../scripts/reference.ts';
 import { memoryTool, searchTool, TOOL_DEFINITIONS } from '../../scripts/tool-definitions.ts';
-import { ConfigError, describeVariables, loadConfig } from '../../src/core/config.ts';
 import { ERROR_CATALOG, type ErrorDefinition } from '../../src/core/errors/catalog.ts';
 import * as mcp from '../../src/features/mcp/definitions.ts';
 
@@ -35,28 +34,4 @@ it('defines the tools of MCP and of the clients as the commands and the search d
   expect({ ...client }).toStrictEqual(definitions);
   const python = 'clients/python/src/memory_service_client/_definitions.py';
   expect(read(python)).toBe(TOOL_DEFINITIONS[python]?.());
-});
-
-it('docs/settings.md has the variables of the service', () => {
-  expect(read('docs/settings.md')).toBe(settingsReference());
-});
-
-it('docs/settings.md has an example of each variable that the service accepts', () => {
-  const invalid = describeVariables().flatMap((each) => {
-    // The text of a key is long.
-    if (each.name === 'JWT_PUBLIC_KEY') return [];
-    const given = {
-      ADMIN_PORT: each.name === 'ADMIN_HOST' ? '8081' : undefined,
-      [each.name]: exampleOf(each),
-    };
-    try {
-      loadConfig(given);
-      return [];
-    } catch (error) {
-      // Some values need other variables.
-      const problems = error instanceof ConfigError ? error.problems : [String(error)];
-      return problems.filter((problem) => problem.startsWith(`${each.name} must`));
-    }
-  });
-  expect(invalid).toStrictEqual([]);
 });

@@ -32,12 +32,12 @@ const typed = (setting: Setting) => {
     : typedQuantity(setting.default, setting.unit).replace(' ', '');
 };
 const KINDS = {
-  bytes: 'a size',
-  days: 'a duration of whole days',
-  drafts: 'a number of drafts',
-  files: 'a number of files',
-  characters: 'a number of characters',
-  requests: 'a number of requests',
+  bytes: 'size',
+  days: 'duration in days',
+  drafts: 'number of drafts',
+  files: 'number of files',
+  characters: 'number of characters',
+  requests: 'number of requests',
 };
 const flag = (name: string) => `--${name.replaceAll('_', '-')}`;
 
@@ -118,34 +118,20 @@ describe('a setting of a tenant in the configuration', () => {
     expect(() => load({ max_files: 'many' })).toThrow('tenants.0.max_files: must be a whole number');
   });
 
-  it.each(ALL_SETTINGS)(
-    'documents the setting %s in OpenAPI and in docs/configuration.md',
-    (name, setting) => {
-      const fields = file('admin-openapi.yaml').match(new RegExp(`^ {8}${snakeCase(name)}:$`, 'gm'));
-      expect(fields).toHaveLength(3);
-      const byDefault = setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES`' : `\`${typed(setting)}\``;
-      const row = file('docs/configuration.md')
-        .split('\n')
-        .find((line) => line.startsWith(`| \`${setting.variable}\` `));
-      expect(row).toContain(`| ${byDefault} `);
-      expect(row).toContain('| **t** |');
-      const cells = file('docs/configuration.md')
-        .split('\n')
-        .map((line) => line.split('|').map((cell) => cell.trim()))
-        .find((line) => line[1] === setting.title);
-      const field = snakeCase(name);
-      expect(cells?.slice(2, 5)).toStrictEqual([
-        `\`${setting.variable}\``,
-        `\`${flag(field)}\``,
-        `\`${field}\``,
-      ]);
-      const values =
-        'choices' in setting
-          ? Object.keys(setting.choices)
-              .map((each) => `\`${each}\``)
-              .join(', ')
-          : KINDS[setting.unit];
-      expect(cells?.[5]).toBe(values);
-    },
-  );
+  it.each(ALL_SETTINGS)('documents the setting %s in OpenAPI and in docs/settings.md', (name, setting) => {
+    const field = snakeCase(name);
+    expect(file('admin-openapi.yaml').match(new RegExp(`^ {8}${field}:$`, 'gm'))).toHaveLength(3);
+    const [, section = ''] = file('docs/settings.md').split(`\n### ${setting.variable}\n`);
+    const [reference = ''] = section.split('\n### ');
+    const byDefault =
+      setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES` + 64 KB' : `\`${typed(setting)}\``;
+    expect(reference).toContain(`\n- **Default**: ${byDefault}\n`);
+    expect(reference).toContain(`\n- **Type**: ${'choices' in setting ? 'choice' : KINDS[setting.unit]}\n`);
+    if ('choices' in setting) {
+      const choices = Object.keys(setting.choices).map((each) => `\`${each}\``);
+      expect(reference).toContain(`\n- **Values**: ${choices.join(', ')}\n`);
+    }
+    expect(reference).toContain(`\n- **For one tenant**: \`tenants set acme ${flag(field)} `);
+    expect(reference).toContain(`, or the field \`${field}\`\n`);
+  });
 });

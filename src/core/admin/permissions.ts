@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
-import { ADMIN_ACCESS } from '../config.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Administrator } from '../tenants/authenticator.ts';
+import { ADMIN_ACCESS } from '../variable-schemas.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

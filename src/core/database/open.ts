@@ -1,8 +1,9 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { type Config, ConfigError, loadConfig, looksLikeUrl } from '../config.ts';
+import { type Config, ConfigError, loadConfig } from '../config.ts';
 import { OperatorError } from '../errors/errors.ts';
+import { looksLikeUrl } from '../variable-schemas.ts';
 import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
 import {
   checkUnlocked,

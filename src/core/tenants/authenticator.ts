@@ -1,8 +1,9 @@
-import type { AdminAccess, Config } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import type { Actor } from '../memory/origin.ts';
+import type { AdminAccess } from '../variable-schemas.ts';
 import { Keys } from './keys.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
 import {

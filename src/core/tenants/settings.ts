@@ -1,7 +1,7 @@
 /*
  * The settings of a tenant. This table defines the environment variables of the service's defaults, the columns and
  * statements, `BOOTSTRAP`, the options of `tenants set`, the admin API, and the console. To add a setting, add an
- * entry, run `npm run generate`, and document its variable.
+ * entry, document its variable in src/core/variables.ts, and run `npm run generate`.
  */
 
 import { formatQuantity } from '../lib/units.ts';

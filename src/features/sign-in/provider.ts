@@ -1,8 +1,8 @@
 import * as client from 'openid-client';
-import { ADMIN_ACCESS, type AdminAccess } from '../../core/config.ts';
 import type { Actor } from '../../core/memory/origin.ts';
+import { ADMIN_ACCESS, type AdminAccess } from '../../core/variable-schemas.ts';
 
-/** The settings of the sign-in with OpenID Connect (`OIDC_…` in docs/configuration.md). */
+/** The settings of the sign-in with OpenID Connect (`OIDC_…` in docs/settings.md). */
 export interface OpenIdOptions {
   issuer: string;
   clientId: string;

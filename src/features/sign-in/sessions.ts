@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { z } from 'zod';
-import { ADMIN_ACCESS } from '../../core/config.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import type { AdminAuthenticator, Administrator } from '../../core/tenants/authenticator.ts';
 import type { Credentials } from '../../core/tenants/principal.ts';
+import { ADMIN_ACCESS } from '../../core/variable-schemas.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import type { PendingSignIn, Person } from './provider.ts';
 
