@@ -8,11 +8,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { checkNames } from './names.ts';
 import { describeExcess } from './of.ts';
 import { allowance, type Counts, count, excess, type Finding, groupDirectory, lower } from './ratchet.ts';
-import { git, lines, pathTo, readSources, readTexts } from './repository.ts';
+import { GUIDE, git, lines, pathTo, readSources, readSubjects, readTexts } from './repository.ts';
 import { check, RULES, retiredWords, subjectFault } from './rules.ts';
 import { startsLower } from './texts.ts';
 
-const GUIDE = 'docs/writing.md';
 const RATCHET = 'scripts/words/ratchet.json';
 /** Maximum number of findings that the report shows per rule and directory. */
 const SHOWN = 20;
@@ -52,22 +51,10 @@ function report(group: readonly Finding[], limit: number, changed: ReadonlySet<s
 
 /** Checks the subjects of all commits since the guide was added, and returns the number of invalid subjects. */
 function checkSubjects(): number {
-  if (git('rev-parse', '--is-shallow-repository').trim() === 'true') {
-    console.log('Commit subjects are not checked: this clone has no history (git fetch --unshallow).');
-    return 0;
-  }
-  const guide = git('log', '--diff-filter=A', '--format=%H', '-1', '--', GUIDE).trim();
-  if (guide === '') return 0;
-  const faults = lines(git('log', '--no-merges', '--abbrev=8', '--format=%h %s', `${guide}..HEAD`)).flatMap(
-    (line) => {
-      const [commit = '', subject = ''] = [
-        line.slice(0, line.indexOf(' ')),
-        line.slice(line.indexOf(' ') + 1),
-      ];
-      const fault = subjectFault(subject);
-      return fault === undefined ? [] : [`commit ${commit}: ${subject}\n  The subject ${fault}.`];
-    },
-  );
+  const faults = readSubjects().flatMap(({ commit, subject }) => {
+    const fault = subjectFault(subject);
+    return fault === undefined ? [] : [`commit ${commit}: ${subject}\n  The subject ${fault}.`];
+  });
   for (const fault of faults) console.error(fault);
   return faults.length;
 }

@@ -95,6 +95,9 @@ function strings(source: string, program: Program, isService: boolean): Text[] {
       if (isService && key.type === 'Identifier' && /^(description|summary)$/.test(key.name))
         end = Math.max(end, value.end);
     },
+    JSXAttribute: ({ name, value }) => {
+      if (name.name === 'className' && value !== null) end = Math.max(end, value.end);
+    },
     MemberExpression: ({ object, property }) => {
       // A list of words, not prose.
       if (property.type === 'Identifier' && property.name === 'split') end = Math.max(end, object.end);

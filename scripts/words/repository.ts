@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Text } from './paragraphs.ts';
 import { extractTexts } from './texts.ts';
 
+export const GUIDE = 'docs/writing.md';
 const root = join(import.meta.dirname, '../..');
 
 export const pathTo = (file: string) => join(root, file);
@@ -22,3 +23,17 @@ export function readSources(): { file: string; source: string }[] {
 
 export const readTexts = (): (Text & { file: string })[] =>
   readSources().flatMap(({ file, source }) => extractTexts(file, source).map((text) => ({ file, ...text })));
+
+/** Reads the subjects of all commits since the guide was added. */
+export function readSubjects(): { commit: string; subject: string }[] {
+  if (git('rev-parse', '--is-shallow-repository').trim() === 'true') {
+    console.error('Commit subjects are not read: this clone has no history (git fetch --unshallow).');
+    return [];
+  }
+  const guide = git('log', '--diff-filter=A', '--format=%H', '-1', '--', GUIDE).trim();
+  if (guide === '') return [];
+  return lines(git('log', '--no-merges', '--abbrev=8', '--format=%h %s', `${guide}..HEAD`)).map((line) => {
+    const [commit = '', ...words] = line.split(' ');
+    return { commit, subject: words.join(' ') };
+  });
+}

@@ -6,6 +6,7 @@ import { checkNames } from '../../scripts/words/names.ts';
 import { countWords, describeExcess, MAX_OF } from '../../scripts/words/of.ts';
 import { type Counts, excess, type Finding, lower } from '../../scripts/words/ratchet.ts';
 import { check, RULES, retiredWords, subjectFault } from '../../scripts/words/rules.ts';
+import { sample } from '../../scripts/words/sample.ts';
 import { extractTexts } from '../../scripts/words/texts.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/writing.md'), 'utf8');
@@ -195,7 +196,10 @@ const x = { description: 'A text of OpenAPI.', stop: 'a an the'.split(' '), sql:
       { kind: 'texts', line: 2, text: 'The file is missing.' },
     ]);
     expect(
-      extractTexts('console/src/x.tsx', 'const x = <p title="The file name">\n  Two words <b>{y}</b>\n</p>;'),
+      extractTexts(
+        'console/src/x.tsx',
+        'const x = <p className="muted small" title="The file name">\n  Two words <b>{y}</b>\n</p>;',
+      ),
     ).toStrictEqual([
       { kind: 'texts', line: 1, text: 'The file name' },
       { kind: 'texts', line: 1, text: 'Two words' },
@@ -321,6 +325,32 @@ describe('describeExcess', () => {
       { kind: 'suites' as const, text: 'the list of keys' },
     ];
     expect([...countWords(texts)]).toStrictEqual([['titles', { words: 7, of: 2 }]]);
+  });
+});
+
+describe('sample', () => {
+  const texts = ['a', 'b', 'c'].flatMap((kind) =>
+    Array.from({ length: 20 }, (_, i) => ({ kind, place: `${kind}${i}`, text: `${kind} ${i}` })),
+  );
+
+  it('draws distinct texts with the same share for each kind', () => {
+    const drawn = sample([...texts, ...texts], 31, 7);
+    expect(new Set(drawn).size).toBe(31);
+    expect(['a', 'b', 'c'].map((kind) => drawn.filter((text) => text.kind === kind).length)).toStrictEqual([
+      11, 10, 10,
+    ]);
+  });
+
+  it('draws the same texts for the same seed only', () => {
+    expect(sample(texts, 9, 7)).toStrictEqual(sample(texts, 9, 7));
+    expect(sample(texts, 9, 7)).not.toStrictEqual(sample(texts, 9, 8));
+  });
+
+  it('draws all texts of a kind that has fewer than its share', () => {
+    expect(sample(texts.slice(0, 21), 20, 7).map(({ kind }) => kind)).toStrictEqual([
+      ...Array(10).fill('a'),
+      'b',
+    ]);
   });
 });
 
