@@ -27,9 +27,8 @@ async function writeAll(): Promise<void> {
   for (const [name, build] of Object.entries(DOCUMENTS))
     writeFileSync(join(root, name), await openApiYaml(build));
   writeFileSync(join(root, CONSOLE_TYPES), await consoleTypes());
-  const documents = Object.keys(DOCUMENTS).map((name) => readFileSync(join(root, name), 'utf8'));
   writeFileSync(join(root, 'docs/cli.md'), commandReference());
-  writeFileSync(join(root, 'docs/errors.md'), errorReference(documents));
+  writeFileSync(join(root, 'docs/errors.md'), errorReference());
   const settings = join(root, 'docs/settings.md');
   writeFileSync(settings, settingsPage(readFileSync(settings, 'utf8')));
   writeFileSync(join(root, '.env.example'), envExample());
@@ -42,10 +41,10 @@ async function writeAll(): Promise<void> {
 }
 
 function writeFixture(): void {
-  const folder = join(RELEASES_FOLDER, currentVersion());
-  rmSync(folder, { recursive: true, force: true });
+  const directory = join(RELEASES_FOLDER, currentVersion());
+  rmSync(directory, { recursive: true, force: true });
   for (const [file, text] of Object.entries(fixtureFiles())) {
-    const path = join(folder, file);
+    const path = join(directory, file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }

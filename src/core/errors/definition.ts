@@ -26,7 +26,7 @@ const SHARED = {
   not_found: { status: 404, description: 'The resource does not exist.' },
   refused: {
     status: 409,
-    description: 'The operation is not possible; `detail` says why. Nothing was changed.',
+    description: 'The operation is not possible and changed no data; `detail` says why.',
   },
   history_incomplete: { status: 409, description: 'The history does not reach back that far.' },
   over_quota: { status: 409, description: "The result would exceed the tenant's quota." },

@@ -78,7 +78,7 @@ const TYPES: Partial<Record<number, ErrorType>> = {
 };
 
 /** Converts an error of the service, with a new message where the original uses terms of another API. */
-function ownError({ reason, status, message }: ServiceError): StoreError {
+export function ownError({ reason, status, message }: ServiceError): StoreError {
   switch (reason) {
     case 'no_such_tenant':
     case 'unknown_tenant':
