@@ -66,15 +66,14 @@ function type({ choices, quantity }: VariableDescription): string {
   return TYPES[quantity.unit] ?? `number of ${quantity.unit}`;
 }
 
-function values({ choices, quantity, form }: VariableDescription, setting: Setting | undefined): string {
+function values({ choices, quantity, form, ...variable }: VariableDescription, setting?: Setting): string {
   if (choices !== undefined) return choices.map(code).join(', ');
   if (quantity === undefined) return form ?? '';
   const { unit, min, max } = quantity;
-  const from = code(quantityText(min, unit));
-  const isUnlimited = max === Number.MAX_SAFE_INTEGER || max === MAX_TIMER_MS;
-  const range = isUnlimited ? `${from} or more` : `${from} to ${code(quantityText(max, unit))}`;
-  const zero = min === 0 && setting !== undefined && 'zero' in setting ? ` (\`0\`: ${setting.zero})` : '';
-  return range + zero;
+  const zero = setting && 'zero' in setting ? setting.zero : variable.zero;
+  const from = code(quantityText(min, unit)) + (min === 0 ? ` (${zero})` : '');
+  if (max === Number.MAX_SAFE_INTEGER) return `${from} or more`;
+  return `${from} to ${code(max === MAX_TIMER_MS ? '24d' : quantityText(max, unit))}`;
 }
 
 /** Returns the default as the variable takes it. Undefined if it depends on other variables. */

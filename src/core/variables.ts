@@ -35,6 +35,8 @@ interface Documentation {
   readonly example: string;
   /** Markdown for a default that depends on other variables. */
   readonly computed?: string;
+  /** Meaning of 0. The table of tenant settings has its own. */
+  readonly zero?: string;
 }
 
 const documentation = z.registry<Documentation>();
@@ -82,7 +84,7 @@ const SETTING_DOCUMENTATION: Readonly<Record<keyof SettingVariables, Documentati
     example: '90d',
   },
   HISTORY_DAYS: {
-    effect: 'Days for which superseded versions and deleted files stay in the history.',
+    effect: 'Days for which the history keeps superseded versions and deleted files.',
     more: 'The last 10 versions of an existing file are kept longer. See [retention](history.md#retention).',
     example: '90d',
   },
@@ -138,7 +140,7 @@ const LISTENER = {
   }),
   PORT: integer(0, 65535).default(8080).register(documentation, {
     effect: 'Port to listen on.',
-    more: '`0` picks a free port.',
+    zero: 'a free port',
     example: '9090',
   }),
   PUBLIC_URL: baseUrl.optional().register(documentation, {
@@ -176,6 +178,7 @@ const ADMIN = {
     effect: 'Port of the admin API and the console.',
     more: 'See [admin API](admin-api.md) and [console](console.md).',
     computed: 'off',
+    zero: 'a free port',
     example: '8081',
   }),
   ADMIN_HOST: host.default('127.0.0.1').register(documentation, {
@@ -191,11 +194,11 @@ const SIGN_IN = {
     more: 'It must begin with `https://`, except on this machine.',
     example: 'https://id.example.com/realms/main',
   }),
-  OIDC_CLIENT_ID: text('a text').optional().register(documentation, {
+  OIDC_CLIENT_ID: text('any text').optional().register(documentation, {
     effect: "The console's client ID at the provider.",
     example: 'memory-console',
   }),
-  OIDC_CLIENT_SECRET: text('a text').optional().register(documentation, {
+  OIDC_CLIENT_SECRET: text('any text').optional().register(documentation, {
     effect: "The console's client secret at the provider.",
     more: 'A new secret ends all sessions.',
     example: 'q7Xw2n0VbR5tLk9s',
@@ -229,7 +232,7 @@ const SIGN_IN = {
 
 const DATABASE = {
   DATABASE_URL: databaseUrl.optional().register(documentation, {
-    effect: 'URL of the Postgres database, which replaces the embedded one.',
+    effect: 'URL of the Postgres database to use instead of the embedded database.',
     more:
       'Special characters are percent-encoded. [Postgres](production.md#1-postgres) explains `sslmode`, ' +
       '`sslrootcert`, and `options`.',
@@ -257,18 +260,22 @@ const DATABASE = {
   DB_STATEMENT_TIMEOUT_MS: milliseconds(0).default(10_000).register(documentation, {
     effect: 'Timeout for a statement.',
     more: 'It has no effect on the embedded database.',
+    zero: 'no timeout',
     example: '5s',
   }),
   DB_LOCK_TIMEOUT_MS: milliseconds(0).default(5000).register(documentation, {
     effect: 'Timeout for a lock.',
+    zero: 'no timeout',
     example: '3s',
   }),
   DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: milliseconds(0).default(10_000).register(documentation, {
     effect: 'Timeout for an idle transaction.',
+    zero: 'no timeout',
     example: '30s',
   }),
   DB_START_TIMEOUT_MS: milliseconds(0).default(15_000).register(documentation, {
     effect: 'Time for which a start waits until the database is reachable.',
+    zero: 'one attempt',
     example: '60s',
   }),
 };
@@ -322,6 +329,7 @@ const AUTHENTICATION = {
   }),
   AUTH_FAILURES_PER_MINUTE: integer(0).default(30).register(documentation, {
     effect: 'Failed attempts per minute and address before unknown keys are rejected without a lookup.',
+    zero: 'no limit',
     example: '100',
   }),
 };
@@ -338,11 +346,11 @@ const TOKENS = {
       '-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAWRVt2TAC04q9Lg9S7m4DImt6La2VqO+VyIYZGXrUlmw=\n' +
       '-----END PUBLIC KEY-----',
   }),
-  JWT_ISSUER: text('a text').optional().register(documentation, {
+  JWT_ISSUER: text('any text').optional().register(documentation, {
     effect: 'Required `iss` claim.',
     example: 'https://id.example.com',
   }),
-  JWT_AUDIENCE: text('a text').optional().register(documentation, {
+  JWT_AUDIENCE: text('any text').optional().register(documentation, {
     effect: 'Required `aud` claim.',
     example: 'memory',
   }),
@@ -356,6 +364,7 @@ const TOKENS = {
   }),
   JWT_CLOCK_SKEW_SECONDS: quantity('seconds', 0, 60).default(5).register(documentation, {
     effect: 'Accepted clock skew.',
+    zero: 'none',
     example: '20s',
   }),
 };
@@ -369,6 +378,7 @@ const RETENTION = {
   MAX_TENANT_STORED_RESULTS: integer(0, 1_000_000_000).default(50_000).register(documentation, {
     effect: 'Maximum number of stored results in a tenant.',
     more: 'The oldest are deleted first.',
+    zero: 'no limit',
     example: '10000',
   }),
   AUDIT_DAYS: quantity('days', 1, 36_500).default(365).register(documentation, {
@@ -387,11 +397,13 @@ const CAPACITY = {
   MAX_IN_FLIGHT: integer(0).default(64).register(documentation, {
     effect: 'Maximum number of requests that run at the same time.',
     more: 'Further requests wait for up to `MAX_QUEUE_MS`, then get 503.',
+    zero: 'no limit',
     example: '100',
   }),
   MAX_IN_FLIGHT_PER_TENANT: integer(0).default(32).register(documentation, {
     effect: 'Maximum number of requests of one tenant that run at the same time.',
     more: 'Further requests wait for up to `MAX_QUEUE_MS`, then get 429.',
+    zero: 'no limit',
     example: '50',
   }),
   MAX_IN_FLIGHT_BYTES: quantity('bytes', 0)
@@ -401,10 +413,12 @@ const CAPACITY = {
       more:
         'One tenant may use a quarter of it. A request for contents reserves room for its response first. ' +
         'See [bytes](capacity.md#bytes).',
+      zero: 'no limit',
       example: '256MB',
     }),
   MAX_QUEUE_MS: milliseconds(0, 60_000).default(1000).register(documentation, {
     effect: 'Time for which a request waits when the service or its tenant is at capacity.',
+    zero: 'no wait',
     example: '3s',
   }),
   SEARCH_CACHE_BYTES: quantity('bytes', 0)
@@ -413,11 +427,13 @@ const CAPACITY = {
       effect: 'Maximum size of the files that each replica keeps in memory between searches.',
       more:
         'Files are kept for up to a minute after the last search of their tenant. A memory that does not fit is ' +
-        'read for each search. `0` disables the cache.',
+        'read for each search.',
+      zero: 'no cache',
       example: '256MB',
     }),
   REQUEST_TIMEOUT_MS: milliseconds(0).default(30_000).register(documentation, {
     effect: 'Timeout for receiving a request.',
+    zero: 'no timeout',
     example: '60s',
   }),
   TRANSFER_TIMEOUT_MS: milliseconds(1)
@@ -445,6 +461,7 @@ const CAPACITY = {
   SHUTDOWN_DELAY_MS: milliseconds(0).default(0).register(documentation, {
     effect: 'Time between becoming unready and closing the listener.',
     more: 'See [load balancer](lifecycle.md#behind-a-load-balancer).',
+    zero: 'no delay',
     example: '5s',
   }),
   SHUTDOWN_TIMEOUT_MS: milliseconds(1).default(10_000).register(documentation, {
@@ -492,7 +509,7 @@ const TELEMETRY = {
     example: 'none',
   }),
   OTEL_SDK_DISABLED: flag.default(false).register(documentation, {
-    effect: 'Whether traces and audit logs are off.',
+    effect: 'Whether traces and audit logs are disabled.',
     example: 'true',
   }),
 };

@@ -34,6 +34,12 @@ describe('docs/settings.md', () => {
     );
   });
 
+  it('explains 0 for each variable that accepts it', () => {
+    const accepting = facts('Values').filter(({ fact }) => fact.startsWith('`0`'));
+    expect(accepting.length).toBeGreaterThan(20);
+    expect(accepting.filter(({ fact }) => !/^`0` \((?!undefined)[a-z' ]+\) /.test(fact))).toStrictEqual([]);
+  });
+
   it('shows the defaults of the service', () => {
     const defaults = facts('Default').flatMap(({ name, fact }) => {
       const [, value] = /^`([^`]+)`$/.exec(fact) ?? [];
