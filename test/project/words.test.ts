@@ -100,8 +100,8 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[]; isTestTitle?
     holds: ['A tenant with its own limit.'],
   },
   'as-it-is': {
-    breaks: ['The file is left as it is.', 'Shows files as they were.'],
-    holds: ['The file is left unchanged.', 'As it starts, the service reads the file.'],
+    breaks: ['The file is left as it is.', 'Shows files as they were.', 'Keeps it as it is: full.'],
+    holds: ['The file is left unchanged.', 'Reads slowly, as it is read twice.', 'As it starts, the service reads the file.'],
   },
   phrase: {
     breaks: [
