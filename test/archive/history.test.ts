@@ -137,9 +137,7 @@ describeService('an archive with history', (service) => {
     };
     const used = await tenantWith(service(), { '/memories/old': 'old' });
     const before = await dump(service(), used);
-    expect(await importInto(used)).toContain(
-      `into {tenant}.\n${leftOut} has files or a history of its own.\n`,
-    );
+    expect(await importInto(used)).toContain(`into {tenant}.\n${leftOut} has files or its own history.\n`);
     const after = await dump(service(), used);
     expect(after.endsWith(before)).toBe(true);
     const added = after
@@ -273,16 +271,14 @@ describeService('an archive with history', (service) => {
 
     expect(await refused({ [MANIFEST]: undefined })).toBe('history/memory-history.json is missing');
     expect(await refused({ [MANIFEST]: '{"format":2}' })).toBe(
-      'history/memory-history.json: format is not what an export writes',
+      'history/memory-history.json: format is not valid in an export',
     );
     expect(await refused({ 'memories/b.md': 'other' })).toBe(
       'version ID lacks its content or its time, or is there twice',
     );
     expect(await refused({ 'memories/more': 'x' })).toBe('it has 3 live files, and the memory has 4');
     expect(await refused({ 'history/other': 'x' })).toBe('history/other does not belong to it');
-    expect(await refused({ [VERSIONS]: '{}\n' })).toBe(
-      `${VERSIONS}, line 1: id is not what an export writes`,
-    );
+    expect(await refused({ [VERSIONS]: '{}\n' })).toBe(`${VERSIONS}, line 1: id is not valid in an export`);
     expect(await refused({ [VERSIONS]: 'secret' })).toBe(`${VERSIONS} is not a page of at most 500 lines`);
     expect(await refused(versions((all) => all.slice(1)))).toMatch(/^it has \d+ versions instead of \d+$/);
     expect(await refused(versions((all) => [...all.slice(0, -1), all.at(-2) ?? {}]))).toMatch(/there twice$/);
@@ -299,7 +295,7 @@ describeService('an archive with history', (service) => {
       { content_sha256: null },
       { redacted_at: '2026-01-01T00:00:00.000000Z' },
     ]) {
-      expect(await refused(changed(isPast, change))).toMatch(/is not what an export writes$/);
+      expect(await refused(changed(isPast, change))).toMatch(/is not valid in an export$/);
     }
     for (const change of [
       { content_sha256: '0'.repeat(64) },

@@ -93,7 +93,7 @@ describeService(
       expect(again).toStrictEqual({
         code: 0,
         stdout: '',
-        stderr: `Already in ${to}: 4 memories of ${from}.\nThe versions of ${from} were not imported: ${to} has files or a history of its own.\n`,
+        stderr: `Already in ${to}: 4 memories of ${from}.\nThe versions of ${from} were not imported: ${to} has files or its own history.\n`,
       });
       expect([await memories(to), await versions(to)]).toStrictEqual(before);
 
@@ -122,7 +122,7 @@ describeService(
       expect((await versions(to)).map(({ operation }) => operation)).toStrictEqual(Array(4).fill('created'));
 
       const below = await run('import', to, '--from-store', from, '--into', '/memories/old');
-      expect(below.stderr).toContain(`were not imported: ${to} has files or a history of its own.`);
+      expect(below.stderr).toContain(`were not imported: ${to} has files or its own history.`);
       expect((await memories(to)).map(({ path }) => path)).toContain('/old/x/agent.md');
 
       const { id: forgetful } = await stores.create({ name: 'forgetful' });

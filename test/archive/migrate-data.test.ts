@@ -316,7 +316,7 @@ describe('migrate-data', () => {
     const cli = startCli(['migrate-data', '--from', folder, '--to', unmigrated], {});
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(
-      `memory-service: A process uses the embedded database in ${folder}. Stop the service first: what it would write meanwhile would be missing.`,
+      `memory-service: A process uses the embedded database in ${folder}. Stop the service first, because its later writes would be missing.`,
     );
   });
 });

@@ -264,7 +264,7 @@ describeService('drafts of the admin API', (service) => {
     expect(problem(await merge('1-1-f'))).toStrictEqual([
       400,
       'invalid_parameter',
-      'The `review` is not valid: use the one of a comparison.',
+      'The `review` is not valid: use the `review` of a comparison.',
     ]);
     const replaced = await replace(await review());
     expect(replaced.body).toMatchObject({ draft: { state: 'replaced' }, files: [{ path: a }, { path: b }] });

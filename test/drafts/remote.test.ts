@@ -107,7 +107,7 @@ describeService('drafts on the command line through the admin API', (service) =>
       [['merge', tenant, draft, '--review', review], 'Resolve each with --take <path>=draft, '],
       [
         ['merge', tenant, draft, '--review', 'unread'],
-        'The `review` is not valid: use the one of a comparison.',
+        'The `review` is not valid: use the `review` of a comparison.',
       ],
       [
         ['merge', tenant, draft, '--review', review, '--take', '/memories/c.md=draft'],

@@ -101,7 +101,11 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[]; isTestTitle?
   },
   'as-it-is': {
     breaks: ['The file is left as it is.', 'Shows files as they were.', 'Keeps it as it is: full.'],
-    holds: ['The file is left unchanged.', 'Reads slowly, as it is read twice.', 'As it starts, the service reads the file.'],
+    holds: [
+      'The file is left unchanged.',
+      'Reads slowly, as it is read twice.',
+      'As it starts, the service reads the file.',
+    ],
   },
   phrase: {
     breaks: [

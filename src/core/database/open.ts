@@ -209,7 +209,7 @@ export async function openPlace(
     return openDatabase(config).catch((error) => {
       if (!(error instanceof DataDirectoryInUse)) throw error;
       throw new OperatorError(
-        `A process uses the embedded database in ${place}. Stop the service first: what it would write meanwhile would be missing.`,
+        `A process uses the embedded database in ${place}. Stop the service first, because its later writes would be missing.`,
       );
     });
   };

@@ -116,7 +116,7 @@ const DRIVER: readonly [RegExp, string][] = [
   ],
   [
     /^SASL:/,
-    'the exchange of the password by SCRAM fails; check the password, and what is between here and the server',
+    'the exchange of the password by SCRAM fails; check the password, and any proxy between here and the server',
   ],
   [
     /^Unknown authenticationOk message type/,

@@ -188,7 +188,7 @@ export class ArchivedHistory implements HistorySource {
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     throw damagedHistory(
-      `${printable(place)}: ${issue?.path.join('.') || 'the line'} is not what an export writes`,
+      `${printable(place)}: ${issue?.path.join('.') || 'the line'} is not valid in an export`,
     );
   }
 }

@@ -91,7 +91,7 @@ export async function importEntries(
     const { files, bytes, directories, versions } = successful(imported, tenant.id);
     const filePaths = [...prepared.entries].flatMap(([path, { kind }]) => (kind === 'file' ? [path] : []));
     const isLeftOut = prepared.history !== undefined && versions === null;
-    const reason = historyDays === 0 ? 'keeps no history' : 'has files or a history of its own';
+    const reason = historyDays === 0 ? 'keeps no history' : 'has files or its own history';
     return { files, bytes, filePaths, directories, versions, historyLeftOut: isLeftOut ? reason : null };
   } finally {
     await prepared.close();

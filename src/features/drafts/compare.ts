@@ -125,7 +125,10 @@ export async function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: M
 export function readReview(review: string): Reviewed {
   const [, draft, original, hash] = /^(\d{1,17})-(\d{1,17})-([0-9a-f]{40})$/.exec(review) ?? [];
   if (draft === undefined || original === undefined || hash === undefined)
-    throw new ServiceError('invalid_parameter', 'The `review` is not valid: use the one of a comparison.');
+    throw new ServiceError(
+      'invalid_parameter',
+      'The `review` is not valid: use the `review` of a comparison.',
+    );
   return { draftAt: timeAt(draft), originalAt: timeAt(original), hash };
 }
 

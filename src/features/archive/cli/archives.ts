@@ -348,7 +348,7 @@ async function openHosted(
             ? 'keeps no history'
             : isUntouched
               ? 'is given another directory'
-              : 'has files or a history of its own';
+              : 'has files or its own history';
         say(`The versions of ${id} were not imported: ${tenant} ${why}.`);
       }
       if (differing.length === 0) return;
