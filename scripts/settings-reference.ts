@@ -92,11 +92,10 @@ function quantityText(value: number, unit: Unit): string {
   return `${value}${SUFFIXES[unit] ?? ''}`;
 }
 
-const ENV_HEAD = `# Settings for \`npm start\`, \`npm run dev\`, and \`docker compose up\`. Copy this file to .env, which git ignores, and
-# uncomment the lines that you need. docs/settings.md has the accepted values. \`npm run generate\` writes this file.
-#
-# Each line has the default of its setting. If the default is computed or absent, the comment above the line has it, and
-# the line has an example.`;
+const ENV_HEAD = `# Settings for \`npm start\`, \`npm run dev\`, and \`docker compose up\`.
+# Copy this file to .env, which git ignores, and uncomment the lines that you need.
+# A line has its setting's default. If the comment above ends with "Default: …", the line has an example.
+# docs/settings.md has the accepted values. \`npm run generate\` writes this file.`;
 
 const ENV_COMPOSE = `# == Docker Compose ==
 
