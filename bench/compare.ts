@@ -50,21 +50,21 @@ const cases: Case[] = [
 ];
 const only = process.env.ONLY?.split(',') ?? cases.map(({ name }) => name);
 const other = process.argv[2];
-if (other === undefined) throw new Error('Name the other checkout: npm run bench -- compare FOLDER');
+if (other === undefined) throw new Error('Name the other checkout: npm run bench -- compare DIRECTORY');
 
 const envOf = (name: string) =>
   Object.fromEntries((process.env[name] ?? '').split(',').flatMap((each) => (each ? [each.split('=')] : [])));
 const sides = [
-  { name: 'here', folder: root, env: envOf('ENV_HERE') },
-  { name: 'other', folder: resolve(other), env: envOf('ENV_OTHER') },
+  { name: 'here', directory: root, env: envOf('ENV_HERE') },
+  { name: 'other', directory: resolve(other), env: envOf('ENV_OTHER') },
 ];
 
 /** Migrates and fills a database with the code of a checkout. */
-function fill(folder: string, env: Record<string, string>): void {
+function fill(directory: string, env: Record<string, string>): void {
   const script = `const { prepare } = await import('./bench/support/contestants.ts');
     await prepare(${JSON.stringify(env)}, ${TENANTS});`;
   execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
-    cwd: folder,
+    cwd: directory,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
 }
@@ -74,10 +74,10 @@ await withCleanup(async (scratch, later) => {
   later(() => server.stop());
   progress(server.description);
   const databases = new Map<string, { url: string; key: string }>();
-  for (const { name, folder } of sides) {
+  for (const { name, directory } of sides) {
     const { url, query } = await server.createDatabase();
     const env = { DATABASE_URL: url };
-    fill(folder, env);
+    fill(directory, env);
     // Older versions of the benches fill other texts.
     for (const bytes of [SMALL_BYTES, LARGE_BYTES]) {
       await query(
@@ -85,7 +85,7 @@ await withCleanup(async (scratch, later) => {
       );
     }
     await query('VACUUM FULL entries');
-    databases.set(name, { url, key: runCli(['keys', 'create', '--service'], env, folder).trim() });
+    databases.set(name, { url, key: runCli(['keys', 'create', '--service'], env, directory).trim() });
     await query('CHECKPOINT');
   }
   const load = new Worker('load.ts');
@@ -101,13 +101,13 @@ await withCleanup(async (scratch, later) => {
   }[] = [];
   const chosen = cases.filter(({ name }) => only.includes(name));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const { name: side, folder, env } of round % 2 === 0 ? sides : sides.toReversed()) {
+    for (const { name: side, directory, env } of round % 2 === 0 ? sides : sides.toReversed()) {
       const { url, key } = databases.get(side) ?? { url: '', key: '' };
       const database = new URL(url).pathname.slice(1);
-      const service = await startServer(serviceOf(folder), {
+      const service = await startServer(serviceOf(directory), {
         env: { ...LOAD_SETTINGS, DATABASE_URL: url, AUTH: 'keys', ...env },
         scratch,
-        cwd: folder,
+        cwd: directory,
         name: `${side}-${round}`,
         ready: '/readyz',
       });

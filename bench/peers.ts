@@ -27,9 +27,9 @@ import {
   installPeers,
   LOAD_SETTINGS,
   prepare,
-  prepareFolders,
+  prepareDirectories,
   startContestants,
-  syncedFolder,
+  syncedDirectory,
 } from './support/contestants.ts';
 import { describeDelays, prepareSlowDisk, startSlowNetwork } from './support/delays.ts';
 import { type Job, type Measured, Worker } from './support/job.ts';
@@ -73,15 +73,15 @@ await withCleanup(async (scratch, later) => {
     scratch,
     databaseUrl,
     variables: disk.variables,
-    pgliteFolder: join(scratch, 'pglite'),
-    filesFolder: join(scratch, 'files'),
+    pgliteDirectory: join(scratch, 'pglite'),
+    filesDirectory: join(scratch, 'files'),
     tenants: TENANTS,
   };
   const peers = installPeers(chosen);
   await prepare({ DATABASE_URL: postgres.url }, TENANTS);
-  if (chosen.includes('P')) await prepare({ DATA_DIR: fixtures.pgliteFolder }, TENANTS);
-  if (chosen.includes('A')) await prepareFolders(fixtures.filesFolder, TENANTS);
-  if (chosen.includes('F')) await prepareFolders(syncedFolder(fixtures.filesFolder), TENANTS);
+  if (chosen.includes('P')) await prepare({ DATA_DIR: fixtures.pgliteDirectory }, TENANTS);
+  if (chosen.includes('A')) await prepareDirectories(fixtures.filesDirectory, TENANTS);
+  if (chosen.includes('F')) await prepareDirectories(syncedDirectory(fixtures.filesDirectory), TENANTS);
 
   const lean = isLean ? await measureLean(scratch, postgres.url) : undefined;
   progress('starting the contestants');
@@ -137,11 +137,11 @@ async function describeContestants(contestants: readonly Contestant[]): Promise<
 
 async function measureLean(scratch: string, databaseUrl: string): Promise<Lean> {
   progress('measuring start-up and sizes');
-  const folder = join(scratch, 'pglite-start');
-  await prepare({ DATA_DIR: folder }, 0);
+  const directory = join(scratch, 'pglite-start');
+  await prepare({ DATA_DIR: directory }, 0);
   return {
     startOnPostgresMs: await measureStart(scratch, { DATABASE_URL: databaseUrl }),
-    startOnPgliteMs: await measureStart(scratch, { DATA_DIR: folder }),
+    startOnPgliteMs: await measureStart(scratch, { DATA_DIR: directory }),
     idleBytes: undefined,
     mixBytes: undefined,
     ...countDependencies(),
@@ -225,16 +225,19 @@ async function measureAll(
 }
 
 async function write(results: readonly Results[]): Promise<void> {
-  const folder = join(root, 'bench', 'results');
-  await mkdir(folder, { recursive: true });
+  const directory = join(root, 'bench', 'results');
+  await mkdir(directory, { recursive: true });
   const [first, ...others] = results;
   if (first === undefined) return;
   const isGrid = others.length > 0;
   const json = `${JSON.stringify(isGrid ? results : first, null, 2)}\n`;
   const tables = isGrid ? grid(results) : markdown(first);
-  await writeFile(join(folder, 'bench.json'), json);
-  await writeFile(join(folder, 'bench.md'), isGrid ? tables : `${tables}\n![Requests a second](bench.svg)\n`);
-  if (!isGrid) await writeFile(join(folder, 'bench.svg'), chart(first));
+  await writeFile(join(directory, 'bench.json'), json);
+  await writeFile(
+    join(directory, 'bench.md'),
+    isGrid ? tables : `${tables}\n![Requests a second](bench.svg)\n`,
+  );
+  if (!isGrid) await writeFile(join(directory, 'bench.svg'), chart(first));
   process.stdout.write(process.argv.includes('--json') ? json : tables);
   // Results with failures are not valid.
   if (results.some(({ cells }) => cells.some(({ failures }) => failures > 0))) process.exitCode = 1;

@@ -31,13 +31,13 @@ await withCleanup(async (scratch, later) => {
   const env = { DATABASE_URL: databaseUrl };
   await prepare(env, TENANTS);
   const key = runCli(['keys', 'create', '--service'], env).trim();
-  const folder = join(scratch, 'profile');
+  const directory = join(scratch, 'profile');
   const service = await startServer(SERVICE, {
     env: {
       ...env,
       ...LOAD_SETTINGS,
       AUTH: process.env.AUTH ?? 'keys',
-      NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}`,
+      NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${directory}`,
     },
     scratch,
     name: 'profiled',
@@ -62,11 +62,11 @@ await withCleanup(async (scratch, later) => {
   const to = microseconds();
   await service.stop();
 
-  const [file = ''] = await readdir(folder);
+  const [file = ''] = await readdir(directory);
   const results = join(root, 'bench', 'results');
   await mkdir(results, { recursive: true });
-  await copyFile(join(folder, file), join(results, `${workload}.cpuprofile`));
-  const profile = JSON.parse(await readFile(join(folder, file), 'utf8')) as Profile;
+  await copyFile(join(directory, file), join(results, `${workload}.cpuprofile`));
+  const profile = JSON.parse(await readFile(join(directory, file), 'utf8')) as Profile;
   process.stdout.write(summary(profile, from, to));
 });
 

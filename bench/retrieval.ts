@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- retrieval FOLDER`: compares the ranking of the search by words with other search engines, over
+ * `npm run bench -- retrieval DIRECTORY`: compares the ranking of the search by words with other search engines, over
  * conversations and questions that others collected. Then it compares the characters that a model reads until the
  * evidence with `grep -n` and with full files. Prints Markdown.
  *
@@ -168,9 +168,10 @@ async function measureReading(
   return readings;
 }
 
-const [, , folder] = process.argv;
-if (folder === undefined) throw new Error('Name the folder of the data: npm run bench -- retrieval FOLDER');
-const sets = readDataSets(folder, process.env.HALF);
+const [, , directory] = process.argv;
+if (directory === undefined)
+  throw new Error('Name the directory of the data: npm run bench -- retrieval DIRECTORY');
+const sets = readDataSets(directory, process.env.HALF);
 
 await withCleanup(async (scratch, later) => {
   progress('starting the service and installing the peers');

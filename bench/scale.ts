@@ -125,13 +125,13 @@ await withCleanup(async (scratch, later) => {
     jobs,
     starts,
   };
-  const folder = join(root, 'bench', 'results');
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'explain.txt'), await explainAll(large, 'large'));
-  await writeFile(join(folder, 'explain-small.txt'), await explainAll(small, 'large'));
+  const directory = join(root, 'bench', 'results');
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, 'explain.txt'), await explainAll(large, 'large'));
+  await writeFile(join(directory, 'explain-small.txt'), await explainAll(small, 'large'));
   const json = `${JSON.stringify(results, null, 2)}\n`;
-  await writeFile(join(folder, 'scale.json'), json);
-  await writeFile(join(folder, 'scale.md'), scaleMarkdown(results));
+  await writeFile(join(directory, 'scale.json'), json);
+  await writeFile(join(directory, 'scale.md'), scaleMarkdown(results));
   process.stdout.write(process.argv.includes('--json') ? json : scaleMarkdown(results));
 });
 

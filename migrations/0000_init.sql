@@ -114,7 +114,7 @@ CREATE TABLE "tenant_usage" (
 	"history_bytes" bigint NOT NULL,
 	"reads" bigint NOT NULL,
 	"writes" bigint NOT NULL,
-	"refused" bigint NOT NULL,
+	"rejected" bigint NOT NULL,
 	CONSTRAINT "tenant_usage_tenant_id_day_pk" PRIMARY KEY("tenant_id","day")
 );
 --> statement-breakpoint

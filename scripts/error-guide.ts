@@ -258,7 +258,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy: 'Correct the ID or the path that `detail` names. The resource may have been deleted.',
     stores: [notFound('memory store'), notFound('memory'), notFound('memory version')],
   }),
-  refused: guide(new ServiceError('file_too_large', '/memories/notes.md', 1048576), {
+  rejected: guide(new ServiceError('file_too_large', '/memories/notes.md', 1048576), {
     retry: false,
     retryNote: 'With `Retry-After`, too many jobs are active, and a later request can succeed.',
     remedy: 'Read `detail`, which names the obstacle and the remedy.',

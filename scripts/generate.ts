@@ -10,7 +10,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiYaml } from '../test/support/openapi.ts';
-import { currentVersion, fixtureFiles, RELEASES_FOLDER } from '../test/support/releases.ts';
+import { currentVersion, fixtureFiles, RELEASES_DIRECTORY } from '../test/support/releases.ts';
 import { commandReference, errorReference } from './reference.ts';
 import { envExample, settingsPage } from './settings-reference.ts';
 import { TOOL_DEFINITIONS } from './tool-definitions.ts';
@@ -41,7 +41,7 @@ async function writeAll(): Promise<void> {
 }
 
 function writeFixture(): void {
-  const directory = join(RELEASES_FOLDER, currentVersion());
+  const directory = join(RELEASES_DIRECTORY, currentVersion());
   rmSync(directory, { recursive: true, force: true });
   for (const [file, text] of Object.entries(fixtureFiles())) {
     const path = join(directory, file);

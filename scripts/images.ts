@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-const IN = (folder: string, pattern: RegExp) =>
-  readdirSync(`${root}${folder}`)
+const IN = (directory: string, pattern: RegExp) =>
+  readdirSync(`${root}${directory}`)
     .filter((name) => pattern.test(name))
-    .map((name) => `${folder}${name}`);
+    .map((name) => `${directory}${name}`);
 
 const FILES = [
   ...IN('', /^Dockerfile/),

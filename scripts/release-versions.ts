@@ -31,9 +31,9 @@ export function releaseVersions(): Record<string, string | undefined> {
     ),
     'CHANGELOG.md': find('CHANGELOG.md', /^## \[(\d[^\]]*)\]/m),
   };
-  for (const folder of ['', 'clients/typescript/', 'clients/mcp/', 'console/']) {
-    versions[`${folder}package.json`] = JSON.parse(read(`${folder}package.json`)).version;
-    versions[`package-lock.json, ${folder || './'}`] = lock[folder.replace(/\/$/, '')].version;
+  for (const directory of ['', 'clients/typescript/', 'clients/mcp/', 'console/']) {
+    versions[`${directory}package.json`] = JSON.parse(read(`${directory}package.json`)).version;
+    versions[`package-lock.json, ${directory || './'}`] = lock[directory.replace(/\/$/, '')].version;
   }
   if (existsSync(`${root}${CHART}`)) {
     versions[`${CHART}, version`] = find(CHART, /^version: "?([^"\s]*)/m);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { AgentFS } from 'agentfs-sdk';
 import { editsOf, seedStores, serve } from '../servers/stores.ts';
 
-const { FOLDER = '' } = process.env;
-mkdirSync(FOLDER, { recursive: true });
+const { DIRECTORY = '' } = process.env;
+mkdirSync(DIRECTORY, { recursive: true });
 const stores = new Map();
 
 /** @returns {Promise<import('../servers/stores.ts').Store>} */
@@ -15,7 +15,7 @@ function storeOf(tenant) {
 }
 
 async function open(tenant) {
-  const { fs } = await AgentFS.open({ path: join(FOLDER, `${tenant}.db`) });
+  const { fs } = await AgentFS.open({ path: join(DIRECTORY, `${tenant}.db`) });
   const read = (path) => fs.readFile(path, 'utf8');
   const write = (path, content) => fs.writeFile(path, content);
   return { read, create: write, ...editsOf(read, write) };

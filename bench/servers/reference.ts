@@ -4,13 +4,13 @@ import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/no
 import fastify from 'fastify';
 import type { Input } from '../support/workloads.ts';
 
-const { FOLDER = '', PORT } = process.env;
+const { DIRECTORY = '', PORT } = process.env;
 const tools = new Map<string, Promise<BetaLocalFilesystemMemoryTool>>();
 
 function toolOf(tenant: string): Promise<BetaLocalFilesystemMemoryTool> {
   let tool = tools.get(tenant);
   if (tool === undefined) {
-    tool = BetaLocalFilesystemMemoryTool.init(join(FOLDER, tenant));
+    tool = BetaLocalFilesystemMemoryTool.init(join(DIRECTORY, tenant));
     tools.set(tenant, tool);
   }
   return tool;

@@ -39,7 +39,7 @@ const WRITES = ['create', 'str_replace', 'insert'] as const;
 const CALLS_OF_FILES = ['view', ...WRITES] as const;
 
 /** Returns the directory of contestant F. */
-export const syncedFolder = (filesFolder: string) => `${filesFolder}-synced`;
+export const syncedDirectory = (filesDirectory: string) => `${filesDirectory}-synced`;
 
 /** Packages with the peers that the service does not depend on. */
 const PEERS = join(root, 'bench', 'peers');
@@ -81,11 +81,11 @@ export async function prepare(env: Record<string, string>, tenants: number): Pro
 }
 
 /** Creates the same files in a directory per tenant. */
-export async function prepareFolders(folder: string, tenants: number): Promise<void> {
+export async function prepareDirectories(directory: string, tenants: number): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);
   for (let t = 0; t < tenants; t++) {
-    const tenant = join(folder, tenantName(t));
+    const tenant = join(directory, tenantName(t));
     for (let d = 0; d < DIRECTORIES; d++) {
       await mkdir(join(tenant, directoryPath(d)), { recursive: true });
       const files = Array.from({ length: FILES_PER_DIRECTORY }, (_, f) =>
@@ -99,8 +99,8 @@ export async function prepareFolders(folder: string, tenants: number): Promise<v
 export interface Fixtures {
   scratch: string;
   databaseUrl: string;
-  pgliteFolder: string;
-  filesFolder: string;
+  pgliteDirectory: string;
+  filesDirectory: string;
   tenants: number;
   /** Environment variables of all servers. */
   variables: Record<string, string>;
@@ -112,7 +112,7 @@ export async function startContestants(
   { ids, python }: Peers,
   later: (undo: () => unknown) => void,
 ): Promise<Contestant[]> {
-  const { scratch, databaseUrl, pgliteFolder, filesFolder, variables } = fixtures;
+  const { scratch, databaseUrl, pgliteDirectory, filesDirectory, variables } = fixtures;
   const seeded = { SEED_TENANTS: String(fixtures.tenants) };
   const key = runCli(['keys', 'create', '--service'], { DATABASE_URL: databaseUrl }).trim();
   const start = async (
@@ -162,14 +162,16 @@ export async function startContestants(
       workloads,
       headers: {},
       keyed: false,
-      server: await service('service-pglite', { DATA_DIR: pgliteFolder }),
+      server: await service('service-pglite', { DATA_DIR: pgliteDirectory }),
     }),
     A: async () => ({
       name: 'A, reference: BetaLocalFilesystemMemoryTool behind a Fastify handler',
       workloads,
       headers: {},
       keyed: false,
-      server: await start('reference', typescript('bench/servers/reference.ts'), { FOLDER: filesFolder }),
+      server: await start('reference', typescript('bench/servers/reference.ts'), {
+        DIRECTORY: filesDirectory,
+      }),
     }),
     B: async () => ({
       name: 'B, floor: Fastify handler, prepared query on a pg.Pool of 10, formatting',
@@ -194,7 +196,7 @@ export async function startContestants(
     }),
     F: async () => ({
       name: 'F, directory: temporary file, fsync, and rename for each write; without locks and history',
-      ...(await peer('bench/servers/folder.ts', { FOLDER: syncedFolder(filesFolder) })),
+      ...(await peer('bench/servers/directory.ts', { DIRECTORY: syncedDirectory(filesDirectory) })),
     }),
     H: async () => ({
       name: 'H, bare handler: Fastify and one plain table on the same Postgres',
@@ -219,7 +221,7 @@ export async function startContestants(
     },
     G: async () => ({
       name: 'G, AgentFS: a SQLite database for each tenant',
-      ...(await peer('bench/peers/agentfs.js', { FOLDER: join(scratch, 'agentfs'), ...seeded })),
+      ...(await peer('bench/peers/agentfs.js', { DIRECTORY: join(scratch, 'agentfs'), ...seeded })),
     }),
   };
 

@@ -42,15 +42,15 @@ export function countDependencies(): { directDependencies: number; allDependenci
  * Returns the size of an `npm ci --omit=dev` in bytes, or undefined if it cannot run, for example without a network.
  */
 export function measureInstall(scratch: string): number | undefined {
-  const folder = join(scratch, 'install');
-  mkdirSync(folder);
+  const directory = join(scratch, 'install');
+  mkdirSync(directory);
   for (const file of ['package.json', 'package-lock.json'])
-    copyFileSync(join(root, file), join(folder, file));
+    copyFileSync(join(root, file), join(directory, file));
   try {
     const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
-    execFileSync('npm', args, { cwd: folder, stdio: 'ignore' });
+    execFileSync('npm', args, { cwd: directory, stdio: 'ignore' });
     return (
-      1024 * Number.parseInt(execFileSync('du', ['-sk', 'node_modules'], { cwd: folder }).toString(), 10)
+      1024 * Number.parseInt(execFileSync('du', ['-sk', 'node_modules'], { cwd: directory }).toString(), 10)
     );
   } catch {
     return undefined;

@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Returns the command of `npm start` in a checkout, without the shell's `exec`. */
-export function serviceOf(folder: string): string[] {
-  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+export function serviceOf(directory: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
     scripts: { start: string };
   };
   return scripts.start.replace(/^exec /, '').split(' ');
@@ -91,21 +91,21 @@ export async function startServer(
 }
 
 /**
- * Installs Python packages into a virtual environment at `folder`.
+ * Installs Python packages into a virtual environment at `directory`.
  *
  * @returns path of its interpreter
  */
-export function installPython(folder: string, requirements: string): string {
-  execFileSync('python3', ['-m', 'venv', folder], { stdio: 'pipe' });
-  const python = join(folder, 'bin', 'python');
+export function installPython(directory: string, requirements: string): string {
+  execFileSync('python3', ['-m', 'venv', directory], { stdio: 'pipe' });
+  const python = join(directory, 'bin', 'python');
   execFileSync(python, ['-m', 'pip', 'install', '--quiet', '--requirement', requirements], { stdio: 'pipe' });
   return python;
 }
 
 /** Runs a command of the service's CLI and returns its output. */
-export function runCli(args: string[], env: Record<string, string>, folder = root): string {
+export function runCli(args: string[], env: Record<string, string>, directory = root): string {
   return execFileSync(process.execPath, ['dist/main.js', ...args], {
-    cwd: folder,
+    cwd: directory,
     env: { PATH: process.env.PATH, ...env },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],

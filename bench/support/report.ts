@@ -98,7 +98,11 @@ function leanTable(lean: Lean): string {
     ['Footprint', 'Target', 'Measured'],
     [
       ['Process start to ready, on Postgres', '< 1 s', `${number(lean.startOnPostgresMs)} ms`],
-      ['Process start to ready, on an existing PGlite folder', '< 2 s', `${number(lean.startOnPgliteMs)} ms`],
+      [
+        'Process start to ready, on an existing PGlite directory',
+        '< 2 s',
+        `${number(lean.startOnPgliteMs)} ms`,
+      ],
       ['Resident memory at idle', '', megabytes(lean.idleBytes)],
       ['Resident memory under the mix, highest', '< 150 MB', megabytes(lean.mixBytes)],
       [

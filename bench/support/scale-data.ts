@@ -24,14 +24,14 @@ export async function seedLarge(
     `INSERT INTO entries (tenant_id, path, kind, changed_at) SELECT id, '/memories', 'dir', now() FROM tenants`,
   );
   await query('SELECT memory_bind_root(id) FROM tenants');
-  /** Creates directories `folder` || d with 100 files each for the tenants of a query. */
-  const fill = async (owners: string, parent: string, folder: string, directories: number) => {
+  /** Creates directories `directory` || d with 100 files each for the tenants of a query. */
+  const fill = async (owners: string, parent: string, directory: string, directories: number) => {
     const all = `(${owners}) AS o (id), generate_series(0, ${directories - 1}) AS d`;
     await query(`INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
-      SELECT o.id, '${folder}' || d, '${parent}', 'dir', now() FROM ${all}`);
+      SELECT o.id, '${directory}' || d, '${parent}', 'dir', now() FROM ${all}`);
     await query(
       `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
-       SELECT o.id, '${folder}' || d || '/f' || f || '.md', '${folder}' || d, 'file', $1::text, memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
+       SELECT o.id, '${directory}' || d || '/f' || f || '.md', '${directory}' || d, 'file', $1::text, memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
        FROM ${all}, generate_series(0, ${PER_DIRECTORY - 1}) AS f`,
       [content],
     );

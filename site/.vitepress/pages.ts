@@ -29,9 +29,9 @@ function addressOf(file: string): string {
   return file.replace(/^docs\//, '').replace(/^[A-Z]+\.md$/, (name) => name.toLowerCase());
 }
 
-const markdownIn = (folder: string, depth: number): string[] =>
-  readdirSync(join(REPOSITORY, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`;
+const markdownIn = (directory: string, depth: number): string[] =>
+  readdirSync(join(REPOSITORY, directory), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${directory}/${entry.name}`;
     if (entry.isDirectory() && depth > 0) return markdownIn(path, depth - 1);
     return entry.name.endsWith('.md') ? [path] : [];
   });
@@ -46,8 +46,8 @@ const files = [
   ...['charts', 'clients', 'examples'].flatMap(readmesIn),
 ];
 
-function readmesIn(folder: string): string[] {
-  const entries = readdirSync(join(REPOSITORY, '.')).includes(folder) ? markdownIn(folder, 1) : [];
+function readmesIn(directory: string): string[] {
+  const entries = readdirSync(join(REPOSITORY, '.')).includes(directory) ? markdownIn(directory, 1) : [];
   return entries.filter((path) => path.endsWith('/README.md'));
 }
 

@@ -55,9 +55,9 @@ it('parses sizes, durations, and numbers in the unit of the variable', () => {
 });
 
 it('rejects a public address without authentication', () => {
-  const refusal =
+  const rejection =
     "The configuration is not valid:\n  AUTH none gives everyone who can reach 0.0.0.0 every tenant's memory: set HOST to a loopback address, or ALLOW_UNAUTHENTICATED=true if something in front authenticates";
-  expect(message({ HOST: '0.0.0.0', AUTH: 'none' })).toBe(refusal);
+  expect(message({ HOST: '0.0.0.0', AUTH: 'none' })).toBe(rejection);
   expect(message({ HOST: '0.0.0.0', AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' })).toBeUndefined();
   for (const HOST of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) {
     expect(message({ HOST, AUTH: 'none' })).toBeUndefined();
@@ -110,7 +110,7 @@ it('rejects a URL as DATA_DIR and an unknown sslmode', () => {
   expect(() => loadConfig({ DATA_DIR: url, DATABASE_URL: `${url}?sslmode=on` })).toThrow(
     new ConfigError([
       'DATABASE_URL must have one of these as sslmode: disable, prefer, require, verify-ca, verify-full, no-verify',
-      'DATA_DIR must be a folder; a URL belongs into DATABASE_URL',
+      'DATA_DIR must be a directory; a URL belongs into DATABASE_URL',
     ]),
   );
 });

@@ -113,7 +113,7 @@ export function looksLikeUrl(text: string): boolean {
 
 export const directory = z
   .string()
-  .refine((value) => !looksLikeUrl(value), { error: 'must be a folder; a URL belongs into DATABASE_URL' })
+  .refine((value) => !looksLikeUrl(value), { error: 'must be a directory; a URL belongs into DATABASE_URL' })
   .meta({ form: 'a directory' });
 
 /** Parses `true`, `false`, or a list of the addresses and networks of proxies. */

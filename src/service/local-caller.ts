@@ -104,7 +104,7 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
   } as const;
   const subject: AuditSubject = { tenant: tenant ?? operation.tenantOf?.(input.body), key };
   return audited(session.database, intent, subject, run, {
-    outcomeOf: (error) => (error instanceof OperatorError ? 'refused' : undefined),
+    outcomeOf: (error) => (error instanceof OperatorError ? 'rejected' : undefined),
     onUnrecorded: () =>
       printLine(io.stderr, 'Warning: the outcome of this command could not be recorded in the audit trail.'),
   });

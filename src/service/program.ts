@@ -77,9 +77,9 @@ async function describeMigrated({ url, service }: AdminTarget, version: string):
   });
   const description: unknown = await response.json().catch(() => undefined);
   const info = isObject(description) && isObject(description.info) ? description.info : {};
-  if (info.version === version) return `The embedded database in ${service?.folder} is up to date.`;
+  if (info.version === version) return `The embedded database in ${service?.directory} is up to date.`;
   throw new OperatorError(
-    `The service on ${service?.folder} has version ${info.version}, and this command has ${version}. Restart it with this version.`,
+    `The service on ${service?.directory} has version ${info.version}, and this command has ${version}. Restart it with this version.`,
   );
 }
 
@@ -161,14 +161,14 @@ export function createProgram(context: CliContext): Command {
 }
 
 /** Matches the start of commander's error for an invalid value of an argument or an option. */
-const REFUSED_ARGUMENT = /^error: command-argument value '(.*?)' is invalid for argument '([^']*)'\. /s;
-const REFUSED_OPTION = /^error: option '([^']*)' argument '(.*?)' is invalid\. /s;
+const REJECTED_ARGUMENT = /^error: command-argument value '(.*?)' is invalid for argument '([^']*)'\. /s;
+const REJECTED_OPTION = /^error: option '([^']*)' argument '(.*?)' is invalid\. /s;
 
 /** Rewrites a usage error of commander: `error: <path> cannot be 'notes.md'. Path must start with …`. */
 function plainUsageError(text: string): string {
   return text
-    .replace(REFUSED_ARGUMENT, (_, value, argument) => `error: <${argument}> cannot be '${value}'. `)
-    .replace(REFUSED_OPTION, (_, flags: string, value) => {
+    .replace(REJECTED_ARGUMENT, (_, value, argument) => `error: <${argument}> cannot be '${value}'. `)
+    .replace(REJECTED_OPTION, (_, flags: string, value) => {
       const flag = flags.split(/[ ,]+/).find((each) => each.startsWith('--'));
       return `error: ${flag} cannot be '${value}'. `;
     });

@@ -314,7 +314,7 @@ function startJobs(
 }
 
 function logReadOnly(log: Logger, { DATA_DIR: dataDir }: Config, isReadOnly: boolean): void {
-  if (isReadOnly) log.error({ dataDir }, 'the disk is nearly full: writes are refused until there is room');
+  if (isReadOnly) log.error({ dataDir }, 'the disk is nearly full: writes are rejected until there is room');
   else log.info({ dataDir }, 'the disk has room again: writes are accepted');
 }
 

@@ -175,10 +175,10 @@ describeService('the admin API without authentication', (service) => {
 
 it('rejects an address that other machines can reach for an admin API without authentication', () => {
   const env = { ADMIN_PORT: '8081', ADMIN_HOST: '0.0.0.0' };
-  const refusal =
+  const rejection =
     'The configuration is not valid:\n  AUTH none lets everyone who can reach 0.0.0.0 administer the service: set ADMIN_HOST to a loopback address, or AUTH to keys or jwt';
-  expect(() => loadConfig({ ...env, AUTH: 'none' })).toThrow(refusal);
-  expect(() => loadConfig({ ...env, AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' })).toThrow(refusal);
+  expect(() => loadConfig({ ...env, AUTH: 'none' })).toThrow(rejection);
+  expect(() => loadConfig({ ...env, AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' })).toThrow(rejection);
   expect(loadConfig({ ...env, AUTH: 'keys' })).toMatchObject({ ADMIN_PORT: 8081 });
   expect(loadConfig({ ADMIN_PORT: '8081', AUTH: 'none' })).toMatchObject({ ADMIN_HOST: '127.0.0.1' });
   expect(loadConfig({ ADMIN_HOST: '0.0.0.0', AUTH: 'none' }).ADMIN_PORT).toBeUndefined();

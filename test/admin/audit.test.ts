@@ -137,16 +137,16 @@ describeService(
     it('records attempts that a key is not permitted to make', async () => {
       const id = await create();
       const { key: issued, id: reader } = await makeKey(service(), { isAdmin: true, access: 'read_only' });
-      const refused = async (method: 'POST' | 'DELETE' | 'GET', path: string, key: string) => {
+      const rejected = async (method: 'POST' | 'DELETE' | 'GET', path: string, key: string) => {
         const body = method === 'POST' ? { id: 'secret-name', label: 'secret words' } : undefined;
         return (await admin().call(method, path, { key, ...(body === undefined ? {} : { body }) })).body.code;
       };
-      expect(await refused('POST', '/tenants', issued)).toBe('read_only_key');
-      expect(await refused('DELETE', `/tenants/${id}?dry_run=true`, issued)).toBe('read_only_key');
-      expect(await refused('POST', `/tenants/no%20id/suspend`, issued)).toBe('read_only_key');
+      expect(await rejected('POST', '/tenants', issued)).toBe('read_only_key');
+      expect(await rejected('DELETE', `/tenants/${id}?dry_run=true`, issued)).toBe('read_only_key');
+      expect(await rejected('POST', `/tenants/no%20id/suspend`, issued)).toBe('read_only_key');
       const elsewhere = await makeKey(service(), { isAdmin: true, onlyTenants: [await create()] });
-      expect(await refused('POST', `/tenants/${id}/suspend`, elsewhere.key)).toBe('outside_scope');
-      expect(await refused('GET', `/tenants/${id}`, elsewhere.key)).toBe('outside_scope');
+      expect(await rejected('POST', `/tenants/${id}/suspend`, elsewhere.key)).toBe('outside_scope');
+      expect(await rejected('GET', `/tenants/${id}`, elsewhere.key)).toBe('outside_scope');
 
       const common = { dry_run: false, key: null, details: {}, channel: 'admin_api' };
       // Events of one millisecond have the same time on PGlite.

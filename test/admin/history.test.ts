@@ -430,7 +430,7 @@ describeService(
       });
       expect(problem(await post(`/versions/${c.id}/redact`))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         `Version ${c.id} is live. Edit or delete the file first, then redact this version.`,
       ]);
     });
@@ -443,7 +443,7 @@ describeService(
       const redact = (path: string) => post('/directories/redact', { path });
       expect(problem(await redact('/memories/old'))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         '/memories/old still exists. Delete or rename it first, then redact its name.',
       ]);
       const listed = (await get('/versions?path=/memories/f')).body.versions as Version[];
@@ -451,7 +451,7 @@ describeService(
       await execute(cmd.rename('/memories/old', '/memories/new'));
       expect(problem(await redact('/memories/old'))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         `Version ${created} was at /memories/old or below it. Redact the versions of the files there first.`,
       ]);
       await execute(cmd.rename('/memories/new', '/memories/old'));

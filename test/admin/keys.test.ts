@@ -33,14 +33,14 @@ describeService(
       const rule =
         'must be one line without control and invisible characters, without spaces at its ends, and must not start with "-"';
       for (const name of ['a\nb', 'a\u202eb', ' a', '-a']) {
-        const refused: [string, 'POST' | 'PATCH', string, object][] = [
+        const rejected: [string, 'POST' | 'PATCH', string, object][] = [
           ['label', 'POST', '/keys', { kind: 'tenant', tenant, label: name }],
           ['source', 'POST', '/keys', { kind: 'tenant', tenant, source: name }],
           ['label', 'PATCH', `/keys/${id}`, { label: name }],
           ['title', 'POST', `/tenants/${tenant}/drafts`, { title: name }],
           ['name', 'PATCH', `/tenants/${tenant}`, { name }],
         ];
-        for (const [field, method, url, body] of refused) {
+        for (const [field, method, url, body] of rejected) {
           expect(problem(await call(method, url, { body }))).toStrictEqual([
             400,
             'invalid_parameter',
@@ -59,8 +59,8 @@ describeService(
     it('renames and deletes an existing tenant with an unsafe ID', async () => {
       await service().query("INSERT INTO tenants (id) VALUES ('-old')");
       expect((await call('GET', '/tenants/-old')).status).toBe(200);
-      const refused = await call('POST', '/tenants/-old/rename', { body: { to: '-new' } });
-      expect(problem(refused)).toStrictEqual([
+      const rejected = await call('POST', '/tenants/-old/rename', { body: { to: '-new' } });
+      expect(problem(rejected)).toStrictEqual([
         400,
         'invalid_parameter',
         'The field to must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."',
@@ -302,7 +302,7 @@ describeService(
       await service().query('UPDATE api_keys SET expires_at = now() WHERE id = $1::text', [id]);
       expect(
         problem(await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })),
-      ).toStrictEqual([409, 'refused', `Key ${id} has expired. Change its expiry first.`]);
+      ).toStrictEqual([409, 'rejected', `Key ${id} has expired. Change its expiry first.`]);
       for (const body of [{}, { overlap_seconds: -1 }, { overlap_seconds: 604801 }]) {
         expect((await call('POST', `/keys/${id}/rotate`, { body })).status).toBe(400);
       }
@@ -329,7 +329,7 @@ describeService(
       ]);
       expect(problem(await repeat('job'))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         `Key ${last.body.id} was created by this request and has been used, rotated or revoked since.`,
       ]);
       expect(await view(String(last.body.key))).toBe(200);

@@ -170,7 +170,7 @@ describeService(
       const connections: Socket[] = [];
       admin.app.server.on('connection', (socket) => connections.push(socket));
       const outside = Buffer.concat([entry({ name: 'elsewhere', content: 'x' }), Buffer.alloc(LARGE)]);
-      for (let i = 0; i < 2; i++) expect((await send(outside)).lines[0].code).toBe('refused');
+      for (let i = 0; i < 2; i++) expect((await send(outside)).lines[0].code).toBe('rejected');
       const good = Buffer.concat([entry({ name: 'memories/a', content: 'x' }), END]);
       expect(await send(good)).toMatchObject({ status: 200, lines: [{ files: 1 }] });
       expect(connections).toHaveLength(1);
@@ -192,7 +192,7 @@ describeService(
           headers: { ...headers, 'content-type': 'application/x-tar', 'content-length': size },
         });
         upload.end(Buffer.alloc(size, 'x'));
-        expect(await answerTo(upload)).toMatchObject({ status: 409, lines: [{ code: 'refused' }] });
+        expect(await answerTo(upload)).toMatchObject({ status: 409, lines: [{ code: 'rejected' }] });
         const next = get(`${admin.url}/v1/session`, { agent, headers });
         expect(await answerTo(next)).toMatchObject({ status: 200 });
       }

@@ -47,7 +47,7 @@ describeService(
       for (const path of ['/memories', '/memories/d']) {
         expect(problem(await get(`/file?path=${path}`))).toStrictEqual([
           409,
-          'refused',
+          'rejected',
           `${path} is a directory.`,
         ]);
       }
@@ -130,7 +130,7 @@ describeService(
       await new Tenants(service().database).set(id, { maxFileBytes: 10, maxFiles: 2, secrets: 'mask' });
       expect(problem(await put('/memories/a', 'x'.repeat(11), NEW))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         '/memories/a would exceed the maximum file size of 10 bytes.',
       ]);
       expect((await put('/memories/a', 'a\0b', NEW)).status).toBe(409);
@@ -151,11 +151,11 @@ describeService(
       );
       expect(problem(await get('/file?path=/memories/d'))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         `/memories/d is a directory.`,
       ]);
       expect((await remove('path=/memories/d', ANY)).status).toBe(409);
-      expect((await remove('path=/memories&recursive=true', ANY)).body.code).toBe('refused');
+      expect((await remove('path=/memories&recursive=true', ANY)).body.code).toBe('rejected');
       expect((await remove('path=/memories/d&recursive=true', ANY)).status).toBe(200);
       expect((await remove('path=/memories/d&recursive=true', ANY)).status).toBe(404);
       await new Tenants(service().database).set(id, { maxFileBytes: null });
@@ -378,7 +378,7 @@ describeService(
 
       expect(problem(await move('/memories/a', '/memories/c'))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         '/memories/c already exists. Nothing was overwritten.',
       ]);
       expect(problem(await move('/memories/none', '/memories/x'))).toStrictEqual([
@@ -395,7 +395,7 @@ describeService(
       const tooDeep = `/memories${'/x'.repeat(20)}`;
       expect(problem(await move('/memories/a', tooDeep))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         `The path would be too long or too deep: ${tooDeep}/b`,
       ]);
       expect((await move('/memories/a', '/memories/c/x')).body.detail).toBe(

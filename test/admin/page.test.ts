@@ -14,16 +14,16 @@ const PAGE =
 const DATA = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 it('serves the console with its policy and its assets with a permanent cache', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'console-'));
-  mkdirSync(join(folder, 'assets'));
-  writeFileSync(join(folder, 'index.html'), '<!doctype html><script src="/assets/a-1.js"></script>');
+  const directory = mkdtempSync(join(tmpdir(), 'console-'));
+  mkdirSync(join(directory, 'assets'));
+  writeFileSync(join(directory, 'index.html'), '<!doctype html><script src="/assets/a-1.js"></script>');
   const script = 'x'.repeat(1000);
-  writeFileSync(join(folder, 'assets', 'a-1.js'), script);
-  writeFileSync(join(folder, 'assets', 'a-1.js.br'), brotliCompressSync(script));
-  writeFileSync(join(folder, 'assets', 'a-1.js.gz'), gzipSync(script));
+  writeFileSync(join(directory, 'assets', 'a-1.js'), script);
+  writeFileSync(join(directory, 'assets', 'a-1.js.br'), brotliCompressSync(script));
+  writeFileSync(join(directory, 'assets', 'a-1.js.gz'), gzipSync(script));
   const app = fastify();
   await app.register(securityHeaders);
-  await app.register(consoleRoutes, { folder });
+  await app.register(consoleRoutes, { directory });
   const page = await app.inject('/');
   expect([
     page.statusCode,
@@ -55,7 +55,7 @@ it('serves the console with its policy and its assets with a permanent cache', a
   expect((await app.inject('/assets/../../../etc/passwd')).statusCode).toBe(404);
   expect((await app.inject('/other')).statusCode).toBe(404);
   await app.close();
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
 });
 
 describeService(

@@ -110,7 +110,7 @@ const INCLUDED: [route: string, included: string[], request?: IncludingRequest][
   ['POST /v1/tenants/{tenant}/drafts/{draft}/replace', ['PUT /v1/tenants/{tenant}/file']],
 ];
 
-const REFUSALS = ['read_only_key', 'operate_only_key', 'outside_scope'];
+const REJECTIONS = ['read_only_key', 'operate_only_key', 'outside_scope'];
 
 describeService(
   'the permissions of admin keys',
@@ -143,11 +143,11 @@ describeService(
       const { code } = (
         await admin().call(method as 'GET', url + query, { key, ...(sent && { body: sent }) })
       ).body;
-      return code !== undefined && REFUSALS.includes(code) ? code : undefined;
+      return code !== undefined && REJECTIONS.includes(code) ? code : undefined;
     };
 
     /** Returns the routes that reject a key, with the error code. */
-    const refused = async (key: string, tenant: string) => {
+    const rejected = async (key: string, tenant: string) => {
       const codes: Record<string, string> = {};
       for (const route of routes) {
         const code = await rejection(key, tenant, route);
@@ -161,17 +161,17 @@ describeService(
 
     it('allows a key with full access to use every route', async () => {
       expect(routes.length).toBeGreaterThan(30);
-      expect(await refused(await issue({}), 'nobody')).toStrictEqual({});
+      expect(await rejected(await issue({}), 'nobody')).toStrictEqual({});
     });
 
     it('allows a read-only key to use all routes that read', async () => {
       const changing = routes.filter((route) => !route.startsWith('GET '));
-      const codes = await refused(await issue({ access: 'read_only' }), 'nobody');
+      const codes = await rejected(await issue({ access: 'read_only' }), 'nobody');
       expect(codes).toStrictEqual(all(changing, 'read_only_key'));
     });
 
     it('allows an operate key everything but managing keys and tenants', async () => {
-      const codes = await refused(await issue({ access: 'operate' }), 'nobody');
+      const codes = await rejected(await issue({ access: 'operate' }), 'nobody');
       expect(codes).toStrictEqual(all(MANAGING, 'operate_only_key'));
     });
 
@@ -189,8 +189,8 @@ describeService(
       const tenant = freshTenant('included');
       await new Tenants(service().database).create(tenant);
       const key = await issue({ access, ...(scope === 'one tenant' && { onlyTenants: [tenant] }) });
-      const lacking = await refused(key, 'nobody');
-      const own = scope === 'one tenant' ? await refused(key, tenant) : lacking;
+      const lacking = await rejected(key, 'nobody');
+      const own = scope === 'one tenant' ? await rejected(key, tenant) : lacking;
       const gained: string[] = [];
       for (const [route, included, { body, query, isNarrowed = false } = {}] of INCLUDED) {
         const missing = included.filter((each) => own[each] !== undefined);
@@ -205,8 +205,8 @@ describeService(
       const key = await issue({ onlyTenants: [mine] });
       const ofTenants = routes.filter((route) => route.includes('{tenant}'));
       const others = all([...ofTenants, ...OF_THE_FLEET], 'outside_scope');
-      expect(await refused(key, 'nobody')).toStrictEqual(others);
-      expect(await refused(key, mine)).toStrictEqual(all(OF_THE_FLEET, 'outside_scope'));
+      expect(await rejected(key, 'nobody')).toStrictEqual(others);
+      expect(await rejected(key, mine)).toStrictEqual(all(OF_THE_FLEET, 'outside_scope'));
     });
 
     it('restricts a scoped key to data of its tenants', async () => {

@@ -31,14 +31,14 @@ describeService('a scoped admin key', (service) => {
     const [own, hidden, seen] = [await newTenant('own'), await newTenant('hidden'), await newTenant('seen')];
     await mount(hidden, own);
     const remove = async (key: string) => problem(await admin().call('DELETE', `/tenants/${own}`, { key }));
-    const refused = (by: string) => [
+    const rejected = (by: string) => [
       409,
-      'refused',
+      'rejected',
       `Tenant ${own} is mounted by ${by}. Without it, these mounts would be unavailable.`,
     ];
-    expect(await remove(await scopedTo(own))).toStrictEqual(refused('other tenants'));
+    expect(await remove(await scopedTo(own))).toStrictEqual(rejected('other tenants'));
     await mount(seen, own);
-    expect(await remove(await scopedTo(own, seen))).toStrictEqual(refused(`${seen} and others`));
+    expect(await remove(await scopedTo(own, seen))).toStrictEqual(rejected(`${seen} and others`));
   });
 
   it('hides the IDs of other tenants in mounts, tenants, versions, and the audit trail', async () => {

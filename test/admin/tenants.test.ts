@@ -165,7 +165,7 @@ describeServiceOnOwnDatabase(
       const body = { metadata: { plan: 'pro' }, settings: { max_files: 7 } };
       expect(await call('PATCH', `/tenants/${draft.id}`, { body })).toMatchObject({
         status: 409,
-        body: { code: 'refused' },
+        body: { code: 'rejected' },
       });
       expect((await call('GET', `/tenants/${draft.id}`)).body.metadata).toStrictEqual({});
       expect((await call('PATCH', '/tenants/whole', { body })).body).toMatchObject(body);

@@ -12,7 +12,7 @@ from schemathesis.openapi.checks import EnsureResourceAvailability, RejectedPosi
 
 # Error codes for valid data that the state of the service or a rule across fields rejects.
 _BY_STATE = {
-    "refused",
+    "rejected",
     "over_quota",
     "history_incomplete",
     "precondition_failed",

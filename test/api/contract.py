@@ -155,13 +155,13 @@ def main() -> int:
     summaries: list[str] = []
     failed = False
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        junit_dir: Path = arguments.junit_dir or folder
+        directory = Path(name)
+        junit_dir: Path = arguments.junit_dir or directory
         for mode in arguments.auth or MODES:
-            with MODES[mode](folder / mode) as targets:
+            with MODES[mode](directory / mode) as targets:
                 for target in targets:
                     print(f"== {target.name}", flush=True)
-                    json_report = folder / f"{target.name}.json"
+                    json_report = directory / f"{target.name}.json"
                     passed = check(target, json_report, junit_dir / f"api-{target.name}.xml", options)
                     summaries.append(summarize(target, json_report, passed))
                     failed |= not passed

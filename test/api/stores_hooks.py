@@ -14,7 +14,7 @@ from schemathesis.openapi.checks import EnsureResourceAvailability, RejectedPosi
 _TOO_LONG = {414, 431}
 _OK = 200
 # Statuses for missing permissions, missing items, and rejections because of the state of the store.
-_REFUSED = {403, 404, 409}
+_REJECTED = {403, 404, 409}
 # Operations that run on another store, so that the store of all other operations is unchanged.
 _ENDING = {"deleteMemoryStore", "archiveMemoryStore"}
 _DOOMED = "doomed"
@@ -59,4 +59,4 @@ def filter_failure(context: HookContext, failure: Failure, case: Case[Any], resp
     if not isinstance(failure, RejectedPositiveData):
         return True
     # Paths, times, and cursors have rules that a schema cannot express.
-    return response.status_code not in _REFUSED and response.json()["error"]["type"] != "invalid_request_error"
+    return response.status_code not in _REJECTED and response.json()["error"]["type"] != "invalid_request_error"

@@ -9,7 +9,7 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { archiveOf, END, entry, pax } from '../support/archives.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';
-import { refusedImport, tenantWith } from '../support/transfer.ts';
+import { rejectedImport, tenantWith } from '../support/transfer.ts';
 
 const good = entry({ name: 'memories/good', content: 'good' });
 const after = (...entries: Buffer[]) => Buffer.concat([good, ...entries, END]);
@@ -200,6 +200,6 @@ describeService('invalid archives', (service) => {
   it.each(ARCHIVES)('rejects an import of %s', async (_title, stdin, message) => {
     const tenant = await tenantWith(service(), { '/memories/old': 'old' });
     await new Tenants(service().database).set(tenant, { maxFileBytes: 2048 });
-    expect(await refusedImport(service(), tenant, ['-'], { stdin })).toBe(message);
+    expect(await rejectedImport(service(), tenant, ['-'], { stdin })).toBe(message);
   });
 });

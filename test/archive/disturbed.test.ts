@@ -17,7 +17,7 @@ import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { FILES, rowsOf, scratchFolder, tenantWith } from '../support/transfer.ts';
+import { FILES, rowsOf, scratchDirectory, tenantWith } from '../support/transfer.ts';
 
 describeService('a transfer under interference', (service, kind) => {
   it('imports atomically and keeps the counters exact during other writes', async () => {
@@ -65,18 +65,18 @@ describeService('a transfer under interference', (service, kind) => {
       writeTar(output, true, (add) => exportEntries(service().database, tenant, add)),
     ).rejects.toBe(gone);
 
-    const folder = await scratchFolder();
-    await writeFile(join(folder, 'old.tar'), 'the one before');
+    const directory = await scratchDirectory();
+    await writeFile(join(directory, 'old.tar'), 'the one before');
     const full = await runCli(service(), ['export', tenant, '--output', '/dev/full']);
     expect(full.error).toBe('The archive is incomplete because writing it failed (ENOSPC). Do not use it.');
     const missing = await runCli(service(), [
       'export',
       tenant,
       '--output',
-      join(folder, 'missing', 'new.tar'),
+      join(directory, 'missing', 'new.tar'),
     ]);
     expect(missing.error).toContain('ENOENT');
-    expect(await readdir(folder)).toStrictEqual(['old.tar']);
+    expect(await readdir(directory)).toStrictEqual(['old.tar']);
     expect(service().database.pool().waiting).toBe(0);
     expect((await service().execute(cmd.view('/memories/a/x'), { tenant })).is_error).toBe(false);
   });

@@ -12,10 +12,10 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { archiveOf } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { moment, OPERATOR, restore, run } from '../support/restore.ts';
+import { OPERATOR, restore, run, snapshot } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { refusedImport, tenantWith } from '../support/transfer.ts';
+import { rejectedImport, tenantWith } from '../support/transfer.ts';
 
 const [a, b, c] = ['/memories/d/a.md', '/memories/b.md', '/memories/c.md'];
 const MANIFEST = 'history/memory-history.json';
@@ -35,7 +35,7 @@ async function exported(service: Service, tenant: string, ...args: string[]): Pr
 async function story(service: Service): Promise<string> {
   const tenant = freshTenant('history');
   await run(service, tenant, cmd.create(a, 'Grüße\r\n'), cmd.create(b, 'one'), cmd.replace(b, 'one', 'two'));
-  const past = await moment(service, tenant);
+  const past = await snapshot(service, tenant);
   await run(service, tenant, cmd.rename('/memories/d', '/memories/e'), cmd.create('/memories/d/x', ''));
   await run(
     service,
@@ -169,8 +169,8 @@ describeService('an archive with history', (service) => {
     const [made] = await service().query(`SELECT ${time('created_at')} AS at FROM tenants WHERE id = $1`, [
       other,
     ]);
-    const refused = await runCli(service(), ['ls', other, '--at', String(made?.at)]);
-    expect(refused.error).toContain('is complete only since');
+    const rejected = await runCli(service(), ['ls', other, '--at', String(made?.at)]);
+    expect(rejected.error).toContain('is complete only since');
     await assertInvariants(service());
   });
 
@@ -182,7 +182,9 @@ describeService('an archive with history', (service) => {
     const archive = await exported(service(), tenant);
     const other = await tenantWith(service());
     await new Tenants(service().database).set(other, { secrets: 'reject' });
-    expect(await refusedImport(service(), other, ['-'], { stdin: archive })).toContain('looks like a secret');
+    expect(await rejectedImport(service(), other, ['-'], { stdin: archive })).toContain(
+      'looks like a secret',
+    );
     await new Tenants(service().database).set(other, { secrets: 'mask' });
     expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
     expect((await exported(service(), other)).includes(secret)).toBe(false);
@@ -214,8 +216,8 @@ describeService('an archive with history', (service) => {
     const other = await tenantWith(service());
     for (const secrets of ['mask', 'reject'] as const) {
       await new Tenants(service().database).set(other, { secrets });
-      expect(await refusedImport(service(), other, ['-'], { stdin: archive })).toBe(
-        `Cannot import ${VERSIONS}: a path in it, /memories/[REDACTED:github_token], contains what looks like a secret (github_token). Redact the versions with that path and export again, or import only the folder memories/ of the archive, without the history.`,
+      expect(await rejectedImport(service(), other, ['-'], { stdin: archive })).toBe(
+        `Cannot import ${VERSIONS}: a path in it, /memories/[REDACTED:github_token], contains what looks like a secret (github_token). Redact the versions with that path and export again, or import only the directory memories/ of the archive, without the history.`,
       );
     }
     await new Tenants(service().database).set(other, { secrets: 'store' });
@@ -230,18 +232,18 @@ describeService('an archive with history', (service) => {
     expect(
       (await runCli(service(), ['import', await tenantWith(service()), '-'], intact)).error,
     ).toBeUndefined();
-    const refused = async (change: Record<string, string | undefined>) => {
+    const rejected = async (change: Record<string, string | undefined>) => {
       const changed = Object.entries({ ...files, ...change }).filter(
         (each): each is [string, string] => each[1] !== undefined,
       );
-      const message = await refusedImport(service(), other, ['-'], {
+      const message = await rejectedImport(service(), other, ['-'], {
         stdin: archiveOf(Object.fromEntries(changed)),
       });
       expect(
         await service().query('SELECT id FROM versions WHERE tenant_id = $1::text', [other]),
       ).toStrictEqual([]);
       expect(message).toContain(
-        'Export it again, or import only the folder memories/ of the archive, without the history.',
+        'Export it again, or import only the directory memories/ of the archive, without the history.',
       );
       return message
         ?.replace('The history in the archive is damaged: ', '')
@@ -269,19 +271,21 @@ describeService('an archive with history', (service) => {
     const isHead = (line: Line) => line.superseded_at === null;
     const isPast = (line: Line) => !isHead(line) && line.content !== null;
 
-    expect(await refused({ [MANIFEST]: undefined })).toBe('history/memory-history.json is missing');
-    expect(await refused({ [MANIFEST]: '{"format":2}' })).toBe(
+    expect(await rejected({ [MANIFEST]: undefined })).toBe('history/memory-history.json is missing');
+    expect(await rejected({ [MANIFEST]: '{"format":2}' })).toBe(
       'history/memory-history.json: format is not valid in an export',
     );
-    expect(await refused({ 'memories/b.md': 'other' })).toBe(
+    expect(await rejected({ 'memories/b.md': 'other' })).toBe(
       'version ID lacks its content or its time, or is there twice',
     );
-    expect(await refused({ 'memories/more': 'x' })).toBe('it has 3 live files, and the memory has 4');
-    expect(await refused({ 'history/other': 'x' })).toBe('history/other does not belong to it');
-    expect(await refused({ [VERSIONS]: '{}\n' })).toBe(`${VERSIONS}, line 1: id is not valid in an export`);
-    expect(await refused({ [VERSIONS]: 'secret' })).toBe(`${VERSIONS} is not a page of at most 500 lines`);
-    expect(await refused(versions((all) => all.slice(1)))).toMatch(/^it has \d+ versions instead of \d+$/);
-    expect(await refused(versions((all) => [...all.slice(0, -1), all.at(-2) ?? {}]))).toMatch(/there twice$/);
+    expect(await rejected({ 'memories/more': 'x' })).toBe('it has 3 live files, and the memory has 4');
+    expect(await rejected({ 'history/other': 'x' })).toBe('history/other does not belong to it');
+    expect(await rejected({ [VERSIONS]: '{}\n' })).toBe(`${VERSIONS}, line 1: id is not valid in an export`);
+    expect(await rejected({ [VERSIONS]: 'secret' })).toBe(`${VERSIONS} is not a page of at most 500 lines`);
+    expect(await rejected(versions((all) => all.slice(1)))).toMatch(/^it has \d+ versions instead of \d+$/);
+    expect(await rejected(versions((all) => [...all.slice(0, -1), all.at(-2) ?? {}]))).toMatch(
+      /there twice$/,
+    );
     for (const change of [
       { path: '/etc/passwd' },
       { path: '/memories/../x' },
@@ -295,7 +299,7 @@ describeService('an archive with history', (service) => {
       { content_sha256: null },
       { redacted_at: '2026-01-01T00:00:00.000000Z' },
     ]) {
-      expect(await refused(changed(isPast, change))).toMatch(/is not valid in an export$/);
+      expect(await rejected(changed(isPast, change))).toMatch(/is not valid in an export$/);
     }
     for (const change of [
       { content_sha256: '0'.repeat(64) },
@@ -304,19 +308,19 @@ describeService('an archive with history', (service) => {
       { splice_start: 0, splice_length: 1, content: '' },
       { memory_id: randomUUID(), splice_start: 0, splice_length: 5 },
     ]) {
-      expect(await refused(changed(isPast, change))).toBe('version ID lacks its content');
+      expect(await rejected(changed(isPast, change))).toBe('version ID lacks its content');
     }
-    expect(await refused(changed(isPast, { id: randomUUID() }))).toBe(
+    expect(await rejected(changed(isPast, { id: randomUUID() }))).toBe(
       'version ID lacks its content or its time, or is there twice',
     );
-    expect(await refused(changed(isHead, { path: '/memories/other' }))).toBe(
+    expect(await rejected(changed(isHead, { path: '/memories/other' }))).toBe(
       'version ID lacks its content or its time, or is there twice',
     );
-    expect(await refused(changed(isPast, { superseded_at: '2999-01-01T00:00:00.000000Z' }))).toMatch(
+    expect(await rejected(changed(isPast, { superseded_at: '2999-01-01T00:00:00.000000Z' }))).toMatch(
       /is in the future$|is not over when the next one of its file begins$|was two things at a time$/,
     );
     expect(
-      await refused({
+      await rejected({
         [DIRECTORIES]: String(files[DIRECTORIES]).replace('"removed_at":"2', '"removed_at":"9'),
       }),
     ).toMatch(/is in the future$|was two things at a time$/);
@@ -330,8 +334,8 @@ describeService('an archive with history', (service) => {
       ['--into', '/memories/x'],
       ['--strip', '1', '--into', '/memories/x'],
     ]) {
-      expect(await refusedImport(service(), other, ['-', ...args], { stdin: archive })).toBe(
-        'Cannot import history/memory-history.json: an archive with a history can be imported only as a whole, at its own paths. Unpack it, and import its folder memories/. Or omit --into and --strip.',
+      expect(await rejectedImport(service(), other, ['-', ...args], { stdin: archive })).toBe(
+        'Cannot import history/memory-history.json: an archive with a history can be imported only as a whole, at its own paths. Unpack it, and import its directory memories/. Or omit --into and --strip.',
       );
     }
   });

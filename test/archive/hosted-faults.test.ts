@@ -208,9 +208,9 @@ describeService('a hosted store that fails sometimes', (service) => {
     ]);
     const live = versionsOf('c', '/c\\d', ['x']);
     hosted.add('memstore_y', { versions: live, memories: live.map((each) => headOf(each)) });
-    const refused = await run('import', await make('import-refused'), '--from-store', 'memstore_y');
-    expect(refused.stderr).toContain('Cannot import memories/c\\d:');
-    expect(refused.stderr).toContain('Nothing was imported.');
+    const rejected = await run('import', await make('import-rejected'), '--from-store', 'memstore_y');
+    expect(rejected.stderr).toContain('Cannot import memories/c\\d:');
+    expect(rejected.stderr).toContain('Nothing was imported.');
   });
 
   it('imports unknown operations as changes, and names a current version without content', async () => {
@@ -229,8 +229,8 @@ describeService('a hosted store that fails sometimes', (service) => {
     ]);
 
     hosted.add('memstore_y', { versions: [{ ...first, content: null }] });
-    const refused = await run('import', await make('import-empty'), '--from-store', 'memstore_y');
-    expect(refused).toMatchObject({
+    const rejected = await run('import', await make('import-empty'), '--from-store', 'memstore_y');
+    expect(rejected).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
         'The store sent a memory version that cannot be read: memver_a0 of mem_a (content: is missing in a current version).\nNothing was imported.',
@@ -291,8 +291,8 @@ describeService('a hosted store that fails sometimes', (service) => {
       if (request.startsWith('POST') && memories[0]) memories[0].content = 'theirs';
       return undefined;
     };
-    const refused = await run('push', tenant, '--to-store', 'memstore_x');
-    expect([refused.code, refused.stderr]).toStrictEqual([
+    const rejected = await run('push', tenant, '--to-store', 'memstore_x');
+    expect([rejected.code, rejected.stderr]).toStrictEqual([
       1,
       expect.stringContaining('were left unchanged. To replace changed ones, add --overwrite:\n  /a\n'),
     ]);

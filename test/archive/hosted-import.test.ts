@@ -42,7 +42,7 @@ describeService(
       expect(missing.stderr).toContain(
         '(/v1/memory_stores/memstore_none/memories): 404, There is no such memory store.\nNothing was imported.',
       );
-      const both = await run('folder', '--from-store', from.id);
+      const both = await run('directory', '--from-store', from.id);
       expect(both.stderr).toContain('Name either a source or a store (--from-store).');
     });
   },

@@ -107,9 +107,9 @@ describeService(
       const [there] = await all(stores.memories.list(to));
       await stores.memories.update((there as { id: string }).id, { memory_store_id: to, content: 'theirs' });
       await create(from, '/more/below');
-      const refused = await push('--to-store', to);
-      expect(refused.code).toBe(1);
-      expect(refused.stderr).toContain(
+      const rejected = await push('--to-store', to);
+      expect(rejected.code).toBe(1);
+      expect(rejected.stderr).toContain(
         'were left unchanged. To replace changed ones, add --overwrite:\n  /edited\n  /more/below\n',
       );
       expect(await contents(to)).toStrictEqual({ ...pushed, '/edited': 'theirs' });
@@ -199,8 +199,8 @@ describeService(
 
     it('requires exactly one store for a push', async () => {
       for (const args of [[], ['--to-store', to, '--create-store', 'x']]) {
-        const refused = await push(...args);
-        expect([refused.code, refused.stderr]).toStrictEqual([
+        const rejected = await push(...args);
+        expect([rejected.code, rejected.stderr]).toStrictEqual([
           1,
           'memory-service: Push requires --to-store or --create-store, not both.\n',
         ]);

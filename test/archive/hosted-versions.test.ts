@@ -39,7 +39,7 @@ describeService(
         await stores.memories.update(a.id, { ...of, content: `${'one\n'.repeat(40)}é${i}` });
       const b = await stores.memories.create(id, { path: '/x/y/b', content: 'b' });
       await stores.memories.update(b.id, { ...of, path: '/z/b' });
-      const gone = await stores.memories.create(id, { path: '/x', content: 'a file where a folder was' });
+      const gone = await stores.memories.create(id, { path: '/x', content: 'a file where a directory was' });
       await stores.memories.delete(gone.id, of);
       const secret = await stores.memories.create(id, { path: '/secret', content: 'hunter2' });
       await stores.memories.update(secret.id, { ...of, content: '' });

@@ -8,12 +8,12 @@ import { query } from '../support/postgres/cluster.ts';
 import { startCli } from '../support/process.ts';
 
 /** Creates an embedded database with the rows that the statements insert. */
-async function folderWith(...statements: string[]): Promise<string> {
-  const folder = await copyPgliteTemplate();
-  const database = await openDatabase(loadConfig({ DATA_DIR: folder }));
+async function directoryWith(...statements: string[]): Promise<string> {
+  const directory = await copyPgliteTemplate();
+  const database = await openDatabase(loadConfig({ DATA_DIR: directory }));
   for (const sql of statements) await database.query(parseQuery('', sql), {});
   await database.close();
-  return folder;
+  return directory;
 }
 
 let target: { url: string; drop(): Promise<void> };
@@ -21,7 +21,7 @@ afterEach(() => target.drop());
 
 describe('migrate-data', () => {
   it('leaves complete tenants when it is killed with SIGKILL, and resumes', { tags: 'long' }, async () => {
-    const folder = await folderWith(
+    const directory = await directoryWith(
       "INSERT INTO tenants (id, file_count, byte_count) SELECT 't' || n, 0, 0 FROM generate_series(1, 300) AS n",
       `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
        SELECT 't' || n, path, parent, 'dir', now()
@@ -29,7 +29,7 @@ describe('migrate-data', () => {
     );
     target = await createTestDatabase();
     const env = { DATABASE_URL: target.url };
-    const killed = startCli(['migrate-data', '--from', folder], env);
+    const killed = startCli(['migrate-data', '--from', directory], env);
     await killed.line(/^Copied [3-9]\d of 300 tenants/);
     killed.child.kill('SIGKILL');
     expect(await killed.exit).toBeNull();
@@ -42,7 +42,7 @@ describe('migrate-data', () => {
     expect(half.tenants).toBeGreaterThanOrEqual(30);
     expect(half.tenants).toBeLessThan(300);
     expect(half.entries).toBe(2 * Number(half.tenants));
-    const resumed = startCli(['migrate-data', '--from', folder, '--json'], env);
+    const resumed = startCli(['migrate-data', '--from', directory, '--json'], env);
     expect(await resumed.exit).toBe(0);
     expect(await counts()).toStrictEqual([{ tenants: 300, entries: 600 }]);
     const done = /"already_there": (\d+)/.exec(resumed.output());
@@ -50,14 +50,14 @@ describe('migrate-data', () => {
   });
 
   it('moves 100,000 versions of 2 KB with a heap of 64 MB', { tags: 'long' }, async () => {
-    const folder = await folderWith(
+    const directory = await directoryWith(
       "INSERT INTO tenants (id, history_versions) VALUES ('large', 100000)",
       `INSERT INTO versions (tenant_id, id, memory_id, created_at, superseded_at, bytes, size_bytes, operation, path, content)
        SELECT 'large', lpad(to_hex(n), 32, '0')::uuid, md5('memory')::uuid, now(), now(), 2200, 2048, 'modified', '/memories/a', repeat(md5(n::text), 64)
        FROM generate_series(1, 100000) AS n`,
     );
     target = await createTestDatabase();
-    const moved = startCli(['migrate-data', '--from', folder, '--to', target.url], {
+    const moved = startCli(['migrate-data', '--from', directory, '--to', target.url], {
       NODE_OPTIONS: '--max-old-space-size=64',
     });
     expect(await moved.exit).toBe(0);

@@ -37,7 +37,7 @@ let source: Database;
 
 /** Runs `work` on the database at a URL or in a directory. */
 async function on<T>(place: string, work: (database: Database) => Promise<T>): Promise<T> {
-  if (place === folder) return work(source);
+  if (place === directory) return work(source);
   const database = await openAt(place);
   try {
     return await work(database);
@@ -79,7 +79,7 @@ async function migrateDataCommand(...args: string[]) {
     openMigrated: none,
     serve: async () => {},
     openPlace: async (place, { migrate }) =>
-      place === folder
+      place === directory
         ? { ...source, close: async () => {} }
         : openPlace(env, place, { migrate, notify: () => {} }),
     io: { stdin: Readable.from([]), stdout, stderr },
@@ -95,8 +95,8 @@ const FILES: Record<string, string> = {
 };
 
 /** Fills an embedded database with rows of every table. */
-async function fill(folder: string): Promise<void> {
-  const service = await startService('pglite', { DATA_DIR: folder });
+async function fill(directory: string): Promise<void> {
+  const service = await startService('pglite', { DATA_DIR: directory });
   const as = { tenant: 'acme' };
   for (const [path, text] of Object.entries(FILES)) {
     expect(await service.execute(cmd.create(path, text), as)).toMatchObject({ is_error: false });
@@ -143,7 +143,7 @@ async function fill(folder: string): Promise<void> {
   await service.close();
 }
 
-let folder: string;
+let directory: string;
 let filled: Record<string, unknown[]>;
 const databases: { drop(): Promise<void> }[] = [];
 
@@ -154,17 +154,17 @@ async function newDatabase(options: { migrated: boolean }): Promise<string> {
 }
 
 beforeAll(async () => {
-  folder = await copyPgliteTemplate();
-  await fill(folder);
-  source = await openAt(folder);
-  filled = await contentsOf(folder);
+  directory = await copyPgliteTemplate();
+  await fill(directory);
+  source = await openAt(directory);
+  filled = await contentsOf(directory);
 });
 afterAll(async () => {
   await source.close();
   await Promise.all(databases.map((each) => each.drop()));
 });
 
-const newFolder = async () => join(await mkdtemp(join(inject('scratch'), 'moved-')), 'data');
+const newDirectory = async () => join(await mkdtemp(join(inject('scratch'), 'moved-')), 'data');
 const rowsIn = (contents: Record<string, unknown[]>) =>
   Object.fromEntries(Object.entries(contents).map(([table, rows]) => [table, rows.length]));
 
@@ -173,7 +173,7 @@ describe('migrate-data', () => {
     // Add rows here for each new table.
     expect(Object.entries(rowsIn(filled)).filter(([, rows]) => rows === 0)).toStrictEqual([]);
     const url = await newDatabase({ migrated: false });
-    const there = await migrateDataCommand('--from', folder, '--to', url);
+    const there = await migrateDataCommand('--from', directory, '--to', url);
     expect(there).toMatchObject({ code: 0, stderr: expect.stringContaining('Copied 4 of 4 tenants, ') });
     expect(there.stdout).toMatch(
       /^Both databases have 4 tenants with \d+ rows, [\d.]+ KB: compared by number and SHA-256\.\n$/,
@@ -183,8 +183,8 @@ describe('migrate-data', () => {
 
   it('moves all rows back and computes the same hashes on both sides', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
-    expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
-    const copy = await newFolder();
+    expect(await migrateDataCommand('--from', directory, '--to', url)).toMatchObject({ code: 0 });
+    const copy = await newDirectory();
     // One database may be idle for a long time while the other reads a large tenant.
     const patient = await openPlace({ DB_CONNECT_TIMEOUT_MS: '60s' }, url, {
       migrate: false,
@@ -196,9 +196,9 @@ describe('migrate-data', () => {
     await patient.close();
     expect(await migrateDataCommand('--from', url, '--to', copy)).toMatchObject({ code: 0 });
     expect(await contentsOf(copy)).toStrictEqual(filled);
-    const again = await migrateDataCommand('--from', folder, '--to', url, '--json');
+    const again = await migrateDataCommand('--from', directory, '--to', url, '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ tenants: 4, already_there: 4 });
-    const back = await migrateDataCommand('--from', folder, '--to', copy, '--json');
+    const back = await migrateDataCommand('--from', directory, '--to', copy, '--json');
     expect(JSON.parse(back.stdout)).toStrictEqual(JSON.parse(again.stdout));
     expect(JSON.parse(again.stdout).tables).toContainEqual({
       table: 'entries',
@@ -221,7 +221,7 @@ describe('migrate-data', () => {
     const url = await newDatabase({ migrated: true });
     await on(url, (database) => run(database, "INSERT INTO tenants (id) VALUES ('zeta'), ('other')"));
     const before = await contentsOf(url);
-    expect(await migrateDataCommand('--from', folder, '--to', url)).toStrictEqual({
+    expect(await migrateDataCommand('--from', directory, '--to', url)).toStrictEqual({
       code: 1,
       stdout: '',
       stderr:
@@ -230,7 +230,7 @@ describe('migrate-data', () => {
     expect(await contentsOf(url)).toStrictEqual(before);
     // Other tenants in the target do not prevent the copy.
     await on(url, (database) => run(database, "DELETE FROM tenants WHERE id = 'zeta'"));
-    expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
+    expect(await migrateDataCommand('--from', directory, '--to', url)).toMatchObject({ code: 0 });
     const { tenants, ...rest } = await contentsOf(url);
     expect(tenants).toHaveLength(5);
     expect({ ...rest, tenants: filled.tenants }).toStrictEqual(filled);
@@ -238,8 +238,8 @@ describe('migrate-data', () => {
 
   it('rejects a target with different rows of a tenant or a different key', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
-    expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
-    const stderr = async () => (await migrateDataCommand('--from', folder, '--to', url)).stderr;
+    expect(await migrateDataCommand('--from', directory, '--to', url)).toMatchObject({ code: 0 });
+    const stderr = async () => (await migrateDataCommand('--from', directory, '--to', url)).stderr;
     await on(url, (database) =>
       run(
         database,
@@ -255,7 +255,7 @@ describe('migrate-data', () => {
 
   it('resumes an interrupted migration of data with the first missing tenant', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
-    await on(folder, (source) =>
+    await on(directory, (source) =>
       on(url, async (target) => {
         const failing = failAfter(target, 'migrate_insert_versions', 1);
         await expect(migrateData(source, failing, () => {})).rejects.toThrow('interrupted');
@@ -264,21 +264,21 @@ describe('migrate-data', () => {
     const half = await contentsOf(url);
     // The interrupted tenant was rolled back.
     expect(rowsIn(half)).toMatchObject({ tenants: 0, entries: 0, versions: 0, api_keys: 0 });
-    await on(folder, (source) =>
+    await on(directory, (source) =>
       on(url, async (target) => {
         const failing = failAfter(target, 'migrate_insert_tenants', 2);
         await expect(migrateData(source, failing, () => {})).rejects.toThrow('interrupted');
       }),
     );
     expect(rowsIn(await contentsOf(url))).toMatchObject({ tenants: 1, api_keys: 0 });
-    const { stdout } = await migrateDataCommand('--from', folder, '--to', url, '--json');
+    const { stdout } = await migrateDataCommand('--from', directory, '--to', url, '--json');
     expect(JSON.parse(stdout)).toMatchObject({ tenants: 4, already_there: 1 });
     expect(await contentsOf(url)).toStrictEqual(filled);
   });
 
   it('rolls back rows that differ from the source', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
-    await on(folder, (source) =>
+    await on(directory, (source) =>
       on(url, async (target) => {
         await expect(migrateData(source, losing(target), () => {})).rejects.toThrow(
           /^The copy does not match the source: public\.versions has \d+ of \d+ rows, or different values\. It was not committed\.$/,
@@ -290,22 +290,22 @@ describe('migrate-data', () => {
 
   it('explains invalid sources and targets', { tags: 'long' }, async () => {
     const stderr = async (...args: string[]) => (await migrateDataCommand(...args)).stderr;
-    const none = await newFolder();
-    expect(await stderr('--from', none, '--to', folder)).toBe(
+    const none = await newDirectory();
+    expect(await stderr('--from', none, '--to', directory)).toBe(
       `memory-service: There is no embedded database in ${none}.\n`,
     );
     await expect(readdir(none)).rejects.toThrow('ENOENT');
-    expect(await stderr('--from', folder, '--to', folder)).toBe(
+    expect(await stderr('--from', directory, '--to', directory)).toBe(
       'memory-service: The source and the target are the same database.\n',
     );
-    expect(await stderr('--from', folder, '--to', `${folder}/../${basename(folder)}/`)).toBe(
+    expect(await stderr('--from', directory, '--to', `${directory}/../${basename(directory)}/`)).toBe(
       'memory-service: The source and the target are the same database.\n',
     );
     for (const place of ['mysql://user:secret@localhost/memory', 'POSTGRES://user:secret@localhost/memory']) {
       const words =
-        'that this command knows: name a folder, or a URL like postgres://user:password@host:5432/database.';
+        'that this command knows: name a directory, or a URL like postgres://user:password@host:5432/database.';
       const message = `memory-service: There is no database behind ${place.split('user')[0]} ${words}\n`;
-      expect(await stderr('--from', folder, '--to', place)).toBe(message);
+      expect(await stderr('--from', directory, '--to', place)).toBe(message);
       expect(await stderr('--from', place, '--to', none)).toBe(message);
     }
     const unmigrated = await newDatabase({ migrated: false });
@@ -313,10 +313,10 @@ describe('migrate-data', () => {
       'is not set up for this version. Run memory-service migrate, or start the service.',
     );
     // This process holds the lock.
-    const cli = startCli(['migrate-data', '--from', folder, '--to', unmigrated], {});
+    const cli = startCli(['migrate-data', '--from', directory, '--to', unmigrated], {});
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(
-      `memory-service: A process uses the embedded database in ${folder}. Stop the service first, because its later writes would be missing.`,
+      `memory-service: A process uses the embedded database in ${directory}. Stop the service first, because its later writes would be missing.`,
     );
   });
 });

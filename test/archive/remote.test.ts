@@ -15,7 +15,7 @@ import { useAdmin } from '../support/admin.ts';
 import { archiveOf } from '../support/archives.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
-import { FILES, rowsOf, scratchFolder, tenantWith } from '../support/transfer.ts';
+import { FILES, rowsOf, scratchDirectory, tenantWith } from '../support/transfer.ts';
 
 describeService('archives on the command line through the admin API', (service) => {
   const admin = useAdmin(service);
@@ -60,19 +60,19 @@ describeService('archives on the command line through the admin API', (service) 
 
   it('exports an archive to a file and to standard output byte for byte as from the database', async () => {
     const tenant = await tenantWith(service(), { ...FILES, '/memories/.git/config': '[core]' });
-    const folder = await scratchFolder();
+    const directory = await scratchDirectory();
     const results = [];
     for (const [name, run] of [
       ['local.tar', onDatabase],
       ['remote.tar', remotely],
     ] as const) {
-      const file = join(folder, name);
+      const file = join(directory, name);
       const done = [
         await run(['export', tenant, '--output', file]),
         await run(['export', tenant, '--output', file]),
         await run(['export', tenant, '--output', file, '--history', '--json', '--force']),
         await run(['export', tenant]),
-        await run(['export', 'no-such-tenant', '--output', join(folder, 'other')]),
+        await run(['export', 'no-such-tenant', '--output', join(directory, 'other')]),
         await run(['export', tenant, '--output', '/dev/full']),
       ];
       results.push(
@@ -83,19 +83,19 @@ describeService('archives on the command line through the admin API', (service) 
       );
     }
     expect(results[1] === results[0]).toBe(true);
-    expect((await readdir(folder)).sort()).toStrictEqual(['local.tar', 'remote.tar']);
+    expect((await readdir(directory)).sort()).toStrictEqual(['local.tar', 'remote.tar']);
   });
 
   it('imports an archive or a directory with the same result as on the database', async () => {
     const tenant = await tenantWith(service(), FILES);
-    const folder = await scratchFolder();
-    const file = join(folder, 'memory.tar');
+    const directory = await scratchDirectory();
+    const file = join(directory, 'memory.tar');
     await onDatabase(['export', tenant, '--history', '--output', file]);
-    await mkdir(join(folder, 'data/memories/d'), { recursive: true });
-    await mkdir(join(folder, 'data/memories/empty'));
-    await writeFile(join(folder, 'data/memories/d/a'), 'AKIAIOSFODNN7EXAMPLE\n'.repeat(10_000));
-    await writeFile(join(folder, `data/memories/${'n'.repeat(250)}`), '');
-    await utimes(join(folder, 'data/memories/d/a'), 1_700_000_000.123, 1_700_000_000.123);
+    await mkdir(join(directory, 'data/memories/d'), { recursive: true });
+    await mkdir(join(directory, 'data/memories/empty'));
+    await writeFile(join(directory, 'data/memories/d/a'), 'AKIAIOSFODNN7EXAMPLE\n'.repeat(10_000));
+    await writeFile(join(directory, `data/memories/${'n'.repeat(250)}`), '');
+    await utimes(join(directory, 'data/memories/d/a'), 1_700_000_000.123, 1_700_000_000.123);
     const stdin = await readFile(file);
     for (const [args, options] of [
       [[file, '--dry-run'], {}],
@@ -105,10 +105,10 @@ describeService('archives on the command line through the admin API', (service) 
       [['-'], { stdin }],
       [['-'], { stdin: stdin.subarray(0, 5000) }],
       [['-'], { stdin: Buffer.from('no archive') }],
-      [[join(folder, 'data')], { env: { SECRETS: 'mask' } }],
-      [[join(folder, 'data/memories/d'), '--into', '/memories/more', '--dry-run'], {}],
-      [[join(folder, 'none')], {}],
-      [[folder], {}],
+      [[join(directory, 'data')], { env: { SECRETS: 'mask' } }],
+      [[join(directory, 'data/memories/d'), '--into', '/memories/more', '--dry-run'], {}],
+      [[join(directory, 'none')], {}],
+      [[directory], {}],
     ] as [string[], Options][]) {
       // One tenant for each access path, in the same state.
       const [local, remote] = [await localTenant(), await remoteTenant()];
@@ -129,13 +129,13 @@ describeService('archives on the command line through the admin API', (service) 
 
   it('leaves no file and no output when the connection breaks during an export', async () => {
     const tenant = await tenantWith(service(), FILES);
-    const folder = await scratchFolder();
+    const directory = await scratchDirectory();
     const proxy = await cuttingProxy({ response: 300_000 });
     const error = `memory-service: The connection to the admin API at ${proxy} was lost during the response.\n`;
-    await writeFile(join(folder, 'old.tar'), 'the one before');
+    await writeFile(join(directory, 'old.tar'), 'the one before');
     for (const args of [
-      ['--output', join(folder, 'new.tar')],
-      ['--output', join(folder, 'old.tar'), '--force'],
+      ['--output', join(directory, 'new.tar')],
+      ['--output', join(directory, 'old.tar'), '--force'],
       [],
     ]) {
       expect(await remotely(['export', tenant, ...args], {}, proxy)).toStrictEqual({
@@ -144,8 +144,8 @@ describeService('archives on the command line through the admin API', (service) 
         stderr: error,
       });
     }
-    expect(await readdir(folder)).toStrictEqual(['old.tar']);
-    expect(await readFile(join(folder, 'old.tar'), 'utf8')).toBe('the one before');
+    expect(await readdir(directory)).toStrictEqual(['old.tar']);
+    expect(await readFile(join(directory, 'old.tar'), 'utf8')).toBe('the one before');
   });
 
   it('imports no file when the connection breaks during an import', async () => {

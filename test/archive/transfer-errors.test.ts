@@ -58,7 +58,7 @@ describeService(
 
       expect(problem(await upload(to, archive.rawPayload))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         '2 paths are already in use:\n  /memories/a.md\n  /memories/d/b.md\nDelete or rename what is there, or import into another directory.',
       ]);
       const moved = await upload(to, archive.rawPayload, '?into=/memories/copy&strip=1');
@@ -111,7 +111,7 @@ describeService(
       ]);
       expect(lines(await upload(to, archive, '', headers)).at(-1)).toMatchObject({
         type: 'error',
-        problem: { status: 409, code: 'refused' },
+        problem: { status: 409, code: 'rejected' },
       });
     });
 

@@ -14,7 +14,7 @@ import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { FILES, rowsOf, scratchFolder, tenantWith, treeOf } from '../support/transfer.ts';
+import { FILES, rowsOf, scratchDirectory, tenantWith, treeOf } from '../support/transfer.ts';
 
 describeService('a transfer', (service, kind) => {
   // PGlite drops a byte order mark at the start of a text.
@@ -22,18 +22,18 @@ describeService('a transfer', (service, kind) => {
 
   it('exports an archive that unpacks to the same tree and times and is identical each time', async () => {
     const tenant = await tenantWith(service(), files);
-    const folder = await scratchFolder();
-    const file = join(folder, 'memory.tar');
+    const directory = await scratchDirectory();
+    const file = join(directory, 'memory.tar');
     const exported = await runCli(service(), ['export', tenant, '--output', file]);
     expect(exported.stderr).toBe(
       `Exported ${Object.keys(files).length} files (1020 KB) of ${tenant} to ${file}.\n`,
     );
     expect((await lstat(file)).mode & 0o777).toBe(0o600);
 
-    await mkdir(join(folder, 'unpacked'));
-    const { stderr } = await promisify(execFile)('tar', ['-xf', file, '-C', join(folder, 'unpacked')]);
+    await mkdir(join(directory, 'unpacked'));
+    const { stderr } = await promisify(execFile)('tar', ['-xf', file, '-C', join(directory, 'unpacked')]);
     expect(stderr).toBe('');
-    const unpacked = await treeOf(join(folder, 'unpacked'));
+    const unpacked = await treeOf(join(directory, 'unpacked'));
     expect(unpacked).toStrictEqual(await rowsOf(service(), tenant));
     expect(unpacked.get('/memories/empty/directory')?.[0]).toBe(null);
 
@@ -146,18 +146,18 @@ describeService('a transfer', (service, kind) => {
   });
 
   it('imports a local directory of the memory tool, given its base or the directory itself', async () => {
-    const base = await scratchFolder();
+    const base = await scratchDirectory();
     const tool = await BetaLocalFilesystemMemoryTool.init(base);
     await tool.create({ command: 'create', path: '/memories/projects/notes.md', file_text: 'local\n' });
     await mkdir(join(base, 'memories', 'empty'));
     const local = await treeOf(base);
-    for (const [folder, ...options] of [
+    for (const [directory, ...options] of [
       [base],
       [join(base, 'memories')],
       [join(base, 'memories'), '--into', '/memories'],
     ]) {
       const tenant = await tenantWith(service());
-      const ran = await runCli(service(), ['import', tenant, String(folder), ...options]);
+      const ran = await runCli(service(), ['import', tenant, String(directory), ...options]);
       expect(ran.stderr).toBe(`Imported 1 file (6 bytes) and 2 directories into ${tenant}.\n`);
       const rows = await rowsOf(service(), tenant);
       expect([...rows].map(([path, [content]]) => [path, content])).toStrictEqual(

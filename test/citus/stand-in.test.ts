@@ -12,7 +12,7 @@ import {
   NODE_SETTINGS,
   TABLE_STATES,
 } from '../../src/core/database/citus.ts';
-import { MIGRATIONS_FOLDER } from '../../src/core/database/migrate.ts';
+import { MIGRATIONS_DIRECTORY } from '../../src/core/database/migrate.ts';
 import { citusPlannerOptions } from '../../src/core/database/pg.ts';
 import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
 
@@ -63,7 +63,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
     );
 
   it('keeps the audit trail and the daily usage of the fleet on the coordinator, with their rows', async () => {
-    await distribute(client, MIGRATIONS_FOLDER);
+    await distribute(client, MIGRATIONS_DIRECTORY);
     const placed = {
       'public.tenants': 'id',
       'public.entries': 'tenant_id',
@@ -88,7 +88,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
     expect((await client.query('SELECT count(*)::integer AS events FROM audit_events')).rows).toStrictEqual([
       { events: 1 },
     ]);
-    await distribute(client, MIGRATIONS_FOLDER);
+    await distribute(client, MIGRATIONS_DIRECTORY);
     expect(await states()).toStrictEqual(placed);
   });
 
@@ -96,7 +96,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
     await client.query(
       "UPDATE pg_dist_partition SET repmodel = 't', colocationid = 2 WHERE logicalrelid = 'audit_events'::regclass",
     );
-    await expect(distribute(client, MIGRATIONS_FOLDER)).rejects.toThrow(
+    await expect(distribute(client, MIGRATIONS_DIRECTORY)).rejects.toThrow(
       "Citus distributes public.audit_events in another way than memory-service needs. For each of them, run SELECT undistribute_table('public.audit_events', cascade_via_foreign_keys => true) on the coordinator, then memory-service migrate.",
     );
   });

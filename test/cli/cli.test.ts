@@ -15,7 +15,7 @@ import { assertInvariants } from '../support/invariants.ts';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { rowsOf, scratchFolder } from '../support/transfer.ts';
+import { rowsOf, scratchDirectory } from '../support/transfer.ts';
 
 const NEW_ID_RULE =
   'must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or "..".';
@@ -518,7 +518,7 @@ describeServiceOnOwnDatabase(
 
     it('replaces a file on export only with the option for it', async () => {
       await create('e-1', { '/memories/a': 'a' });
-      const file = join(await scratchFolder(), 'memory.tar');
+      const file = join(await scratchDirectory(), 'memory.tar');
       await writeFile(file, 'the one before');
       expect(await run('export', 'e-1', '--output', file)).toMatchObject({
         code: 1,

@@ -18,27 +18,27 @@ async function run(env: Record<string, string>, ...args: string[]) {
 
 describe('the command line without a service', () => {
   it('reports a missing database instead of creating it', { tags: 'long' }, async () => {
-    const folder = join(await mkdtemp(join(inject('scratch'), 'none-')), 'data');
+    const directory = join(await mkdtemp(join(inject('scratch'), 'none-')), 'data');
     for (const args of [['tenants', 'create', 'acme'], ['migrate']]) {
-      expect(await run({ DATA_DIR: folder }, ...args)).toStrictEqual({
+      expect(await run({ DATA_DIR: directory }, ...args)).toStrictEqual({
         code: 1,
-        output: `memory-service: There is no embedded database in ${folder}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
+        output: `memory-service: There is no embedded database in ${directory}. Set DATABASE_URL, or DATA_DIR to the directory of the service. To create a database there, start the service: memory-service serve`,
       });
     }
-    await expect(stat(folder)).rejects.toThrow('ENOENT');
+    await expect(stat(directory)).rejects.toThrow('ENOENT');
   });
 
   it('prints only the result of a command and names the database that it migrates', {
     tags: 'long',
   }, async () => {
-    const folder = await copyPgliteTemplate();
-    expect(await run({ DATA_DIR: folder }, 'usage')).toStrictEqual({
+    const directory = await copyPgliteTemplate();
+    expect(await run({ DATA_DIR: directory }, 'usage')).toStrictEqual({
       code: 0,
       output: 'TENANTS  FILES  SIZE  VERSIONS  HISTORY\n      0      0   0 B         0      0 B',
     });
-    expect(await run({ DATA_DIR: folder }, 'migrate')).toStrictEqual({
+    expect(await run({ DATA_DIR: directory }, 'migrate')).toStrictEqual({
       code: 0,
-      output: `The embedded database in ${folder} is up to date.`,
+      output: `The embedded database in ${directory} is up to date.`,
     });
   });
 
@@ -109,9 +109,9 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
     expect(await done('export', 'acme', '--history', '--output', archive)).toContain('Exported 2 files');
     await done('tenants', 'create', 'globex');
     expect(await done('import', 'globex', archive)).toMatch(/^Imported 2 files .*, with 2 versions\.$/);
-    await mkdir(join(scratch, 'folder/memories'), { recursive: true });
-    await writeFile(join(scratch, 'folder/memories/c'), '');
-    expect(await done('import', 'acme', join(scratch, 'folder'))).toContain('Imported 1 file');
+    await mkdir(join(scratch, 'directory/memories'), { recursive: true });
+    await writeFile(join(scratch, 'directory/memories/c'), '');
+    expect(await done('import', 'acme', join(scratch, 'directory'))).toContain('Imported 1 file');
     expect((await post(server.url, cmd.create('/memories/d', ''), headers)).content).toContain('full');
     expect(await done('log', 'acme', '--by', userInfo().username)).toContain('/memories/b');
     await done('revert', 'acme', '--by', 'operator', '--since', '1h');
@@ -161,12 +161,12 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
 
 describe('the socket of a data directory', { tags: 'long' }, () => {
   it('finds the socket only while a service listens, and replaces a stale socket', async () => {
-    const folder = await copyPgliteTemplate();
-    const env = { DATA_DIR: folder };
+    const directory = await copyPgliteTemplate();
+    const env = { DATA_DIR: directory };
     const killed = await startServer(env);
     killed.child.kill('SIGKILL');
     await killed.exit;
-    expect(await readdir(folder)).toContain('memory-service.sock');
+    expect(await readdir(directory)).toContain('memory-service.sock');
     expect(await run(env, 'tenants', 'list', '--json')).toStrictEqual({ code: 0, output: '[]' });
     const server = await startServer(env);
     expect(await run(env, 'tenants', 'list', '--json')).toStrictEqual({ code: 0, output: '[]' });
@@ -177,12 +177,12 @@ describe('the socket of a data directory', { tags: 'long' }, () => {
 
   it('explains a data directory whose path is too long for a socket', async () => {
     const template = await copyPgliteTemplate();
-    const folder = join(template, 'x'.repeat(100));
-    await mkdir(folder);
-    await rename(join(template, 'pglite'), join(folder, 'pglite'));
-    const server = await startServer({ DATA_DIR: folder });
+    const directory = join(template, 'x'.repeat(100));
+    await mkdir(directory);
+    await rename(join(template, 'pglite'), join(directory, 'pglite'));
+    const server = await startServer({ DATA_DIR: directory });
     await server.line(/no socket in DATA_DIR: until this process stops, commands need --url/);
-    const { code, output } = await run({ DATA_DIR: folder }, 'tenants', 'list');
+    const { code, output } = await run({ DATA_DIR: directory }, 'tenants', 'list');
     expect(code).toBe(1);
     expect(output).toContain(`is in use by process ${server.child.pid}`);
     expect(output).toMatch(/That process takes no commands, because the path of its socket has \d+ bytes/);

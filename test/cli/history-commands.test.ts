@@ -12,7 +12,7 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { scratchFolder } from '../support/transfer.ts';
+import { scratchDirectory } from '../support/transfer.ts';
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Times in a column of 27 characters. The clock of PGlite has a precision of milliseconds. */
@@ -472,7 +472,7 @@ rename to memories/b.md
       cmd.create(gone, 'x'),
       cmd.create('/memories/e', ''),
     );
-    const before = await scratchFolder();
+    const before = await scratchDirectory();
     await runCli(service(), ['export', tenant, '--output', join(before, 'a.tar')]);
     const [last] = await json(service(), 'log', tenant);
     await run(service(), tenant, cmd.insert(dir, 2, 'c\n'), cmd.rename(dir, '/memories/日本/f'));

@@ -158,8 +158,8 @@ function withUsualSizes(content: string): string {
 }
 
 it('returns the results of the local class, except for documented differences', async () => {
-  const folder = await mkdtemp(join(inject('scratch'), 'local-'));
-  const local = await converse(betaMemoryTool(await BetaLocalFilesystemMemoryTool.init(folder)));
+  const directory = await mkdtemp(join(inject('scratch'), 'local-'));
+  const local = await converse(betaMemoryTool(await BetaLocalFilesystemMemoryTool.init(directory)));
   const remote = await converse(memoryTool(fixture.client()));
   const diff = STEPS.flatMap(([input], i) => {
     const [before, after] = [withUsualSizes(local[i] ?? ''), remote[i]];

@@ -57,7 +57,7 @@ const answerTo = async (sent: ClientRequest) => {
 const result = (text: string, isError = false) => ({
   result: { content: [{ type: 'text', text }], isError },
 });
-const refusal = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
+const rejection = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
 
 describe('the requests of one MCP session', () => {
   it('runs calls of a session in the order of one turn, so that a later call views a created file', async () => {
@@ -177,7 +177,7 @@ describe('an MCP caller that the service rejects', () => {
     async (sent) => {
       const { status, headers, body } = await send(await serve(), sent, headersOf('msk_wrong'));
       expect({ status, body }).toMatchObject(
-        refusal(
+        rejection(
           401,
           expect.stringMatching(
             /^The memory service responded with 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key or token of this service\. \(request [\w-]+\)$/,
@@ -194,8 +194,8 @@ describe('an MCP caller that the service rejects', () => {
   });
 
   it('returns a 400 to an MCP caller with a service key without a tenant', async () => {
-    const refused = await send(await serve(), initialize, headersOf(fixture.serviceKey));
-    expect(refused).toMatchObject(refusal(400, expect.stringContaining('400 tenant_required')));
+    const rejected = await send(await serve(), initialize, headersOf(fixture.serviceKey));
+    expect(rejected).toMatchObject(rejection(400, expect.stringContaining('400 tenant_required')));
   });
 });
 
@@ -238,7 +238,7 @@ describe('the limits of the MCP server', () => {
     ],
     ['not JSON', '{', 400, 'Parse error: Invalid JSON'],
   ])('rejects a body that is %s before the caller is authenticated', async (_, body, status, text) => {
-    expect(await send(await serve(), body)).toMatchObject(refusal(status, text));
+    expect(await send(await serve(), body)).toMatchObject(rejection(status, text));
   });
 
   it('accepts a batch of as many messages as the service accepts calls', async () => {
@@ -275,7 +275,7 @@ describe('the limits of the MCP server', () => {
     onTestFinished(() => void sent.destroy());
     sent.write(' '.repeat(1025));
     expect(await answerTo(sent)).toMatchObject(
-      refusal(413, 'The body is larger than 1024 bytes, the limit of this server.'),
+      rejection(413, 'The body is larger than 1024 bytes, the limit of this server.'),
     );
   });
 
@@ -294,16 +294,16 @@ describe('the limits of the MCP server', () => {
     // The call ends with the server, because the fake service never responds.
     send(url, callOf(view), headersOf('msk_a')).catch(() => {});
     await arrived;
-    const refused = await send(url, callOf(view), headersOf('msk_a'));
-    expect(refused).toMatchObject(
-      refusal(429, 'The tenant has too many requests in flight. Wait for their responses.'),
+    const rejected = await send(url, callOf(view), headersOf('msk_a'));
+    expect(rejected).toMatchObject(
+      rejection(429, 'The tenant has too many requests in flight. Wait for their responses.'),
     );
-    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(rejected.headers.get('retry-after')).toBe('1');
     const again = once(service, 'request');
     send(url, callOf(view), headersOf('msk_b')).catch(() => {});
     await again;
     const overloaded = await send(url, callOf(view), headersOf('msk_c'));
-    expect(overloaded).toMatchObject(refusal(503, 'The service is at capacity. Try again shortly.'));
+    expect(overloaded).toMatchObject(rejection(503, 'The service is at capacity. Try again shortly.'));
   });
 
   const read = (id: number) => message('resources/read', { uri: 'memory:///memories/long.md' }, id);
@@ -326,7 +326,7 @@ describe('the limits of the MCP server', () => {
       await call;
     }
     expect(await send(url, read(3), headers)).toMatchObject(
-      refusal(429, 'The tenant has too many requests in flight. Wait for their responses.'),
+      rejection(429, 'The tenant has too many requests in flight. Wait for their responses.'),
     );
     expect(calls).toBe(2);
   });

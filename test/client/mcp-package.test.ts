@@ -17,7 +17,7 @@ it('installs the MCP package alone and serves', async () => {
   const packed = await pack('memory-service-mcp');
   expect(packed.files).toStrictEqual(['LICENSE', 'README.md', 'dist/cli.js', 'package.json']);
   expect(packed.unpackedSize).toBeLessThan(160 * 1024);
-  const { folder } = await install([packed.archive], 'prefer-offline');
+  const { directory } = await install([packed.archive], 'prefer-offline');
 
   const client = new Client({ name: 'test', version: '1' });
   const env = {
@@ -25,8 +25,8 @@ it('installs the MCP package alone and serves', async () => {
     MEMORY_SERVICE_URL: fixture.url,
     MEMORY_SERVICE_API_KEY: await fixture.tenantKey(),
   };
-  const command = join(folder, 'node_modules/.bin/memory-service-mcp');
-  await client.connect(new StdioClientTransport({ command, env, cwd: folder }));
+  const command = join(directory, 'node_modules/.bin/memory-service-mcp');
+  await client.connect(new StdioClientTransport({ command, env, cwd: directory }));
   const input = { command: 'create', path: '/memories/user.md', file_text: 'Lives in Lyon.' };
   expect(await client.callTool({ name: 'memory', arguments: input })).toStrictEqual({
     content: [{ type: 'text', text: 'File created successfully at: /memories/user.md' }],

@@ -37,11 +37,11 @@ describe('the installed client package', () => {
     ];
     console.log(JSON.stringify(results));
     // @ts-expect-error The path is missing.
-    export const refused = () => memory.execute({ command: 'view' });
+    export const rejected = () => memory.execute({ command: 'view' });
   `;
 
   it('installs a small package with a license and a README', () => {
-    expect(project.packages).toStrictEqual([join(project.folder, 'node_modules/memory-service-client')]);
+    expect(project.packages).toStrictEqual([join(project.directory, 'node_modules/memory-service-client')]);
     expect(packed.files).toEqual(
       expect.arrayContaining(['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts']),
     );
@@ -56,8 +56,8 @@ describe('the installed client package', () => {
     { module: 'node16', moduleResolution: 'node16' },
     { module: 'preserve', moduleResolution: 'bundler' },
   ])('compiles and runs the installed client with %o', async (options) => {
-    await compile(project.folder, { 'use.ts': USE }, options);
-    const { stdout, stderr } = await run(process.execPath, ['out/use.js'], { cwd: project.folder });
+    await compile(project.directory, { 'use.ts': USE }, options);
+    const { stdout, stderr } = await run(process.execPath, ['out/use.js'], { cwd: project.directory });
     expect(JSON.parse(stdout)).toStrictEqual([
       { content: 'text', is_error: false },
       [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'text', is_error: false }],
@@ -96,13 +96,13 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
     [use('toolu_1', { command: 'create', path: '/memories/user.md', file_text: 'Lives in Lyon.' })],
     [text(ANSWER)],
   ];
-  let folder = '';
+  let directory = '';
   const snippets: Record<string, string> = {};
 
   const nameOf = (document: string, i: number) => `${document.replaceAll(/[/.]/g, '-')}-${i + 1}`;
 
   beforeAll(async () => {
-    folder = await withSdks(project.folder);
+    directory = await withSdks(project.directory);
     for (const document of Object.keys(DOCUMENTS)) {
       const markdown = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8');
       for (const [i, [, code = '']] of [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].entries()) {
@@ -110,7 +110,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
       }
     }
     const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'], skipLibCheck: true };
-    await compile(folder, snippets, options);
+    await compile(directory, snippets, options);
   });
 
   it('lists all snippets of the documents', () => {
@@ -134,7 +134,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
       ANTHROPIC_BASE_URL: api.url,
       ANTHROPIC_API_KEY: 'test',
     };
-    const ran = await run(process.execPath, [`out/${name}.js`], { cwd: folder, env });
+    const ran = await run(process.execPath, [`out/${name}.js`], { cwd: directory, env });
     expect(ran).toStrictEqual({ stdout: prints, stderr: '' });
     expect(api.requests).toHaveLength(isAgent ? 2 : 0);
     const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant });
@@ -155,7 +155,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
         ANTHROPIC_API_KEY: 'none',
       };
       const agent = `out/${nameOf('README.md', 0)}.js`;
-      const ran = await run(process.execPath, [agent], { cwd: folder, env, signal });
+      const ran = await run(process.execPath, [agent], { cwd: directory, env, signal });
       expect(ran).toStrictEqual({ stdout: 'Done: I live in Lyon. Please remember that.\n', stderr: '' });
     } finally {
       await standIn.stop();

@@ -29,16 +29,16 @@ export interface Packed {
 
 /** Packs a workspace as its README describes. */
 export async function pack(workspace: string): Promise<Packed> {
-  const folder = await mkdtemp(join(inject('scratch'), 'packed-'));
+  const directory = await mkdtemp(join(inject('scratch'), 'packed-'));
   // `--silent` keeps the output of `prepack` out of the JSON.
-  const options = ['--pack-destination', folder, '--json', '--silent'];
+  const options = ['--pack-destination', directory, '--json', '--silent'];
   const args = ['pack', '--workspace', workspace, ...options];
   const { stdout } = await run('npm', args, { cwd: root });
   const answer = JSON.parse(stdout);
   // npm 12 prints an object by package, and earlier versions print an array.
   const [{ filename, size, unpackedSize, files }] = Array.isArray(answer) ? answer : Object.values(answer);
   return {
-    archive: join(folder, filename),
+    archive: join(directory, filename),
     size,
     unpackedSize,
     files: files.map(({ path }: { path: string }) => path).sort(),
@@ -53,32 +53,32 @@ export async function pack(workspace: string): Promise<Packed> {
 export async function install(
   packages: string[],
   from: 'offline' | 'prefer-offline',
-): Promise<{ folder: string; packages: string[] }> {
-  const folder = await mkdtemp(join(inject('scratch'), 'project-'));
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  await run('npm', ['install', `--${from}`, '--no-audit', '--no-fund', ...packages], { cwd: folder });
-  const listed = await run('npm', ['ls', '--all', '--parseable'], { cwd: folder });
-  return { folder, packages: listed.stdout.trim().split('\n').slice(1) };
+): Promise<{ directory: string; packages: string[] }> {
+  const directory = await mkdtemp(join(inject('scratch'), 'project-'));
+  await writeFile(join(directory, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  await run('npm', ['install', `--${from}`, '--no-audit', '--no-fund', ...packages], { cwd: directory });
+  const listed = await run('npm', ['ls', '--all', '--parseable'], { cwd: directory });
+  return { directory, packages: listed.stdout.trim().split('\n').slice(1) };
 }
 
 /** Copies a project and adds the agent SDKs of this repository. */
 export async function withSdks(project: string): Promise<string> {
-  const folder = await mkdtemp(join(inject('scratch'), 'agents-'));
-  await cp(project, folder, { recursive: true });
+  const directory = await mkdtemp(join(inject('scratch'), 'agents-'));
+  await cp(project, directory, { recursive: true });
   for (const name of ['@anthropic-ai', '@ai-sdk', '@langchain', '@types', 'ai']) {
-    await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+    await symlink(join(root, 'node_modules', name), join(directory, 'node_modules', name));
   }
-  return folder;
+  return directory;
 }
 
 /** Compiles the files of a project under `strict`. Rejects with the errors. */
 export async function compile(
-  folder: string,
+  directory: string,
   files: Record<string, string>,
   options: Record<string, unknown>,
 ): Promise<void> {
-  await mkdir(join(folder, 'src'), { recursive: true });
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, 'src', name), text);
+  await mkdir(join(directory, 'src'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, 'src', name), text);
   const compilerOptions = {
     target: 'ES2023',
     strict: true,
@@ -89,8 +89,8 @@ export async function compile(
     ...options,
   };
   await writeFile(
-    join(folder, 'tsconfig.json'),
+    join(directory, 'tsconfig.json'),
     JSON.stringify({ compilerOptions, files: Object.keys(files).map((name) => `src/${name}`) }),
   );
-  await run(process.execPath, [tsc, '-p', folder], { cwd: folder });
+  await run(process.execPath, [tsc, '-p', directory], { cwd: directory });
 }

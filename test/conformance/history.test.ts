@@ -24,7 +24,7 @@ import {
 } from '../support/model/history.ts';
 import { ROOT } from '../support/model/path.ts';
 import { run } from '../support/model.ts';
-import { type Moment, moment, OPERATOR, restore } from '../support/restore.ts';
+import { OPERATOR, restore, type Snapshot, snapshot } from '../support/restore.ts';
 import { describeService, freshTenant, type Service, setHistoryDays } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -124,7 +124,7 @@ class World {
   }
 
   /** Records a change in the model unless the memory is unchanged. */
-  note(after: Moment, actor: string): void {
+  note(after: Snapshot, actor: string): void {
     if (after.at === this.model.now.at) return;
     const { tree, ids } = this.model.now;
     if (isEqual(after, { tree, ids })) return;
@@ -158,7 +158,7 @@ class World {
     const headers = { authorization: `Bearer ${this.keys.get(actor)}` };
     const { content, is_error } = await this.service.execute(given, { tenant: this.tenant, headers });
     expect({ given, content, is_error }).toEqual({ given, ...expected.result });
-    const after = await moment(this.service, this.tenant);
+    const after = await snapshot(this.service, this.tenant);
     expect(after.tree).toEqual(expected.tree);
     const ids = expected.result.is_error ? before.ids : idsAfter(before, expected.tree, given);
     for (const [at, id] of after.ids) {
@@ -169,13 +169,13 @@ class World {
   }
 
   async restore(at: string, top: string): Promise<void> {
-    const before = await moment(this.service, this.tenant);
+    const before = await snapshot(this.service, this.tenant);
     const expected = this.model.restored(top, at);
     const error = await restore(this.service, this.tenant, at, top).then(
       () => undefined,
       ({ message }: Error) => message,
     );
-    const after = await moment(this.service, this.tenant);
+    const after = await snapshot(this.service, this.tenant);
     if (error !== undefined) {
       expect(after).toEqual(before);
       if (error.includes('is complete only since')) expect(at < (await this.since())).toBe(true);
@@ -208,7 +208,7 @@ class World {
   }
 
   async revert(by: string, since: string): Promise<void> {
-    const before = await moment(this.service, this.tenant);
+    const before = await snapshot(this.service, this.tenant);
     const expected = this.model.reverted(by, since);
     const done = await revertActor(this.service.database, this.tenant, { by, since }, OPERATOR).catch(
       (error: Error) => {
@@ -216,7 +216,7 @@ class World {
         return undefined;
       },
     );
-    const after = await moment(this.service, this.tenant);
+    const after = await snapshot(this.service, this.tenant);
     if (done === undefined) {
       expect(since < (await this.since())).toBe(true);
       expect(after).toEqual(before);

@@ -149,7 +149,7 @@ const VIEWS: View[] = [
     'the past',
     '#/tenants/TENANT',
     async (page) => {
-      await page.getByRole('slider', { name: 'Moment' }).press('Home');
+      await page.getByRole('slider', { name: 'Time' }).press('Home');
       await page.getByText('There were no files').waitFor();
     },
   ],
@@ -198,7 +198,7 @@ const VIEWS: View[] = [
   [
     'a comparison',
     '#/tenants/TENANT/compare',
-    (page) => page.getByRole('slider', { name: 'Moment' }).waitFor(),
+    (page) => page.getByRole('slider', { name: 'Time' }).waitFor(),
   ],
   [
     'settings',

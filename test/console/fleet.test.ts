@@ -311,7 +311,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     const { service } = fixture();
     const tenant = await fixture().poisonedTenant();
     await service.query(
-      `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
+      `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, rejected)
        VALUES ($1, current_date - 20, 1, 2048, 1, 70, 20, 3), ($1, current_date - 2, 2, 3072, 1, 5, 1, 0)`,
       [tenant],
     );
@@ -326,7 +326,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
       return calls.locator('.u-legend tr').allTextContents();
     };
     const day = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10);
-    await expect.poll(valuesAtBar).toStrictEqual([`Value${day}`, 'reads70', 'writes20', 'refused3']);
+    await expect.poll(valuesAtBar).toStrictEqual([`Value${day}`, 'reads70', 'writes20', 'rejected3']);
     // The bars follow the color scheme.
     const colors = () => page.evaluate<string[]>(COLORS);
     await expect.poll(colors).toContain('79,107,237');

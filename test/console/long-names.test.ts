@@ -60,7 +60,7 @@ const VIEWS: View[] = [
     'the past in a range',
     '',
     async (page) => {
-      const slider = page.getByRole('slider', { name: 'Moment' });
+      const slider = page.getByRole('slider', { name: 'Time' });
       await slider.press('ArrowLeft');
       await page.getByRole('button', { name: 'Back to now' }).waitFor();
       await slider.press('+');

@@ -16,7 +16,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await tenants.set(full, { maxFiles: 1 });
     await tenants.suspend(suspended, true);
     await query(
-      `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
+      `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, rejected)
        SELECT $1::text, current_date - 3, 1, 1, 1, 1000000, 5000, 12`,
       [active],
     );
@@ -25,7 +25,7 @@ describeConsole('the overview and the audit page', (fixture) => {
       page.locator('section.card').filter({ has: page.getByRole('heading', { name }) });
     await card('Most active').getByRole('link', { name: active, exact: true }).waitFor();
     expect(await card('Most active').locator('li').first().textContent()).toMatch(
-      /1,005,\d{3} calls, 12 refused$/,
+      /1,005,\d{3} calls, 12 rejected$/,
     );
     await card('Near a limit').getByRole('link', { name: full, exact: true }).waitFor();
     await card('Suspended').getByRole('link', { name: suspended, exact: true }).waitFor();

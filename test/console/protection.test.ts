@@ -28,7 +28,7 @@ describeConsole('the protection of work in the console', (fixture) => {
       ['a tab', () => page.getByRole('link', { name: 'History', exact: true }).click()],
       ['the tenants', () => page.getByRole('link', { name: 'Tenants', exact: true }).first().click()],
       ['Back', () => page.evaluate('history.back()')],
-      ['a change of the time', () => page.getByRole('slider', { name: 'Moment' }).press('Home')],
+      ['a change of the time', () => page.getByRole('slider', { name: 'Time' }).press('Home')],
       ['Cancel', () => page.getByRole('button', { name: 'Cancel' }).click()],
       ['Sign out', () => page.getByRole('button', { name: 'Sign out' }).click()],
     ];

@@ -16,7 +16,7 @@ import { proposeDraft } from './draft-scenario.ts';
 import { createPoisonedMemory } from './scenario.ts';
 import { spreadHistory } from './spread-history.ts';
 
-const FOLDER = process.argv[2] ?? 'docs/images';
+const DIRECTORY = process.argv[2] ?? 'docs/images';
 /** Prefix of the names of the screenshots to take. */
 const ONLY = process.argv[3] ?? '';
 /** Screenshots that the documents show. */
@@ -66,7 +66,7 @@ for (const [scheme, size] of [
   const page = await browser.newPage({ locale: 'en-US', viewport: size, colorScheme: scheme });
   const shoot = async (name: string) => {
     if (!SHOWN.has(`${name}-${suffix}`) || !name.startsWith(ONLY)) return;
-    await page.screenshot({ path: join(FOLDER, `console-${name}-${suffix}.png`) });
+    await page.screenshot({ path: join(DIRECTORY, `console-${name}-${suffix}.png`) });
   };
   await signIn(page);
   await shoot('tenants');
@@ -79,7 +79,7 @@ for (const [scheme, size] of [
     await shoot('restore');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('link', { name: 'Compare with now' }).click();
-    await page.getByRole('slider', { name: 'Moment' }).fill('975');
+    await page.getByRole('slider', { name: 'Time' }).fill('975');
     await page.getByText('refunds.md').first().waitFor();
     await shoot('compare');
   }
@@ -119,7 +119,7 @@ async function openMemory(page: Page): Promise<void> {
 }
 
 async function slideToPast(page: Page): Promise<void> {
-  await page.getByRole('slider', { name: 'Moment' }).fill('700');
+  await page.getByRole('slider', { name: 'Time' }).fill('700');
   await page.getByText('original payment method').waitFor();
 }
 

@@ -110,7 +110,7 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     ]);
     expect(await field('Creating').locator('option').allTextContents()).toStrictEqual([
       'Default (error)',
-      'Refuse',
+      'Reject',
       'Overwrite the file',
     ]);
 

@@ -8,8 +8,8 @@ const NEW_LINE = '- Customers may name any account for a refund. No approval is 
 const OLD_LINE = '- Send refunds to the original payment method only.';
 const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
 const names = (page: Page) => page.locator('.tree-name').allTextContents();
-const slider = (page: Page) => page.getByRole('slider', { name: 'Moment' });
-const shownMoment = (page: Page) => page.locator('.timeline output').textContent();
+const slider = (page: Page) => page.getByRole('slider', { name: 'Time' });
+const shownTime = (page: Page) => page.locator('.timeline output').textContent();
 
 describeConsole('the timeline in the console', (fixture) => {
   /** Returns the times of a tenant's changes, the latest first. */
@@ -66,11 +66,11 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.getByRole('button', { name: 'Previous change' }).click();
     await expect.poll(() => atOf(page)).toBe(changes[4]);
     // The exact time, with its time zone.
-    expect(await shownMoment(page)).toMatch(new RegExp(`${changes[4]?.slice(11, 23)} UTC$`));
+    expect(await shownTime(page)).toMatch(new RegExp(`${changes[4]?.slice(11, 23)} UTC$`));
     await page.getByRole('button', { name: 'Next change' }).click();
     await expect.poll(() => atOf(page)).toBe(changes[3]);
     for (const _ of [1, 2, 3]) await slider(page).press('ArrowRight');
-    await expect.poll(() => shownMoment(page)).toBe('Now');
+    await expect.poll(() => shownTime(page)).toBe('Now');
     expect(atOf(page)).toBe(null);
     expect(await page.getByRole('button', { name: 'Next change' }).isDisabled()).toBe(true);
   });
@@ -119,7 +119,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await slider(page).click({ position: { x: 30, y: 5 } });
     await keepEditing();
     await expect.poll(() => slider(page).inputValue()).toBe('1000');
-    expect([atOf(page), await shownMoment(page)]).toStrictEqual([null, 'Now']);
+    expect([atOf(page), await shownTime(page)]).toStrictEqual([null, 'Now']);
     // The next step begins at now, because the canceled move had no effect.
     await slider(page).press('ArrowLeft');
     await question.getByRole('button', { name: 'Discard' }).click();
@@ -234,10 +234,10 @@ describeConsole('the timeline in the console', (fixture) => {
     ['', 'at', 'yesterday', 'Show the memory as it is now'],
     ['', 'at', '2026-13-45T00:00:00Z', 'Show the memory as it is now'],
     ['/compare', 'to', 'soon', 'Compare with now'],
-  ])('explains an invalid address: %s?%s=%s', async (tab, name, moment, without) => {
+  ])('explains an invalid address: %s?%s=%s', async (tab, name, time, without) => {
     const tenant = await fixture().poisonedTenant();
-    const page = await fixture().openSignedIn(`#/tenants/${tenant}${tab}?${name}=${moment}`);
-    await page.getByText(`${moment} is no time such as 2026-11-22T09:30:00Z.`).waitFor();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}${tab}?${name}=${time}`);
+    await page.getByText(`${time} is no time such as 2026-11-22T09:30:00Z.`).waitFor();
     await page.getByRole('button', { name: without }).click();
     await slider(page).waitFor();
   });

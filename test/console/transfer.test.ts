@@ -100,16 +100,16 @@ describeConsole('export and import in the console', (fixture) => {
   it('uploads files and a directory into a directory and downloads it', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/customers`);
-    const folder = await mkdtemp(join(tmpdir(), 'console-upload-'));
+    const directory = await mkdtemp(join(tmpdir(), 'console-upload-'));
     const long = `${'n'.repeat(150)}.md`;
-    await mkdir(join(folder, 'notes', 'deep'), { recursive: true });
-    await writeFile(join(folder, 'notes', 'deep', long), 'été\n');
-    await writeFile(join(folder, 'notes', '.DS_Store'), Buffer.from([0xff, 0]));
-    await writeFile(join(folder, 'plain.md'), 'plain\n');
-    await page.getByLabel('Directory to upload').setInputFiles(join(folder, 'notes'));
+    await mkdir(join(directory, 'notes', 'deep'), { recursive: true });
+    await writeFile(join(directory, 'notes', 'deep', long), 'été\n');
+    await writeFile(join(directory, 'notes', '.DS_Store'), Buffer.from([0xff, 0]));
+    await writeFile(join(directory, 'plain.md'), 'plain\n');
+    await page.getByLabel('Directory to upload').setInputFiles(join(directory, 'notes'));
     await confirm(page, 'Upload');
     await page.getByText('Uploaded 1 file (6 B).').waitFor();
-    await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
+    await page.getByLabel('Files to upload').setInputFiles(join(directory, 'plain.md'));
     await page.getByRole('dialog').getByRole('listitem').filter({ hasText: 'plain.md' }).waitFor();
     await confirm(page, 'Upload');
     await page.getByRole('treeitem', { name: 'plain.md' }).waitFor();
@@ -123,7 +123,7 @@ describeConsole('export and import in the console', (fixture) => {
     expect(await content('/memories/customers/plain.md')).toStrictEqual([{ content: 'plain\n' }]);
 
     // An upload with an existing file replaces and adds no file.
-    await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
+    await page.getByLabel('Files to upload').setInputFiles(join(directory, 'plain.md'));
     await page.getByRole('alert').getByText('/memories/customers/plain.md').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     // The success of the earlier upload does not appear beside the error.
@@ -137,6 +137,6 @@ describeConsole('export and import in the console', (fixture) => {
     const archive = await readFile(await download.path());
     for (const part of ['memories/customers/lee.md', long, 'été']) expect(archive.includes(part)).toBe(true);
     expect(archive.includes('refunds.md')).toBe(false);
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
 });

@@ -10,22 +10,22 @@ import { cmd } from '../support/table.ts';
 
 const run = promisify(execFile);
 const ADVICE =
-  'Restore the folder from a backup, or set DATA_DIR to another folder to start with an empty database.';
+  'Restore the directory from a backup, or set DATA_DIR to another directory to start with an empty database.';
 
-async function openDamaged(damage: (folder: string) => Promise<void>) {
-  const folder = join(await copyPgliteTemplate(), 'pglite');
-  await damage(folder);
-  const cli = startCli(['tenants', 'list'], { DATA_DIR: join(folder, '..') });
-  return { folder, exit: await cli.exit, output: cli.output() };
+async function openDamaged(damage: (directory: string) => Promise<void>) {
+  const directory = join(await copyPgliteTemplate(), 'pglite');
+  await damage(directory);
+  const cli = startCli(['tenants', 'list'], { DATA_DIR: join(directory, '..') });
+  return { directory, exit: await cli.exit, output: cli.output() };
 }
 
 it('rejects a data directory without PG_VERSION and does not initialize it again', async () => {
-  const { folder, exit, output } = await openDamaged((pglite) => rm(join(pglite, 'PG_VERSION')));
+  const { directory, exit, output } = await openDamaged((pglite) => rm(join(pglite, 'PG_VERSION')));
   expect(exit).toBe(1);
   expect(output).toBe(
-    `memory-service: The embedded database in ${folder} cannot be opened: PG_VERSION is missing. ${ADVICE}`,
+    `memory-service: The embedded database in ${directory} cannot be opened: PG_VERSION is missing. ${ADVICE}`,
   );
-  await expect(access(join(folder, 'PG_VERSION'))).rejects.toThrow();
+  await expect(access(join(directory, 'PG_VERSION'))).rejects.toThrow();
 });
 
 it('reports in one line why Postgres cannot open a database', async () => {
@@ -35,7 +35,7 @@ it('reports in one line why Postgres cannot open a database', async () => {
   ]);
   expect([control.exit, log.exit]).toStrictEqual([1, 1]);
   expect(control.output).toBe(
-    `memory-service: The embedded database in ${control.folder} cannot be opened: could not open file "global/pg_control": No such file or directory. ${ADVICE}`,
+    `memory-service: The embedded database in ${control.directory} cannot be opened: could not open file "global/pg_control": No such file or directory. ${ADVICE}`,
   );
   expect(log.output).toMatch(
     /^memory-service: The embedded database in \S+ cannot be opened: could not locate a valid checkpoint record at [0-9A-F/]+\. Restore .*$/,
@@ -59,7 +59,7 @@ it.skipIf(!isInstalled('prlimit'))(
     const server = await startServer(env);
     await post(server.url, cmd.create('/memories/acknowledged', 'text'));
     await run('prlimit', ['--pid', String(server.child.pid), '--fsize=65536']);
-    expect(await post(server.url, cmd.create('/memories/refused', 'text'))).toMatchObject({
+    expect(await post(server.url, cmd.create('/memories/rejected', 'text'))).toMatchObject({
       status: 503,
       code: 'database_unavailable',
     });
@@ -87,22 +87,22 @@ it('responds to writes with 503 and still serves reads while the disk is nearly 
   const disk = await mountDisk(200);
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {
-    const folder = join(disk, 'data');
-    await cp(inject('pglite').template, folder, { recursive: true });
-    const server = await startServer({ DATA_DIR: folder });
+    const directory = join(disk, 'data');
+    await cp(inject('pglite').template, directory, { recursive: true });
+    const server = await startServer({ DATA_DIR: directory });
     await post(server.url, cmd.create('/memories/before', 'text'));
 
     const { bavail, bsize } = await statfs(disk);
     await writeFile(join(disk, 'ballast'), Buffer.alloc(bavail * bsize - 40 * 1024 * 1024));
-    const refused = await fetch(`${server.url}/execute`, {
+    const rejected = await fetch(`${server.url}/execute`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(cmd.create('/memories/during', 'text')),
     });
-    expect([refused.status, refused.headers.get('retry-after')]).toStrictEqual([503, '2']);
-    expect(await refused.json()).toMatchObject({ code: 'database_unavailable' });
+    expect([rejected.status, rejected.headers.get('retry-after')]).toStrictEqual([503, '2']);
+    expect(await rejected.json()).toMatchObject({ code: 'database_unavailable' });
     expect((await post(server.url, cmd.view('/memories/before'))).content).toContain('\ttext');
-    await server.line(/the disk is nearly full: writes are refused until there is room/);
+    await server.line(/the disk is nearly full: writes are rejected until there is room/);
 
     await rm(join(disk, 'ballast'));
     expect((await post(server.url, cmd.create('/memories/during', 'text'))).status).toBe(200);
@@ -122,7 +122,7 @@ it('rejects a new database on a disk without enough space and leaves only its lo
     const cli = startCli(['serve'], { DATA_DIR: join(disk, 'data') });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toMatch(
-      /^memory-service: The embedded database in \S+ needs 128 MiB of free disk space, but only \d+ MiB are free\. Make room, or set DATA_DIR to a folder on another disk\.$/,
+      /^memory-service: The embedded database in \S+ needs 128 MiB of free disk space, but only \d+ MiB are free\. Make room, or set DATA_DIR to a directory on another disk\.$/,
     );
     expect(await run('find', [disk, '-type', 'f'])).toMatchObject({
       stdout: `${join(disk, 'data/memory-service.lock')}\n`,

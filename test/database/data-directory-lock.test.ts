@@ -20,7 +20,7 @@ async function startOwner() {
   return server;
 }
 
-async function expectRefusal(process: CliProcess, user: unknown = expect.any(String)) {
+async function expectRejection(process: CliProcess, user: unknown = expect.any(String)) {
   expect([await process.exit, IN_USE.exec(process.output())?.[1]]).toStrictEqual([1, user]);
 }
 
@@ -40,7 +40,7 @@ describe('a data directory in use by a service', () => {
   it('rejects a second service and names the first', async () => {
     const owner = await startOwner();
     const second = startCli(['serve'], { DATA_DIR });
-    await expectRefusal(
+    await expectRejection(
       second,
       expect.stringMatching(new RegExp(`^process ${owner.child.pid} on host \\S+$`)),
     );
@@ -49,19 +49,19 @@ describe('a data directory in use by a service', () => {
   it.skipIf(namespaces === undefined)('rejects a service in another container (needs unshare)', async () => {
     await startOwner();
     const args = [...(namespaces ?? []), process.execPath, ...SERVE];
-    await expectRefusal(startProcess('unshare', args, { DATA_DIR }));
+    await expectRejection(startProcess('unshare', args, { DATA_DIR }));
   });
 
   it('rejects a second service while the first is stopped', async () => {
     const owner = await startOwner();
     owner.child.kill('SIGSTOP');
-    await expectRefusal(startCli(['serve'], { DATA_DIR }));
+    await expectRejection(startCli(['serve'], { DATA_DIR }));
   });
 
   it('rejects a second service after its lock file was deleted', async () => {
     await startOwner();
     await rm(join(DATA_DIR, 'memory-service.lock'));
-    await expectRefusal(startCli(['serve'], { DATA_DIR }), 'another process');
+    await expectRejection(startCli(['serve'], { DATA_DIR }), 'another process');
   });
 });
 
@@ -73,8 +73,8 @@ it('starts one of several services that start simultaneously after a kill', asyn
   onTestFinished(() => racers.forEach(({ child }) => void child.kill('SIGKILL')));
   const results = racers.map((racer) => racer.line(/(http:\/\/127\.0\.0\.1|is in use by process)/));
   const found = (await Promise.all(results)).map(([, result]) => result);
-  const refused = Array.from({ length: 5 }, () => 'is in use by process');
-  expect(found.toSorted()).toStrictEqual(['http://127.0.0.1', ...refused]);
+  const rejected = Array.from({ length: 5 }, () => 'is in use by process');
+  expect(found.toSorted()).toStrictEqual(['http://127.0.0.1', ...rejected]);
 });
 
 it('starts a service beside a killed one that its parent has not reaped', async () => {

@@ -161,9 +161,9 @@ it('migrates a database without the session time limits of a role behind a poole
   const name = new URL(own.url).pathname.slice(1);
   await pool.query(`
     ALTER ROLE CURRENT_USER IN DATABASE ${name} SET statement_timeout = '10s';
-    CREATE FUNCTION refuse_limits() RETURNS event_trigger LANGUAGE plpgsql AS $$
+    CREATE FUNCTION reject_limits() RETURNS event_trigger LANGUAGE plpgsql AS $$
     BEGIN IF current_setting('statement_timeout') <> '0' THEN RAISE EXCEPTION 'a time limit'; END IF; END $$;
-    CREATE EVENT TRIGGER refuse_limits ON ddl_command_start EXECUTE FUNCTION refuse_limits()`);
+    CREATE EVENT TRIGGER reject_limits ON ddl_command_start EXECUTE FUNCTION reject_limits()`);
   await pool.end();
   const database = await open(own.url);
   await migrate(database);

@@ -29,7 +29,7 @@ describeService('a row in entries', (service) => {
       [freshTenant(), row.path, row.parent_path, row.kind, row.content, row.version],
     );
   /** Returns the SQLSTATE, or undefined if only the parent is missing. */
-  const refusal = async (row: Row) => {
+  const rejection = async (row: Row) => {
     const state = await insert(row).then(
       () => undefined,
       (error) => asDatabaseError(error).sqlState,
@@ -47,7 +47,7 @@ describeService('a row in entries', (service) => {
     ['a path of 1,024 bytes', { ...file, ...inRoot(`/memories/${LONG}`) }],
     ['a path of 21 names', { ...file, path: deep(21), parent_path: deep(20) }],
   ])('accepts a row in entries that is %s', async (_what, row) => {
-    expect(await refusal(row)).toBeUndefined();
+    expect(await rejection(row)).toBeUndefined();
   });
 
   it.each<[string, Row]>([
@@ -76,6 +76,6 @@ describeService('a row in entries', (service) => {
     ],
     ['of 22 names', { ...file, path: deep(22), parent_path: deep(21) }],
   ])('rejects a row in entries: %s', async (_what, row) => {
-    expect(await refusal(row)).toBe(CHECK_VIOLATION);
+    expect(await rejection(row)).toBe(CHECK_VIOLATION);
   });
 });

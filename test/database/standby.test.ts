@@ -8,9 +8,9 @@ import { startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 it('reports the service unready while its database is a standby, and ready once promoted', async () => {
-  const folder = await mkdtemp(join(inject('scratch'), 'standby-'));
-  const binaries = await installBinaries(folder);
-  const server = await PostgresServer.create({ binaries, folder: join(folder, 'postgres') });
+  const directory = await mkdtemp(join(inject('scratch'), 'standby-'));
+  const binaries = await installBinaries(directory);
+  const server = await PostgresServer.create({ binaries, directory: join(directory, 'postgres') });
   const service = await startService('postgres', { DATABASE_URL: server.url() });
   const ready = async () => {
     const { statusCode, body } = await service.app.inject('/readyz');
@@ -31,8 +31,8 @@ it('reports the service unready while its database is a standby, and ready once 
       },
     ]);
     expect((await service.execute(cmd.view('/memories/a'))).status).toBe(200);
-    const refused = await service.execute(cmd.create('/memories/b', 'x'));
-    expect([refused.status, refused.body.code]).toStrictEqual([503, 'database_unavailable']);
+    const rejected = await service.execute(cmd.create('/memories/b', 'x'));
+    expect([rejected.status, rejected.body.code]).toStrictEqual([503, 'database_unavailable']);
 
     await server.query('SELECT pg_promote()');
     expect(await ready()).toStrictEqual([200, { status: 'ok' }]);
@@ -40,6 +40,6 @@ it('reports the service unready while its database is a standby, and ready once 
   } finally {
     await service.close();
     await server.stop();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   }
 });

@@ -7,19 +7,19 @@ import { PostgresServer } from '../support/faults/postgres.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
 import { startCli } from '../support/process.ts';
 
-let folder: string;
+let directory: string;
 let plain: PostgresServer;
 let secure: PostgresServer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(inject('scratch'), 'start-faults-'));
-  const binaries = await installBinaries(folder);
+  directory = await mkdtemp(join(inject('scratch'), 'start-faults-'));
+  const binaries = await installBinaries(directory);
   const create = (name: string, settings: string[]) =>
-    PostgresServer.create({ binaries, folder: join(folder, name), settings });
+    PostgresServer.create({ binaries, directory: join(directory, name), settings });
   [plain, secure] = await Promise.all([create('plain', []), create('secure', [])]);
   await makeCertificate(secure.data, 'server');
-  await copyFile(join(secure.data, 'server.crt'), join(folder, 'ca.crt'));
-  await writeFile(join(folder, 'not.pem'), 'no PEM');
+  await copyFile(join(secure.data, 'server.crt'), join(directory, 'ca.crt'));
+  await writeFile(join(directory, 'not.pem'), 'no PEM');
   await secure.query("ALTER SYSTEM SET ssl = 'on'");
   const hba = await readFile(join(secure.data, 'pg_hba.conf'), 'utf8');
   await writeFile(
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([plain.stop(), secure.stop()]);
-  await rm(folder, { recursive: true });
+  await rm(directory, { recursive: true });
 });
 
 const CA =
@@ -45,7 +45,7 @@ const NO_TLS =
 const UNTRUSTED = `its TLS certificate is not signed by a CA that this process trusts; ${CA}`;
 const NO_PASSWORD =
   'it asks for a password, and DATABASE_URL has none; use postgres://user:password@host/database, or set PGPASSWORD';
-const file = (name: string) => join(folder, name);
+const file = (name: string) => join(directory, name);
 
 it.each<[fault: string, url: () => string, reason: string]>([
   ['sslmode=require to a server without TLS', () => `${plain.url()}?sslmode=require`, NO_TLS],
@@ -81,7 +81,7 @@ it.each<[fault: string, url: () => string, reason: string]>([
     'SCRAM with a wrong password',
     () =>
       `postgres://ada:wrong@127.0.0.1:${secure.port}/memory?sslmode=require&sslrootcert=${file('ca.crt')}`,
-    'it refuses the user or the password; check both in DATABASE_URL, where special characters must be percent-encoded',
+    'it rejects the user or the password; check both in DATABASE_URL, where special characters must be percent-encoded',
   ],
   [
     'a server that requires TLS',

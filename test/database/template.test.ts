@@ -4,14 +4,14 @@ import { cp, mkdir, mkdtemp, readdir, readFile, truncate, writeFile } from 'node
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, it } from 'vitest';
-import { functionsScript, MIGRATIONS_FOLDER, schemaState } from '../../src/core/database/migrate.ts';
+import { functionsScript, MIGRATIONS_DIRECTORY, schemaState } from '../../src/core/database/migrate.ts';
 import { openPglite } from '../../src/core/database/pglite.ts';
 import { migrateEngine, PgliteEngine } from '../../src/core/database/pglite-engine.ts';
-import { copyTemplate, TEMPLATE_FOLDER } from '../../src/core/database/template.ts';
+import { copyTemplate, TEMPLATE_DIRECTORY } from '../../src/core/database/template.ts';
 import { post, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 
-const newFolder = (prefix: string) => mkdtemp(join(inject('scratch'), `${prefix}-`));
+const newDirectory = (prefix: string) => mkdtemp(join(inject('scratch'), `${prefix}-`));
 
 /** Definitions of everything that a schema contains, the settings, and the rows, which only migrations have written. */
 const CONTENTS = [
@@ -47,44 +47,44 @@ async function contentsOf(engine: PgliteEngine): Promise<unknown[]> {
   return contents;
 }
 
-const open = (folder: string) => openPglite(folder, 1, { stopped: () => {}, readOnly: () => {} });
+const open = (directory: string) => openPglite(directory, 1, { stopped: () => {}, readOnly: () => {} });
 
 it('copies the same database as the migrations create', { tags: 'long' }, async () => {
-  const created = new PgliteEngine(await newFolder('created'), () => {});
-  await migrateEngine(created, MIGRATIONS_FOLDER, functionsScript());
-  const folder = await newFolder('copied');
-  expect(await copyTemplate(folder)).toBe(true);
-  const copied = await contentsOf(new PgliteEngine(folder, () => {}));
+  const created = new PgliteEngine(await newDirectory('created'), () => {});
+  await migrateEngine(created, MIGRATIONS_DIRECTORY, functionsScript());
+  const directory = await newDirectory('copied');
+  expect(await copyTemplate(directory)).toBe(true);
+  const copied = await contentsOf(new PgliteEngine(directory, () => {}));
   const expected = await contentsOf(created);
   for (const [i, rows] of expected.entries()) expect(copied[i]).toStrictEqual(rows);
 });
 
 it('copies the template to a new data directory, which then needs no migration', async () => {
-  const folder = await newFolder('new');
-  const database = await open(folder);
+  const directory = await newDirectory('new');
+  const database = await open(directory);
   expect(await schemaState(database)).toBe('current');
   await database.close();
-  expect((await readdir(folder)).sort()).toStrictEqual(['memory-service.lock', 'pglite']);
+  expect((await readdir(directory)).sort()).toStrictEqual(['memory-service.lock', 'pglite']);
 });
 
 it('keeps the files of a directory instead of replacing them by the template', async () => {
-  const folder = join(await newFolder('used'), 'pglite');
-  await mkdir(folder);
-  await writeFile(join(folder, 'PG_VERSION'), '18\n');
-  expect(await copyTemplate(folder)).toBe(false);
-  expect(await readdir(join(folder, '..'))).toStrictEqual(['pglite']);
-  expect(await readdir(folder)).toStrictEqual(['PG_VERSION']);
-  expect(await readFile(join(folder, 'PG_VERSION'), 'utf8')).toBe('18\n');
+  const directory = join(await newDirectory('used'), 'pglite');
+  await mkdir(directory);
+  await writeFile(join(directory, 'PG_VERSION'), '18\n');
+  expect(await copyTemplate(directory)).toBe(false);
+  expect(await readdir(join(directory, '..'))).toStrictEqual(['pglite']);
+  expect(await readdir(directory)).toStrictEqual(['PG_VERSION']);
+  expect(await readFile(join(directory, 'PG_VERSION'), 'utf8')).toBe('18\n');
 });
 
 it('ignores the template of another schema and a damaged template', async () => {
-  const templates = join(await newFolder('templates'), 'template');
-  const parent = await newFolder('not-copied');
-  await cp(TEMPLATE_FOLDER, templates, { recursive: true });
+  const templates = join(await newDirectory('templates'), 'template');
+  const parent = await newDirectory('not-copied');
+  await cp(TEMPLATE_DIRECTORY, templates, { recursive: true });
   const [name = ''] = await readdir(templates);
   await truncate(join(templates, name), 1_000_000);
   expect(await copyTemplate(join(parent, 'pglite'), templates)).toBe(false);
-  await cp(join(TEMPLATE_FOLDER, name), join(templates, `0${name}`));
+  await cp(join(TEMPLATE_DIRECTORY, name), join(templates, `0${name}`));
   await truncate(join(templates, name), 0);
   expect(await copyTemplate(join(parent, 'pglite'), templates)).toBe(false);
   expect(await readdir(parent)).toStrictEqual([]);
@@ -102,14 +102,14 @@ const { copyTemplate } = await import('./dist/core/database/template.js');
 await copyTemplate(process.argv[1]);`;
 
 it('starts after kill -9 during the copy of the template', { tags: 'long' }, async () => {
-  const folder = await newFolder('killed');
-  const args = ['--input-type=module', '--eval', KILLED_COPY, join(folder, 'pglite')];
+  const directory = await newDirectory('killed');
+  const args = ['--input-type=module', '--eval', KILLED_COPY, join(directory, 'pglite')];
   await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({ signal: 'SIGKILL' });
-  expect(await readdir(folder)).toStrictEqual(['pglite.new']);
+  expect(await readdir(directory)).toStrictEqual(['pglite.new']);
 
-  const server = await startServer({ DATA_DIR: folder });
+  const server = await startServer({ DATA_DIR: directory });
   expect(await post(server.url, cmd.create('/memories/a.md', 'text'))).toMatchObject({ status: 200 });
   server.child.kill('SIGTERM');
   expect(await server.exit).toBe(0);
-  expect((await readdir(folder)).sort()).toStrictEqual(['memory-service.lock', 'pglite']);
+  expect((await readdir(directory)).sort()).toStrictEqual(['memory-service.lock', 'pglite']);
 });

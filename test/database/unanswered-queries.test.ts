@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await pool.end();
-  await proxy.refuse();
+  await proxy.reject();
   await database.drop();
 });
 

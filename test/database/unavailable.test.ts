@@ -12,7 +12,7 @@ import { adminUrlOf, type CliProcess, startServer } from '../support/process.ts'
 const ROLE = 'memory_service';
 const [tenantKey, adminKey] = [newApiKey().key, newApiKey().key];
 
-let folder: string;
+let directory: string;
 let server: PostgresServer;
 let hba: string;
 let service: CliProcess & { url: string };
@@ -63,20 +63,20 @@ async function changeHba(rule: string): Promise<void> {
 
 async function useCertificate(name: string): Promise<void> {
   for (const kind of ['crt', 'key'])
-    await copyFile(join(folder, `${name}.${kind}`), join(server.data, `server.${kind}`));
+    await copyFile(join(directory, `${name}.${kind}`), join(server.data, `server.${kind}`));
   await change();
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(inject('scratch'), 'unavailable-'));
-  const binaries = await installBinaries(folder);
-  server = await PostgresServer.create({ binaries, folder: join(folder, 'postgres') });
+  directory = await mkdtemp(join(inject('scratch'), 'unavailable-'));
+  const binaries = await installBinaries(directory);
+  server = await PostgresServer.create({ binaries, directory: join(directory, 'postgres') });
   const trusted = await Promise.all([
-    makeCertificate(folder, 'first'),
-    makeCertificate(folder, 'elsewhere', { host: '192.0.2.1' }),
+    makeCertificate(directory, 'first'),
+    makeCertificate(directory, 'elsewhere', { host: '192.0.2.1' }),
   ]);
-  await makeCertificate(folder, 'untrusted');
-  const bundle = join(folder, 'trusted.crt');
+  await makeCertificate(directory, 'untrusted');
+  const bundle = join(directory, 'trusted.crt');
   await writeFile(
     bundle,
     (await Promise.all(trusted.map(({ certificate }) => readFile(certificate)))).join(''),
@@ -105,7 +105,7 @@ afterAll(async () => {
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(0);
   await server.stop();
-  await rm(folder, { recursive: true });
+  await rm(directory, { recursive: true });
 });
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
@@ -154,7 +154,7 @@ const asDatabase = (settings: string) => () => change(`ALTER DATABASE memory ${s
 const resetHba = () => changeHba('');
 
 const PASSWORD =
-  'it refuses the user or the password; check both in DATABASE_URL, where special characters must be percent-encoded';
+  'it rejects the user or the password; check both in DATABASE_URL, where special characters must be percent-encoded';
 const REJECTED =
   "it rejects this user from this address; check DATABASE_URL and the server's pg_hba.conf, and add sslmode=verify-full if the server requires TLS";
 const FULL =

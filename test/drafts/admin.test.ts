@@ -75,7 +75,7 @@ describeService('drafts of the admin API', (service) => {
     });
     expect(problem(await admin().call('POST', `${path}/${draft.id}/close`))).toStrictEqual([
       409,
-      'refused',
+      'rejected',
       `The draft ${draft.id} is closed: it was rejected.`,
     ]);
     expect((await admin().call('GET', `/tenants/${draft.id}`)).status).toBe(404);
@@ -124,13 +124,13 @@ describeService('drafts of the admin API', (service) => {
       admin().call('POST', `${path}/merge`, { body: { review, resolutions } });
     expect(problem(await merge([]))).toStrictEqual([
       409,
-      'refused',
-      '1 conflict is not settled: /memories/plan (blocked by: /memories/plan/000). Nothing was changed.',
+      'rejected',
+      '1 conflict is not resolved: /memories/plan (blocked by: /memories/plan/000). Nothing was changed.',
     ]);
     expect(problem(await merge([{ memory_id: change?.memory_id, text: 'mine\n' }]))).toStrictEqual([
       409,
-      'refused',
-      'Cannot write the text to /memories/plan: it is blocked by /memories/plan/000. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
+      'rejected',
+      'Cannot write the text to /memories/plan: it is blocked by /memories/plan/000. Nothing was changed. Resolve /memories/plan with `draft` or `original`.',
     ]);
     const merged = await merge([{ memory_id: change?.memory_id, take: 'draft' }]);
     expect(merged.body).toMatchObject({
@@ -182,8 +182,8 @@ describeService('drafts of the admin API', (service) => {
       admin().call('POST', `${path}/merge`, { body: { review, resolutions } });
     expect(problem(await merge([]))).toStrictEqual([
       409,
-      'refused',
-      `1 conflict is not settled: ${b}. Nothing was changed.`,
+      'rejected',
+      `1 conflict is not resolved: ${b}. Nothing was changed.`,
     ]);
     const merged = await merge([{ memory_id: second?.memory_id, take: 'draft' }]);
     expect(merged.body).toMatchObject({
@@ -237,16 +237,16 @@ describeService('drafts of the admin API', (service) => {
     const merge = (of: unknown) => admin().call('POST', `${path}/merge`, { body: { review: of } });
     const replace = (of: unknown) => admin().call('POST', `${path}/replace`, { body: { review: of } });
     await run(service(), draft.id, cmd.replace(a, 'one', 'evil'));
-    const refused = [
+    const rejected = [
       412,
       'precondition_failed',
       `Changed since the review: ${a}. Nothing was changed. Review it again.`,
     ];
-    expect(problem(await merge(seen))).toStrictEqual(refused);
-    expect(problem(await replace(seen))).toStrictEqual(refused);
+    expect(problem(await merge(seen))).toStrictEqual(rejected);
+    expect(problem(await replace(seen))).toStrictEqual(rejected);
     const again = await review();
     await run(service(), tenant, cmd.replace(a, '1', 'two'));
-    expect(problem(await merge(again))).toStrictEqual(refused);
+    expect(problem(await merge(again))).toStrictEqual(rejected);
     // Changes to other files do not affect a merge, but they affect a replacement of the whole memory.
     const third = await review();
     await run(

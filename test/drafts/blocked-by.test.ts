@@ -43,8 +43,8 @@ describeService('files that block a merge', (service) => {
    * Merges and checks that the history reports the merge and that one revert undoes it. Returns the changes of files
    * and then of directories.
    */
-  const mergeAndRevert = async ({ tenant, draft, before }: Started, settled: Record<string, 'draft'>) => {
-    const merged = await drafting.merge(draft, settled);
+  const mergeAndRevert = async ({ tenant, draft, before }: Started, resolved: Record<string, 'draft'>) => {
+    const merged = await drafting.merge(draft, resolved);
     const at = merged.mergedAt ?? '';
     const after = await files(tenant);
     await assertInvariants(service());
@@ -73,12 +73,12 @@ describeService('files that block a merge', (service) => {
   };
 
   /** Expects that a merge is rejected without any change. */
-  const refused = async (
+  const rejected = async (
     { tenant, draft, before }: Started,
-    settled: Parameters<Drafting['merge']>[1],
+    resolved: Parameters<Drafting['merge']>[1],
     message: string,
   ) => {
-    await expect(drafting.merge(draft, settled)).rejects.toThrow(message);
+    await expect(drafting.merge(draft, resolved)).rejects.toThrow(message);
     expect(await files(tenant)).toStrictEqual(before);
   };
 
@@ -97,15 +97,15 @@ describeService('files that block a merge', (service) => {
       '/memories/plan/x/y/z.md: - | added',
       '/memories/plan: added | -: occupied [/memories/plan/a.md /memories/plan/b.md /memories/plan/x/y/z.md]',
     ]);
-    await refused(
+    await rejected(
       started,
       {},
-      '1 conflict is not settled: /memories/plan (blocked by: /memories/plan/a.md). Nothing was changed.',
+      '1 conflict is not resolved: /memories/plan (blocked by: /memories/plan/a.md). Nothing was changed.',
     );
-    await refused(
+    await rejected(
       started,
       { [plan]: { text: 'mine\n' } },
-      'Cannot write the text to /memories/plan: it is blocked by /memories/plan/a.md. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
+      'Cannot write the text to /memories/plan: it is blocked by /memories/plan/a.md. Nothing was changed. Resolve /memories/plan with `draft` or `original`.',
     );
     expect(await mergeAndRevert(started, { [plan]: 'draft' })).toStrictEqual({
       changes: [
@@ -131,10 +131,10 @@ describeService('files that block a merge', (service) => {
       '/memories/plan/x/y/z.md: added | -: occupied [/memories/plan]',
       '/memories/plan: - | added',
     ]);
-    await refused(
+    await rejected(
       started,
       { [`${plan}/a.md`]: 'original' },
-      '1 conflict is not settled: /memories/plan/x/y/z.md (blocked by: /memories/plan). Nothing was changed.',
+      '1 conflict is not resolved: /memories/plan/x/y/z.md (blocked by: /memories/plan). Nothing was changed.',
     );
     // One resolution unblocks all files.
     expect(await mergeAndRevert(started, { [`${plan}/x/y/z.md`]: 'draft' })).toStrictEqual({
@@ -165,10 +165,10 @@ describeService('files that block a merge', (service) => {
     expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
       '/memories/plan: added | -: occupied [/memories/plan/]',
     ]);
-    await refused(
+    await rejected(
       started,
       {},
-      '1 conflict is not settled: /memories/plan (blocked by: /memories/plan). Nothing was changed.',
+      '1 conflict is not resolved: /memories/plan (blocked by: /memories/plan). Nothing was changed.',
     );
     expect((await mergeAndRevert(started, { [plan]: 'draft' })).changes).toStrictEqual([
       'added /memories/plan',
@@ -247,10 +247,10 @@ describeService('files that block a merge', (service) => {
       draft: [cmd.create(plan, 'the plan\n'), cmd.replace(y, 'y', 'y of the draft')],
       original: [cmd.rename(y, `${plan}/deep/y`)],
     });
-    await refused(
+    await rejected(
       again,
       { [plan]: 'draft', [y]: 'original' },
-      'Cannot take /memories/plan from the draft: it is blocked by /memories/plan/deep/y, which is settled differently. Nothing was changed. Settle both with `draft`, or /memories/plan with `original`.',
+      'Cannot take /memories/plan from the draft: it is blocked by /memories/plan/deep/y, which is resolved differently. Nothing was changed. Resolve both with `draft`, or /memories/plan with `original`.',
     );
     await drafting.merge(again.draft, { [plan]: 'draft', [y]: 'draft' });
     expect(await files(again.tenant)).toStrictEqual({
@@ -300,10 +300,10 @@ describeService('files that block a merge', (service) => {
       '/memories/x: - | added',
       '/memories/x: - | moved',
     ]);
-    await refused(
+    await rejected(
       chain,
       { [plan]: 'draft' },
-      'Cannot take /memories/plan from the draft: it is blocked by /memories/plan, which cannot move to /memories/x, its path in the draft, which is occupied as well. Nothing was changed. Settle /memories/plan with `original`, or make room for it first.',
+      'Cannot take /memories/plan from the draft: it is blocked by /memories/plan, which cannot move to /memories/x, its path in the draft, which is occupied as well. Nothing was changed. Resolve /memories/plan with `original`, or make room for it first.',
     );
     await run(service(), chain.tenant, cmd.rename(x, y));
     await drafting.merge(chain.draft, { [plan]: 'draft' });
@@ -325,15 +325,15 @@ describeService('files that block a merge', (service) => {
       '/memories/z: - | added',
       '/memories/z: moved | -: occupied [/memories/z]',
     ]);
-    await refused(
+    await rejected(
       through,
       { [x]: 'draft' },
-      '1 conflict is not settled: /memories/z (blocked by: /memories/z). Nothing was changed.',
+      '1 conflict is not resolved: /memories/z (blocked by: /memories/z). Nothing was changed.',
     );
-    await refused(
+    await rejected(
       through,
       { [x]: 'draft', [z]: 'original' },
-      'Cannot take /memories/x from the draft: it is blocked by /memories/x, which is settled differently. Nothing was changed. Settle both with `draft`, or /memories/x with `original`.',
+      'Cannot take /memories/x from the draft: it is blocked by /memories/x, which is resolved differently. Nothing was changed. Resolve both with `draft`, or /memories/x with `original`.',
     );
     expect((await mergeAndRevert(through, { [x]: 'draft', [z]: 'draft' })).changes).toStrictEqual([
       'deleted /memories/z',

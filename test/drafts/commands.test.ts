@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runOn } from '../support/program.ts';
-import { moment } from '../support/restore.ts';
+import { snapshot } from '../support/restore.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -58,7 +58,7 @@ describeService('drafts on the command line', (service) => {
     const tenant = freshTenant('drafts-cli');
     await runOn(service(), ['tenants', 'create', tenant]);
     await write(tenant, cmd.create(a, 'one\n'));
-    const { at } = await moment(service(), tenant);
+    const { at } = await snapshot(service(), tenant);
     await write(tenant, cmd.replace(a, 'one', 'two'));
     const made = await run('create', tenant, '--title', 'Before', '--at', at, '--json');
     const draft = JSON.parse(made.stdout) as { id: string; base_at: string };
@@ -83,20 +83,20 @@ describeService('drafts on the command line', (service) => {
     const file = join(directory, 'merged.md');
     await writeFile(file, 'two and three\n');
     const given = ['--review', await review(tenant, draft), '--json'];
-    const refused = await run('merge', tenant, draft, ...given, '--text', `${a}=${file}`);
-    expect(refused).toMatchObject({
+    const rejected = await run('merge', tenant, draft, ...given, '--text', `${a}=${file}`);
+    expect(rejected).toMatchObject({
       code: 1,
       stderr:
-        'memory-service: 1 conflict is not settled: /memories/plan (blocked by: /memories/plan/x=y.md). Nothing was changed. Resolve each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
+        'memory-service: 1 conflict is not resolved: /memories/plan (blocked by: /memories/plan/x=y.md). Nothing was changed. Resolve each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
     });
-    const settled = [...given, '--take', '/memories/plan=draft', '--text'];
-    const unread = await run('merge', tenant, draft, ...settled, `${a}=${file}.not`);
+    const resolved = [...given, '--take', '/memories/plan=draft', '--text'];
+    const unread = await run('merge', tenant, draft, ...resolved, `${a}=${file}.not`);
     expect(unread).toMatchObject({ code: 1, stderr: `memory-service: Cannot read ${file}.not: ENOENT.\n` });
-    const unknown = await run('merge', tenant, draft, ...settled, `/memories/b.md=${file}`);
+    const unknown = await run('merge', tenant, draft, ...resolved, `/memories/b.md=${file}`);
     expect(unknown.stderr).toContain('/memories/b.md was not changed in the draft.');
     expect(await cat(tenant)).toBe('three\n');
 
-    const merged = await run('merge', tenant, draft, ...settled, `${a}=${file}`);
+    const merged = await run('merge', tenant, draft, ...resolved, `${a}=${file}`);
     expect(merged).toMatchObject({ code: 0, stderr: '' });
     const printed = JSON.parse(merged.stdout);
     expect(printed).toMatchObject({

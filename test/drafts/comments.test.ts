@@ -89,14 +89,14 @@ describeService('comments on drafts', (service) => {
     for (let i = 1; i < 100; i++) expect((await add(path, `${i}`)).status).toBe(201);
     expect(problem(await add(path, 'one more'))).toStrictEqual([
       409,
-      'refused',
+      'rejected',
       `The draft ${draft} already has 100 comments, its maximum. Delete one first.`,
     ]);
     await admin().call('POST', `/tenants/${tenant}/drafts/${draft}/close`);
     expect(await texts(path)).toStrictEqual([]);
     expect(problem(await add(path, 'late'))).toStrictEqual([
       409,
-      'refused',
+      'rejected',
       `The draft ${draft} is closed: it was rejected.`,
     ]);
     expect((await admin().call('GET', path.replace(/.{8}\/comments/, '00000000/comments'))).status).toBe(404);

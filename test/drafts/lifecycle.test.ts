@@ -12,7 +12,7 @@ import { findDraft, openDrafts } from '../../src/features/drafts/drafts.ts';
 import { runCli } from '../support/cli.ts';
 import { AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { moment, run } from '../support/restore.ts';
+import { run, snapshot } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -31,7 +31,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
 
   it('starts a draft with the memory at a past time', async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
-    const then = await moment(service(), tenant);
+    const then = await snapshot(service(), tenant);
     await run(service(), tenant, cmd.replace(a, '1', 'one'), cmd.delete('/memories/d'));
     const draft = await drafting.create(tenant, { at: then.at });
     expect(await readTree(service(), draft.id)).toStrictEqual(new Map([...then.tree].sort()));

@@ -95,7 +95,7 @@ describeService('merging a draft', (service) => {
       '/memories/b: changed | changed: content',
     ]);
     await expect(drafting.merge(draft)).rejects.toThrow(
-      '1 conflict is not settled: /memories/b. Nothing was changed.',
+      '1 conflict is not resolved: /memories/b. Nothing was changed.',
     );
     await drafting.merge(draft, { [b]: { text: 'both\n' } });
     expect(await files(service(), tenant)).toStrictEqual({ [a]: text('one', 'five'), [b]: 'both\n' });

@@ -50,9 +50,9 @@ describeService(
       ];
       for (const [i, { send }] of clients.entries()) await send(cmd.create(`/memories/${i}`, 'x'));
       const find = vi.spyOn(Proposals.prototype, 'find');
-      const refused = [];
-      for (const { send } of clients) refused.push((await send(cmd.view(ROOT))).status);
-      expect(refused).toStrictEqual([429, 429, 429, 429]);
+      const rejected = [];
+      for (const { send } of clients) rejected.push((await send(cmd.view(ROOT))).status);
+      expect(rejected).toStrictEqual([429, 429, 429, 429]);
       expect(find).not.toHaveBeenCalled();
       find.mockRestore();
     });
@@ -138,7 +138,7 @@ describeService(
       expect(await settingsOf()).toMatchObject({ max_bytes: 1000 });
       expect(problem(await set(draft.id, { secrets: 'store' }))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         `${draft.id} is a draft of tenant ${tenant} and follows the settings of that tenant. Change them there.`,
       ]);
     });
@@ -161,7 +161,7 @@ describeService(
       await inDraft.send(cmd.create(notes, `token: ${token}\n`));
       await inDraft.send(cmd.create('/memories/fine.md', 'fine\n'));
       await new Tenants(service().database).set(tenant, { secrets: 'reject' });
-      const why = `The draft would add what looks like a secret (github_token) to ${notes}. Nothing was changed. Remove the secret in the draft, or settle each of these files with \`original\` or a text.`;
+      const why = `The draft would add what looks like a secret (github_token) to ${notes}. Nothing was changed. Remove the secret in the draft, or resolve each of these files with \`original\` or a text.`;
       await expect(drafting.merge(draft)).rejects.toThrow(why);
       await expect(drafting.replace(draft)).rejects.toThrow(why);
       expect(await service().query('SELECT path FROM entries WHERE tenant_id = $1', [tenant])).toStrictEqual(
@@ -210,7 +210,7 @@ describeService(
       const body = { kind: 'tenant', tenant: draft.id, access: 'propose' };
       expect(problem(await admin().call('POST', '/keys', { body }))).toStrictEqual([
         409,
-        'refused',
+        'rejected',
         `${draft.id} is a draft of tenant ${tenant}, and a propose-only key writes into a draft of its own. Create the key for tenant ${tenant}, or with another access.`,
       ]);
     });

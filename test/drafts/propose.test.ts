@@ -144,7 +144,7 @@ describeService(
       await first.send(cmd.create(notes, 'x'));
       expect((await second.send(cmd.create(notes, 'x'))).body).toStrictEqual({
         content:
-          'Error: Changes of this memory are proposed in a draft, and it cannot have another one: a reviewer has to settle the open ones first.',
+          'Error: Changes of this memory are proposed in a draft, and it cannot have another one: a reviewer has to resolve the open ones first.',
         is_error: true,
       });
     });
@@ -210,8 +210,8 @@ describeService(
       const { send } = await client({ access: 'read_write' });
       expect((await send(cmd.create(notes, 'x'), String(body.id))).body).toMatchObject({ is_error: false });
       await admin().call('POST', `/tenants/${tenant}/drafts/${body.id}/close`);
-      const refused = await send(cmd.create('/memories/b', 'x'), String(body.id));
-      expect([refused.status, refused.body.code]).toStrictEqual([403, 'unknown_tenant']);
+      const rejected = await send(cmd.create('/memories/b', 'x'), String(body.id));
+      expect([rejected.status, rejected.body.code]).toStrictEqual([403, 'unknown_tenant']);
       expect(await service().query('SELECT id FROM tenants WHERE id = $1', [String(body.id)])).toStrictEqual(
         [],
       );
@@ -230,11 +230,11 @@ describeService(
       await send(cmd.replace(notes, 'x', 'xx'), String(body.id));
       const path = `/tenants/${tenant}/drafts/${body.id}`;
       const { review } = (await admin().call('GET', `${path}/changes`)).body;
-      const refused = await admin().call('POST', `${path}/merge`, { body: { review } });
+      const rejected = await admin().call('POST', `${path}/merge`, { body: { review } });
       expect(problem(await admin().call('POST', `${path}/replace`, { body: { review } }))).toStrictEqual(
-        problem(refused),
+        problem(rejected),
       );
-      expect(problem(refused)).toStrictEqual([
+      expect(problem(rejected)).toStrictEqual([
         403,
         'own_draft',
         'This admin key changed files in the draft, so another one must merge it.',
@@ -269,7 +269,7 @@ describeService(
         const { key, send } = await client(purpose);
         const done = async (input: object, of: string) => {
           const { status, is_error: isError } = await send(input, of);
-          return status === 200 ? (isError ? 'refused' : 'ok') : String(status);
+          return status === 200 ? (isError ? 'rejected' : 'ok') : String(status);
         };
         const call = async (method: 'GET' | 'POST', path: string, body?: object) =>
           String((await admin().call(method, path, { key, ...(body === undefined ? {} : { body }) })).status);
@@ -298,10 +298,10 @@ describeService(
       expect(table).toStrictEqual({
         'tenant read_write': `ok ok 403 403 | ${none}`,
         'tenant propose': `ok ok 403 403 | ${none}`,
-        'tenant read_only': `ok refused 403 403 | ${none}`,
+        'tenant read_only': `ok rejected 403 403 | ${none}`,
         'of the draft': `403 403 ok ok | ${none}`,
         'service read_write': `ok ok ok ok | ${none}`,
-        'service read_only': `ok refused ok refused | ${none}`,
+        'service read_only': `ok rejected ok rejected | ${none}`,
         'admin read_write': '403 403 403 403 | 200 200 200 200 404 200 412 412 404',
         'admin operate': '403 403 403 403 | 200 200 200 200 404 200 412 412 404',
         'admin read_only': '403 403 403 403 | 200 200 200 200 404 403 403 403 403',

@@ -163,9 +163,9 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
     const before = await treeIn(service(), tenant);
     const shown = mergeModels(sides, new Map());
     const model = mergeModels(sides, resolutions);
-    const settled = Object.fromEntries([...resolutions].map(([id, each]) => [nameIn(sides, id), each]));
+    const resolved = Object.fromEntries([...resolutions].map(([id, each]) => [nameIn(sides, id), each]));
     const answer = await drafting
-      .merge(draft, settled, { nameOf: sidesOf })
+      .merge(draft, resolved, { nameOf: sidesOf })
       .then(({ changes }) => ({ changes }), String);
     const after = await treeIn(service(), tenant);
     const open = [...model.conflicts, ...model.occupied].filter(
@@ -174,7 +174,7 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
     if (model.conflicts.size + model.occupied.size > 0) {
       // A file that the draft changed and changed back counts as changed in the service, but not in the model.
       expect(answer, seed).toMatch(
-        open.length > 0 ? /not settled: / : /is blocked by|not settled: .*blocked by/,
+        open.length > 0 ? /not resolved: / : /is blocked by|not resolved: .*blocked by/,
       );
       expect(after, seed).toStrictEqual(before);
       return { isMerged: false, pushed: 0 };
@@ -202,7 +202,7 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
     const random = randomOf(number);
     const tenant = freshTenant('random-drafts');
     let original: Model = { files: new Map(), directories: new Set() };
-    const seen = { conflicts: 0, occupied: 0, merges: 0, refused: 0, replaced: 0, pushed: 0 };
+    const seen = { conflicts: 0, occupied: 0, merges: 0, rejected: 0, replaced: 0, pushed: 0 };
     for (let i = 0; i < 12; i++) await change(service(), tenant, original, random, 'start');
     for (let done = 0; done < CHANGES; done += CHANGES_A_ROUND) {
       const sides = { base: copyOf(original), draft: copyOf(original), original };
@@ -221,11 +221,11 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
       const changed = [...new Set([...sides.base.files.keys(), ...sides.draft.files.keys()])].filter((id) =>
         isChangedInDraft(sides, id),
       );
-      const settledAtRandom = changed.flatMap((id): [number, Resolution][] => {
+      const resolvedAtRandom = changed.flatMap((id): [number, Resolution][] => {
         const isConflict = conflicts.has(id) || occupied.has(id);
         // Some conflicts are left out, and some files are resolved without need.
         if (random.below(isConflict ? 60 : 8) === 0 ? isConflict : !isConflict) return [];
-        const text = { text: `settled ${nextLine++}` };
+        const text = { text: `resolved ${nextLine++}` };
         return [
           [id, random.of<Resolution>(['draft', 'draft', 'original', conflicts.has(id) ? text : 'draft'])],
         ];
@@ -233,13 +233,15 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
       const all = (side: 'draft' | 'original') => new Map(changed.map((id) => [id, side] as const));
       const isReplaced = done % (10 * CHANGES_A_ROUND) === 9 * CHANGES_A_ROUND;
       let isDone = false;
-      for (const resolutions of isReplaced ? [] : [new Map(settledAtRandom), all('draft'), all('original')]) {
+      for (const resolutions of isReplaced
+        ? []
+        : [new Map(resolvedAtRandom), all('draft'), all('original')]) {
         if (isDone) break;
         const { isMerged, pushed } = await tryMerge(draft, sides, resolutions, seed);
         isDone = isMerged;
         seen.pushed += pushed;
         if (isMerged) seen.merges++;
-        else seen.refused++;
+        else seen.rejected++;
       }
       if (!isDone) {
         seen.replaced++;

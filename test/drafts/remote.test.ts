@@ -63,13 +63,13 @@ describeService('drafts on the command line through the admin API', (service) =>
 
   it('merges a draft with resolutions through the admin API, as the admin key', async () => {
     const { tenant, draft, review } = await proposed();
-    const folder = await mkdtemp(join(tmpdir(), 'remote-drafts-'));
-    const file = join(folder, 'merged.md');
+    const directory = await mkdtemp(join(tmpdir(), 'remote-drafts-'));
+    const file = join(directory, 'merged.md');
     await writeFile(file, 'two and three\n');
     const merged = await remotely(
       ...['drafts', 'merge', tenant, draft, '--review', review, '--text', `${a}=${file}`],
     );
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
     expect(merged).toMatchObject({ code: 0, stdout: 'M /memories/a.md\nA /memories/b.md\n' });
     expect(merged.stderr).toContain(
       `Merged ${draft}: 2 files changed.\nUndo it with: memory-service revert `,

@@ -47,14 +47,14 @@ function ask(adminUrl: string, { method = 'GET', path, type, body }: AdminReques
 /** @param tenant tenant whose last creation time is passed to `next` */
 function administrators(tenant: string, next: (at: string) => AdminRequest): Attack['run'] {
   return async (_url, isOver, adminUrl) => {
-    const counts = { answered: 0, refused: 0 };
+    const counts = { answered: 0, rejected: 0 };
     const created = await fetch(`${adminUrl}/tenants/${tenant}/versions?operation=created&limit=1`);
     const { versions } = (await created.json()) as { versions: { created_at: string }[] };
     const at = versions[0]?.created_at ?? '';
     const work = async () => {
       while (!isOver()) {
         if ((await ask(adminUrl, next(at))) === 200) counts.answered++;
-        else counts.refused++;
+        else counts.rejected++;
       }
     };
     await Promise.all(Array.from({ length: CLIENTS }, work));

@@ -11,7 +11,7 @@ import { cmd } from '../support/table.ts';
 
 export interface Counts {
   answered: number;
-  refused: number;
+  rejected: number;
 }
 
 /** Configuration of the service for an attack. */
@@ -54,14 +54,14 @@ function clients(
   next: () => { body: string; headers?: Record<string, string> },
 ): Attack['run'] {
   return async (url, isOver) => {
-    const counts = { answered: 0, refused: 0 };
+    const counts = { answered: 0, rejected: 0 };
     await Promise.all(
       Array.from({ length: count }, async () => {
         while (!isOver()) {
           const { body, headers = {} } = next();
           const status = await send(url, body, { 'x-tenant-id': ATTACKER, ...headers });
           if (status >= 200 && status < 300) counts.answered++;
-          else counts.refused++;
+          else counts.rejected++;
           if (status !== 200) await delay(5);
         }
       }),
@@ -74,7 +74,7 @@ function clients(
 function sockets(count: number, use: (socket: Socket) => void): Attack['run'] {
   return async (url, isOver) => {
     const { hostname, port } = new URL(url);
-    const counts = { answered: 0, refused: 0 };
+    const counts = { answered: 0, rejected: 0 };
     const open = new Set<Socket>();
     const keep = async () => {
       while (!isOver()) {
@@ -84,7 +84,7 @@ function sockets(count: number, use: (socket: Socket) => void): Attack['run'] {
         // `once` would reject when the service resets the connection.
         await new Promise((resolve) => socket.once('close', resolve));
         open.delete(socket);
-        counts.refused++;
+        counts.rejected++;
         await delay(5);
       }
     };

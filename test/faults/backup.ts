@@ -8,7 +8,7 @@ import { oddText } from '../support/faults/odd-texts.ts';
 import { documentedCommands, findTools, Operator, type Tools } from '../support/faults/operator.ts';
 import { PostgresServer } from '../support/faults/postgres.ts';
 import { Replica } from '../support/faults/replica.ts';
-import type { Moment, Workload } from '../support/faults/workload.ts';
+import type { TimeSpan, Workload } from '../support/faults/workload.ts';
 import { asNobody } from '../support/postgres/binaries.ts';
 import { post } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
@@ -28,7 +28,7 @@ interface Site {
 
 /** State that a restore must reproduce. */
 interface Backup {
-  moment: Moment;
+  span: TimeSpan;
   /** Number of writes acknowledged before the backup. */
   written: number;
 }
@@ -61,7 +61,7 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
     await workload.acknowledge(200);
     const [written, from] = [workload.acknowledged, performance.now()];
     const [noted] = await postgres.query('SELECT clock_timestamp()::text AS time');
-    const backup = { written, moment: { from, until: performance.now() } };
+    const backup = { written, span: { from, until: performance.now() } };
     row.count('acknowledged before the time', written);
     // Few writes, so that most of this WAL is not archived yet.
     await workload.acknowledge(20);
@@ -84,12 +84,12 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
 }
 
 export async function backupOfPglite({ scratch, option }: Environment): Promise<Row> {
-  const row = new Row('backup: copy of the PGlite folder');
+  const row = new Row('backup: copy of the PGlite directory');
   const copyCommands = commands(documentedCommands('PGlite')[0]).join('\n');
   for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
-    const folder = join(scratch, `backup-pglite-${row.times}`);
-    await mkdir(folder);
-    const replica = await Replica.create({ DATA_DIR: join(folder, 'data'), ...LIMITS });
+    const directory = join(scratch, `backup-pglite-${row.times}`);
+    await mkdir(directory);
+    const replica = await Replica.create({ DATA_DIR: join(directory, 'data'), ...LIMITS });
     await replica.start();
     // The service stops during writes, and clients that fail then do not retry.
     const options = { tenants: TENANTS, clientsPerTenant: 2, text: oddText };
@@ -99,8 +99,8 @@ export async function backupOfPglite({ scratch, option }: Environment): Promise<
     const [code] = await Promise.all([replica.end(), workload.stop()]);
     row.expect(code === 0, `the service exited with ${code}`);
     const started = performance.now();
-    await new Operator(folder, { DATA_DIR: 'data' }).run(copyCommands);
-    const copy = join(folder, 'copy');
+    await new Operator(directory, { DATA_DIR: 'data' }).run(copyCommands);
+    const copy = join(directory, 'copy');
     const second = await Replica.create({ DATA_DIR: copy, ...LIMITS });
     await second.start();
     row.recovered(performance.now() - started);
@@ -130,9 +130,9 @@ async function repeatOnSite(
   }
   row.notes.push(`PostgreSQL ${tools.version}`);
   for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
-    const folder = join(scratch, `${name.replace(/\W+/g, '-')}-${row.times}`);
-    const postgres = await PostgresServer.create({ binaries: tools.server, folder });
-    const operator = operatorOf(postgres, folder, tools);
+    const directory = join(scratch, `${name.replace(/\W+/g, '-')}-${row.times}`);
+    const postgres = await PostgresServer.create({ binaries: tools.server, directory });
+    const operator = operatorOf(postgres, directory, tools);
     try {
       await configure(postgres, operator);
       await postgres.query(`CREATE DATABASE ${DATABASE}`);
@@ -149,18 +149,18 @@ async function repeatOnSite(
   return row;
 }
 
-function operatorOf(postgres: PostgresServer, folder: string, { path }: Tools): Operator {
+function operatorOf(postgres: PostgresServer, directory: string, { path }: Tools): Operator {
   const { password, port } = new URL(postgres.url());
   const url = postgres.url(postgres.port, DATABASE);
   const substitutions = {
     'postgres://postgres:…@HOST/': postgres.url(postgres.port, ''),
     HOST: '127.0.0.1',
-    '/archive': join(folder, 'archive'),
-    '/backup': join(folder, 'backup'),
+    '/archive': join(directory, 'archive'),
+    '/backup': join(directory, 'backup'),
     '/data': postgres.data,
   };
   const env = { PATH: path, PGPORT: port, PGPASSWORD: password, DATABASE_URL: url };
-  return new Operator(folder, env, substitutions, asNobody);
+  return new Operator(directory, env, substitutions, asNobody);
 }
 
 /** Returns the commands of a block, except those that start the service, because a `Replica` does that. */
@@ -186,7 +186,7 @@ async function takeWhileWriting({ workload }: Site, row: Row, take: () => Promis
   row.expect(workload.acknowledged > written, 'nothing was written during the backup');
   row.count('acknowledged before the backup', written);
   row.count('acknowledged during the backup', workload.acknowledged - written);
-  return { moment: { from, until }, written };
+  return { span: { from, until }, written };
 }
 
 /** Simulates an accident: somebody deletes all files of a tenant. */
@@ -200,11 +200,11 @@ async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
   row.expect((await rest()).length === 0, 'the accident left some files');
 }
 
-/** Checks that the service starts on the restored database, finds the state at `moment`, and accepts writes. */
+/** Checks that the service starts on the restored database, finds the state at `span`, and accepts writes. */
 async function checkRestored(
   { postgres, workload }: Site,
   database: string,
-  { moment, written }: Backup,
+  { span, written }: Backup,
   row: Row,
   started: number,
 ): Promise<void> {
@@ -212,7 +212,7 @@ async function checkRestored(
   const replica = await Replica.create({ DATABASE_URL: url, ...LIMITS });
   await replica.start();
   row.recovered(performance.now() - started);
-  await checkPostgres(url, workload, row, moment);
+  await checkPostgres(url, workload, row, span);
   countCompared(workload, row);
   // The restore must include the idempotency keys. Otherwise, a retry would apply a write twice.
   const [keys] = await postgres.query('SELECT count(*)::int AS n FROM idempotency_keys', [], database);

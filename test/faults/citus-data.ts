@@ -42,27 +42,27 @@ export const dumpAndRestore = (cluster: FaultyCluster) =>
 
 /** Copies this build and adds a migration and newer functions. */
 async function nextVersion(scratch: string): Promise<string> {
-  const folder = join(scratch, 'next');
+  const directory = join(scratch, 'next');
   for (const name of ['dist', 'migrations', 'package.json'])
-    await cp(join(root, name), join(folder, name), { recursive: true });
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const journalFile = join(folder, 'migrations/meta/_journal.json');
+    await cp(join(root, name), join(directory, name), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(directory, 'node_modules'));
+  const journalFile = join(directory, 'migrations/meta/_journal.json');
   const journal = JSON.parse(await readFile(journalFile, 'utf8'));
   const last = journal.entries.at(-1);
   journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1000, tag: '9999_next' });
   await writeFile(journalFile, JSON.stringify(journal));
   await writeFile(
-    join(folder, 'migrations/9999_next.sql'),
+    join(directory, 'migrations/9999_next.sql'),
     `ALTER TABLE "entries" ADD COLUMN "next" text COLLATE "C";--> statement-breakpoint
 ALTER TABLE "api_keys" ADD COLUMN "next" text COLLATE "C";--> statement-breakpoint
 CREATE INDEX "versions_next" ON "versions" USING btree ("tenant_id","operation");`,
   );
-  const code = join(folder, 'dist/postgres/migrate.js');
+  const code = join(directory, 'dist/postgres/migrate.js');
   const source = await readFile(code, 'utf8');
   const next = source.replace(/FUNCTIONS_VERSION = (\d+)/, (_, n) => `FUNCTIONS_VERSION = ${Number(n) + 1}`);
   if (next === source) throw new Error('FUNCTIONS_VERSION is not where it was.');
   await writeFile(code, next);
-  return join(folder, 'dist/main.js');
+  return join(directory, 'dist/main.js');
 }
 
 export const twoVersions = (cluster: FaultyCluster, scratch: string) =>

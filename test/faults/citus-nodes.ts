@@ -106,7 +106,7 @@ export async function killWorker(cluster: FaultyCluster): Promise<Row> {
         failed.length === 0,
         `requests of other tenants ended with ${failed.map(([status]) => status).join(', ')}`,
       );
-      row.expect([...workload.statuses.keys()].includes('503'), 'no request was refused');
+      row.expect([...workload.statuses.keys()].includes('503'), 'no request was rejected');
     },
   );
 }

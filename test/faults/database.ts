@@ -20,7 +20,7 @@ import {
   timeToAcknowledge,
   workloadOn,
 } from './environment.ts';
-import { randomMoment } from './kills.ts';
+import { randomTime } from './kills.ts';
 import { Row } from './report.ts';
 
 const run = promisify(execFile);
@@ -53,7 +53,7 @@ async function injectRepeatedly(fault: Fault): Promise<Row> {
   for (row.times = 0; row.times < times; row.times++) {
     const workload = workloadOn(replica, options);
     workload.start();
-    await randomMoment(workload);
+    await randomTime(workload);
     const watch = new HealthWatch(replica);
     await fault.inject(database);
     await delay(fault.holdMs);
@@ -95,9 +95,9 @@ export const freeze = ({ postgres, option }: Environment) =>
     makesUnready: true,
   });
 
-export const refuseConnections = ({ postgres, option }: Environment) =>
+export const rejectConnections = ({ postgres, option }: Environment) =>
   injectRepeatedly({
-    name: 'connection refused (Postgres stopped and restarted)',
+    name: 'connection rejected (Postgres stopped and restarted)',
     times: option('STOPS', 10),
     postgres,
     inject: () => postgres.stop(),
@@ -129,7 +129,7 @@ export async function failover({ postgres, option }: Environment): Promise<Row> 
       makesUnready: false,
     });
   } finally {
-    await proxy.refuse();
+    await proxy.reject();
   }
 }
 
@@ -180,10 +180,10 @@ export async function tooManyConnections({ postgres, option }: Environment): Pro
 async function fullDisk({ scratch, binaries, option }: Environment, which: 'data' | 'wal'): Promise<Row> {
   const name =
     which === 'data' ? 'full disk (data)' : 'full disk (write-ahead log: Postgres exits and is restarted)';
-  const folder = join(scratch, `full-${which}`);
-  const disk = join(folder, 'disk');
+  const directory = join(scratch, `full-${which}`);
+  const disk = join(directory, 'disk');
   await mkdir(disk, { recursive: true });
-  chownSync(folder, 65534, 65534);
+  chownSync(directory, 65534, 65534);
   try {
     await run('mount', ['-t', 'tmpfs', '-o', `size=${which === 'data' ? 64 : 24}m,uid=65534`, 'tmpfs', disk]);
   } catch (error) {
@@ -195,10 +195,10 @@ async function fullDisk({ scratch, binaries, option }: Environment, which: 'data
   try {
     postgres = await PostgresServer.create({
       binaries,
-      folder,
-      data: join(which === 'data' ? disk : folder, 'data'),
+      directory,
+      data: join(which === 'data' ? disk : directory, 'data'),
       settings: ['max_wal_size=4MB', 'min_wal_size=2MB'],
-      initdb: ['--wal-segsize=1', '--waldir', join(which === 'wal' ? disk : folder, 'wal')],
+      initdb: ['--wal-segsize=1', '--waldir', join(which === 'wal' ? disk : directory, 'wal')],
     });
     const server = postgres;
     const ballast = join(disk, 'ballast');

@@ -8,7 +8,7 @@ import { BATCH_CONNECTIONS } from '../../src/core/database/pg.ts';
 import type { Value } from '../../src/core/database/query.ts';
 import type { PostgresServer } from '../support/faults/postgres.ts';
 import type { Replica } from '../support/faults/replica.ts';
-import { type Moment, type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
+import { type Query, type TimeSpan, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { numberedQuery } from '../support/query.ts';
 import type { Service } from '../support/service.ts';
@@ -65,7 +65,7 @@ export async function checkPostgres(
   url: string,
   workload: Workload,
   row: Row,
-  copiedAt?: Moment,
+  copiedAt?: TimeSpan,
 ): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
@@ -96,7 +96,7 @@ export async function checkPglite(directory: string, workload: Workload, row: Ro
   }
 }
 
-async function check(query: Query, workload: Workload, row: Row, copiedAt?: Moment): Promise<void> {
+async function check(query: Query, workload: Workload, row: Row, copiedAt?: TimeSpan): Promise<void> {
   row.add(await workload.verify(query, copiedAt), workload);
   // assertInvariants only uses the service's `query`.
   await assertInvariants({ query } as Pick<Service, 'query'> as Service).catch((error) =>

@@ -30,7 +30,7 @@ const TENANT = 'quiet';
 
 interface Measured {
   p99: number;
-  refused: number;
+  rejected: number;
 }
 
 /** Sends requests at a fixed rate for some seconds. Returns latencies in milliseconds. */
@@ -40,7 +40,7 @@ async function trickle(
   isOver: () => boolean,
 ): Promise<Measured> {
   const times: number[] = [];
-  let refused = 0;
+  let rejected = 0;
   const sent: Promise<void>[] = [];
   for (let turn = 0; !isOver(); turn++) {
     const input = turn % 2 ? cmd.view('/memories/f') : cmd.create(`/memories/${randomUUID()}`, 'x');
@@ -48,14 +48,14 @@ async function trickle(
     sent.push(
       send(url, JSON.stringify(input), headers).then((status) => {
         times.push(performance.now() - start);
-        if (status !== 200) refused++;
+        if (status !== 200) rejected++;
       }),
     );
     await delay(EVERY_MS);
   }
   await Promise.all(sent);
   times.sort((a, b) => a - b);
-  return { p99: times[Math.floor(times.length * 0.99)] ?? 0, refused };
+  return { p99: times[Math.floor(times.length * 0.99)] ?? 0, rejected };
 }
 
 const after = (seconds: number) => {
@@ -73,17 +73,17 @@ async function measure({ title }: Attack, url: string, headers: Record<string, s
   });
   const attacked = await trickle(url, headers, () => isOver);
   const [counts] = (await answer) as [Counts];
-  const { answered, refused } = counts;
+  const { answered, rejected } = counts;
   const ratio = (attacked.p99 / quiet.p99).toFixed(1);
   console.log(
-    `| ${title} | ${quiet.p99.toFixed(1)} ms | ${attacked.p99.toFixed(1)} ms | ${ratio} | ${attacked.refused} | ${answered} | ${refused} |`,
+    `| ${title} | ${quiet.p99.toFixed(1)} ms | ${attacked.p99.toFixed(1)} ms | ${ratio} | ${attacked.rejected} | ${answered} | ${rejected} |`,
   );
 }
 
 const scratch = await mkdtemp(join(tmpdir(), 'memory-service-fairness-'));
 const postgres = await PostgresServer.create({
   binaries: await installBinaries(scratch),
-  folder: join(scratch, 'postgres'),
+  directory: join(scratch, 'postgres'),
 });
 
 /** Credentials of the measured tenant: an API key, and a token whose issuer hangs after the first request. */
@@ -125,7 +125,9 @@ const setups: Record<Setup, { env: Record<string, string>; headers: Record<strin
 };
 
 try {
-  console.log('| attack | p99 when quiet | p99 | ratio | refused | the attacker’s answers | its refusals |');
+  console.log(
+    '| attack | p99 when quiet | p99 | ratio | rejected | the attacker’s answers | its rejections |',
+  );
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
   const wanted = [...attacks, ...adminAttacks].filter(({ title }) => title.includes(process.env.ONLY ?? ''));
   for (const [setup, { env, headers }] of Object.entries(setups)) {

@@ -16,7 +16,7 @@ import {
 import { Row } from './report.ts';
 
 /** Waits for a random time at which some writes are acknowledged and others are in flight. */
-export const randomMoment = async (workload: ReturnType<typeof workloadOn>, most = 30) => {
+export const randomTime = async (workload: ReturnType<typeof workloadOn>, most = 30) => {
   await workload.acknowledge(1 + Math.floor(Math.random() * most));
   await delay(Math.random() * 40);
 };
@@ -30,7 +30,7 @@ export async function killServiceOnPostgres({ postgres, option }: Environment): 
   for (row.times = 0; row.times < option('KILLS', 200); row.times++) {
     const workload = workloadOn(replica, { mayBreak: true });
     workload.start();
-    await randomMoment(workload);
+    await randomTime(workload);
     const killed = performance.now();
     await replica.end('SIGKILL');
     await replica.start();
@@ -45,13 +45,13 @@ export async function killServiceOnPostgres({ postgres, option }: Environment): 
 
 export async function killServiceOnPglite({ scratch, option }: Environment): Promise<Row> {
   const row = new Row('kill -9 of the service, on PGlite');
-  const folder = join(scratch, 'pglite');
-  const replica = await Replica.create({ DATA_DIR: folder, ...LIMITS });
+  const directory = join(scratch, 'pglite');
+  const replica = await Replica.create({ DATA_DIR: directory, ...LIMITS });
   await replica.start();
   for (row.times = 0; row.times < option('PGLITE_KILLS', option('KILLS', 200) / 2); row.times++) {
     const workload = workloadOn(replica, { mayBreak: true, clientsPerTenant: 2 });
     workload.start();
-    await randomMoment(workload, 15);
+    await randomTime(workload, 15);
     const killed = performance.now();
     await replica.end('SIGKILL');
     await replica.start();
@@ -59,7 +59,7 @@ export async function killServiceOnPglite({ scratch, option }: Environment): Pro
     await workload.stop();
     // No write is in flight. The kill above already covered a kill during a write.
     await replica.end('SIGKILL');
-    await checkPglite(folder, workload, row);
+    await checkPglite(directory, workload, row);
     await replica.start();
   }
   await checkNoLeak([replica], undefined, '', row);
@@ -84,7 +84,7 @@ async function killPostgres({ postgres, option }: Environment, which: 'postmaste
     const workload = workloadOn(replica);
     const watch = new HealthWatch(replica);
     workload.start();
-    await randomMoment(workload);
+    await randomTime(workload);
     await postgres.kill(which);
     await delay(Math.random() * 1000);
     await postgres.start();
@@ -108,7 +108,7 @@ export async function killBackend({ postgres, option }: Environment): Promise<Ro
   for (row.times = 0; row.times < option('POSTGRES_KILLS', 20); row.times++) {
     const workload = workloadOn(replica);
     workload.start();
-    await randomMoment(workload);
+    await randomTime(workload);
     await postgres.killBackend();
     await timeToAcknowledge(workload, row);
     await workload.acknowledge(20);

@@ -132,7 +132,7 @@ pinTo(serverCores);
 const scratch = await mkdtemp(join(tmpdir(), 'memory-service-overload-'));
 const postgres = await PostgresServer.create({
   binaries: await installBinaries(scratch),
-  folder: join(scratch, 'postgres'),
+  directory: join(scratch, 'postgres'),
 });
 try {
   const replica = await Replica.create({

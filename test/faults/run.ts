@@ -28,7 +28,7 @@ import {
   freeze,
   fullDataDisk,
   fullLogDisk,
-  refuseConnections,
+  rejectConnections,
   serializationFailures,
   terminateBackends,
   tooManyConnections,
@@ -54,7 +54,7 @@ const faults: Record<string, Fault | Fault[]> = {
   killBackend,
   terminateBackends,
   freeze,
-  refuseConnections,
+  rejectConnections,
   failover,
   tooManyConnections,
   fullDataDisk,
@@ -80,7 +80,7 @@ const rows: Row[] = [];
 let postgres: PostgresServer | undefined;
 try {
   const binaries = await installBinaries(scratch);
-  postgres = await PostgresServer.create({ binaries, folder: join(scratch, 'postgres') });
+  postgres = await PostgresServer.create({ binaries, directory: join(scratch, 'postgres') });
   const environment: Environment = {
     scratch,
     binaries,

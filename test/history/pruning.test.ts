@@ -14,7 +14,7 @@ import { ROOT } from '../../src/core/memory/path.ts';
 import type { TenantSettings } from '../../src/core/tenants/settings.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { moment } from '../support/restore.ts';
+import { snapshot } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -178,7 +178,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     for (const read of ['tree', 'difference']) {
       const tenant = await tenantWith(service());
       await run(service(), tenant, cmd.create(f, 'x'), cmd.create('/memories/g', 'x'));
-      const { at } = await moment(service(), tenant);
+      const { at } = await snapshot(service(), tenant);
       await run(service(), tenant, cmd.delete('/memories/g'));
       let isPruned = false;
       const query: Service['database']['query'] = async (...call) => {

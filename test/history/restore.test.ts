@@ -12,7 +12,7 @@ import { type MemoryPath, ROOT } from '../../src/core/memory/path.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { lines, type Moment, moment, OPERATOR, restore, run } from '../support/restore.ts';
+import { lines, OPERATOR, restore, run, type Snapshot, snapshot } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -44,16 +44,16 @@ describeService('a restore', (service) => {
       cmd.delete('/memories/x/y/z/deep'),
       cmd.delete('/memories/h'),
     ];
-    const moments: Moment[] = [];
+    const snapshots: Snapshot[] = [];
     for (const step of steps) {
       await run(service(), tenant, step);
-      moments.push(await moment(service(), tenant));
+      snapshots.push(await snapshot(service(), tenant));
     }
     // Alternates between late and early times: 13, 0, 12, 1, …
-    const order = moments.flatMap((_, i) => [moments.at(-1 - i), moments[i]]);
+    const order = snapshots.flatMap((_, i) => [snapshots.at(-1 - i), snapshots[i]]);
     for (const then of order) {
       await restore(service(), tenant, then?.at ?? '');
-      const now = await moment(service(), tenant);
+      const now = await snapshot(service(), tenant);
       expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: then?.tree, ids: then?.ids });
     }
     await assertInvariants(service());
@@ -62,9 +62,9 @@ describeService('a restore', (service) => {
   it('records a restore as versions by the operator, and undoes it by another restore', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
-    const before = await moment(service(), tenant);
+    const before = await snapshot(service(), tenant);
     await run(service(), tenant, cmd.replace(a, '1', '2'), cmd.delete(b), cmd.create('/memories/c', 'c'));
-    const after = await moment(service(), tenant);
+    const after = await snapshot(service(), tenant);
 
     expect(await restore(service(), tenant, before.at)).toStrictEqual([`M ${a}`, `A ${b}`, 'D /memories/c']);
     const recorded = (await versionsOf(service(), tenant)).slice(0, 3);
@@ -76,7 +76,7 @@ describeService('a restore', (service) => {
     expect(new Set(recorded.map(({ createdAt }) => createdAt)).size).toBe(1);
     for (const { actor } of recorded) expect(actor).toStrictEqual(OPERATOR.origin.actor);
     expect(await restore(service(), tenant, after.at)).toStrictEqual([`M ${a}`, `D ${b}`, 'A /memories/c']);
-    expect(await moment(service(), tenant)).toMatchObject({ tree: after.tree, ids: after.ids });
+    expect(await snapshot(service(), tenant)).toMatchObject({ tree: after.tree, ids: after.ids });
     await run(service(), tenant, cmd.replace(a, '2', '3'));
     await assertInvariants(service());
   });
@@ -87,10 +87,10 @@ describeService('a restore', (service) => {
     // after.
     const paths = Array.from({ length: 8 }, (_, n) => `/memories/${n}` as MemoryPath);
     await run(service(), tenant, ...paths.map((path) => cmd.create(path, 'old')));
-    const before = await moment(service(), tenant);
+    const before = await snapshot(service(), tenant);
     await run(service(), tenant, ...paths.flatMap((path) => [cmd.delete(path), cmd.create(path, 'new')]));
     await restore(service(), tenant, before.at);
-    const { at } = await moment(service(), tenant);
+    const { at } = await snapshot(service(), tenant);
     const history = new History(service().database);
     for (const path of paths) {
       expect(await findAt(history, tenant, path, at)).toMatchObject({ kind: 'file', content: 'old' });
@@ -107,7 +107,7 @@ describeService('a restore', (service) => {
       cmd.create('/memories/e', 'E'),
     );
     await run(service(), tenant, cmd.create('/memories/d/c/1', '1'), cmd.create('/memories/d/c/2', '2'));
-    const before = await moment(service(), tenant);
+    const before = await snapshot(service(), tenant);
     const t = '/memories/t';
     const swap = (x: string, y: string) => [cmd.rename(x, t), cmd.rename(y, x), cmd.rename(t, y)];
     await run(service(), tenant, ...swap(a, '/memories/e'), ...swap('/memories/d/c/1', '/memories/d/c/2'));
@@ -124,7 +124,7 @@ describeService('a restore', (service) => {
       '- /memories/a',
       '- /memories/a/f',
     ]);
-    expect(await moment(service(), tenant)).toMatchObject({ tree: before.tree, ids: before.ids });
+    expect(await snapshot(service(), tenant)).toMatchObject({ tree: before.tree, ids: before.ids });
     await assertInvariants(service());
   });
 
@@ -132,7 +132,7 @@ describeService('a restore', (service) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/stays', '1'), cmd.create('/memories/d/leaves', '2'));
     await run(service(), tenant, cmd.create('/memories/o/comes', '3'), cmd.create('/memories/other', '4'));
-    const before = await moment(service(), tenant);
+    const before = await snapshot(service(), tenant);
     await run(service(), tenant, cmd.rename('/memories/d/leaves', '/memories/left'));
     await run(
       service(),
@@ -161,10 +161,10 @@ describeService('a restore', (service) => {
   it('deletes an entry that did not exist and creates a deleted entry with its parents', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, 'a'));
-    const before = await moment(service(), tenant);
+    const before = await snapshot(service(), tenant);
     await run(service(), tenant, cmd.create('/memories/x/y/f', 'f'), cmd.create('/memories/x/y/e/f', 'f'));
     await run(service(), tenant, cmd.delete('/memories/x/y/e/f'));
-    const between = await moment(service(), tenant);
+    const between = await snapshot(service(), tenant);
     expect(await restore(service(), tenant, before.at, '/memories/x')).toStrictEqual([
       'D /memories/x/y/f',
       '- /memories/x',
@@ -192,7 +192,7 @@ describeService('a restore', (service) => {
   it('records no version if the content is equal', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, 'one'), cmd.create(b, 'x'));
-    const before = await moment(service(), tenant);
+    const before = await snapshot(service(), tenant);
     await run(service(), tenant, cmd.replace(a, 'one', 'two'), cmd.replace(a, 'two', 'one'));
     await run(
       service(),
@@ -208,14 +208,14 @@ describeService('a restore', (service) => {
   it('rejects a restore completely when another entry blocks a path', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/g', '2'));
-    const before = await moment(service(), tenant);
+    const before = await snapshot(service(), tenant);
     await run(
       service(),
       tenant,
       cmd.rename('/memories/d/f', '/memories/n/f'),
       cmd.create('/memories/d/f', 'new'),
     );
-    const now = await moment(service(), tenant);
+    const now = await snapshot(service(), tenant);
     await expect(restore(service(), tenant, before.at, '/memories/n')).rejects.toThrow(
       'Cannot restore /memories/d/f: /memories/d/f is occupied.',
     );
@@ -238,9 +238,9 @@ describeService('a restore', (service) => {
       cmd.create('/memories/d/f', 'x'.repeat(50)),
       cmd.create('/memories/e/g', 'y'),
     );
-    const large = await moment(service(), tenant);
+    const large = await snapshot(service(), tenant);
     await run(service(), tenant, cmd.delete('/memories/d'), cmd.create(a, 'a'));
-    const small = await moment(service(), tenant);
+    const small = await snapshot(service(), tenant);
     const tenants = new Tenants(service().database);
     await tenants.set(tenant, { maxBytes: 40 });
     await expect(restore(service(), tenant, large.at)).rejects.toThrow(
@@ -250,7 +250,7 @@ describeService('a restore', (service) => {
     await expect(restore(service(), tenant, large.at)).rejects.toThrow(
       'uses 1 of 1 directory, and the restore needs 1 more.',
     );
-    expect(await moment(service(), tenant)).toEqual(small);
+    expect(await snapshot(service(), tenant)).toEqual(small);
     await tenants.set(tenant, { maxFiles: 2 });
     await restore(service(), tenant, large.at);
     await tenants.set(tenant, { maxFiles: 1, maxBytes: 1 });
@@ -262,7 +262,7 @@ describeService('a restore', (service) => {
   it('rejects a restore only if a required version was pruned or redacted', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', 'secret'), cmd.create('/memories/e/g', '1'));
-    const then = await moment(service(), tenant);
+    const then = await snapshot(service(), tenant);
     await run(
       service(),
       tenant,
@@ -316,7 +316,7 @@ describeService('a restore', (service) => {
       `Version x of ${tenant} does not exist.`,
     );
     expect(await to(first, '/memories/n/f')).toStrictEqual(['A /memories/n/f', '+ /memories/n']);
-    expect((await moment(service(), tenant)).ids.get('/memories/n/f')).toBe(first?.memoryId);
+    expect((await snapshot(service(), tenant)).ids.get('/memories/n/f')).toBe(first?.memoryId);
     expect(await to(second, '/memories/n/f')).toStrictEqual(['M /memories/n/f']);
     expect(await to(other)).toStrictEqual([]);
     await run(service(), tenant, cmd.delete('/memories/d'));
@@ -329,7 +329,7 @@ describeService('a restore', (service) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/a', '1'), cmd.replace('/memories/a', '1', '2'));
     await run(service(), tenant, cmd.rename('/memories/a', '/memories/b'));
-    const now = await moment(service(), tenant);
+    const now = await snapshot(service(), tenant);
     const all = await versionsOf(service(), tenant);
     // The second content is the content of the current file.
     const version = all.find(({ operation }) => (operation === 'created') === (content === '1'))?.id ?? '';
@@ -339,11 +339,11 @@ describeService('a restore', (service) => {
       'A /memories/d/copy',
       '+ /memories/d',
     ]);
-    expect(await moment(service(), tenant)).toEqual(now);
+    expect(await snapshot(service(), tenant)).toEqual(now);
     expect(lines(await to('/memories/d/copy'))).toStrictEqual(['A /memories/d/copy', '+ /memories/d']);
     // The copy is also created at the path that the version had.
     const { files } = await to('/memories/a');
-    const after = await moment(service(), tenant);
+    const after = await snapshot(service(), tenant);
     expect(Object.fromEntries(after.tree)).toMatchObject({
       '/memories/a': content,
       '/memories/b': '2',
@@ -378,7 +378,7 @@ describeService('a restore', (service) => {
   it('records no version if the tenant keeps no history', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
-    const then = await moment(service(), tenant);
+    const then = await snapshot(service(), tenant);
     await run(
       service(),
       tenant,
@@ -416,7 +416,7 @@ describeService('a restore', (service) => {
       cmd.create('/memories/d/b', 'b'),
       cmd.create('/memories/d/c', 'c'),
     );
-    const then = await moment(service(), tenant);
+    const then = await snapshot(service(), tenant);
     await run(service(), tenant, cmd.replace('/memories/d/a', '1', '2'), cmd.delete('/memories/d/b'));
     await run(
       service(),
@@ -424,7 +424,7 @@ describeService('a restore', (service) => {
       cmd.rename('/memories/d/c', '/memories/e/c'),
       cmd.create('/memories/d/new', 'n'),
     );
-    const now = await moment(service(), tenant);
+    const now = await snapshot(service(), tenant);
     const args = ['restore', tenant, '--at', then.at];
     const printed = 'M /memories/d/a\nA /memories/d/b\nR /memories/e/c -> /memories/d/c\nD /memories/d/new\n';
     const counted = '1 file added, 1 file modified, 1 file deleted, 1 file renamed, 1 directory removed.\n';
@@ -433,7 +433,7 @@ describeService('a restore', (service) => {
       printed,
       `Would restore ${tenant}: ${counted}`,
     ]);
-    expect(await moment(service(), tenant)).toEqual(now);
+    expect(await snapshot(service(), tenant)).toEqual(now);
     const json = JSON.parse((await runCli(service(), [...args, '--dry-run', '--json'])).stdout.toString());
     expect(json).toMatchObject({
       tenant,
@@ -455,8 +455,8 @@ describeService('a restore', (service) => {
     const other = await runCli(service(), [...args, '--plan', plan.replace(/^./, 'x')]);
     expect(other.stderr).toContain('it is the plan that --dry-run --json shows');
     await run(service(), tenant, cmd.replace('/memories/d/a', '2', '3'));
-    const overtaken = await runCli(service(), [...args, '--plan', plan]);
-    expect(overtaken.error).toBe(
+    const stale = await runCli(service(), [...args, '--plan', plan]);
+    expect(stale.error).toBe(
       'The memory has changed since the dry run, so the changes would differ. Nothing was changed. Do another dry run.',
     );
     const planned = await runCli(service(), [...args, '--dry-run', '--json']);

@@ -17,7 +17,7 @@ import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { lines, moment, OPERATOR } from '../support/restore.ts';
+import { lines, OPERATOR, snapshot } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -42,7 +42,7 @@ async function tenantWithFile(service: Service, text = TEXT) {
   };
   const actors = { mallory: await by('mallory', 'web'), alice: await by('alice', null) };
   await actors.alice(cmd.create(a, text));
-  const before = await moment(service, tenant);
+  const before = await snapshot(service, tenant);
   const filesNow = async () => {
     const tree = await readTree(service, tenant);
     return Object.fromEntries([...tree].filter(([, content]) => content !== null));
@@ -53,7 +53,7 @@ async function tenantWithFile(service: Service, text = TEXT) {
     options: Partial<RevertOptions> = {},
     selection: Partial<RevertSelection> = {},
   ) => {
-    const ids = (await moment(service, tenant)).ids;
+    const ids = (await snapshot(service, tenant)).ids;
     const resolutions = new Map(
       Object.entries(byPath).map(([path, each]) => [ids.get(path) ?? before.ids.get(path) ?? path, each]),
     );
@@ -251,7 +251,7 @@ describeService(
       const { tenant, mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '3\n', '33\n'));
-      const { at: until } = await moment(service(), tenant);
+      const { at: until } = await snapshot(service(), tenant);
       await alice(cmd.replace(a, '5\n', '55\n'));
       const dryRun = { dryRun: true };
       expect(lines(await revert({}, dryRun, { by: 'source:web' }))).toStrictEqual([`M ${a}`]);

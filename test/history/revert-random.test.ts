@@ -12,7 +12,7 @@ import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { type Random, randomOf } from '../support/random.ts';
-import { moment, OPERATOR } from '../support/restore.ts';
+import { OPERATOR, snapshot } from '../support/restore.ts';
 import { type ModelFile, type ModelVersion, revertFile, textOf } from '../support/revert-model.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -163,7 +163,7 @@ async function checkRevert(
   expect([...after].sort(), seed).toStrictEqual(
     contents.map((file): [string, string] => [file.path, textOf(file)]).sort(([a], [b]) => (a < b ? -1 : 1)),
   );
-  const { ids } = await moment(service, tenant);
+  const { ids } = await snapshot(service, tenant);
   for (const [id, file] of expected) if (file !== null) expect(ids.get(file.path), seed).toBe(id);
   // A second revert does not change the files that the first one reverted.
   const again = await revertActor(service.database, tenant, selection, { ...OPERATOR, dryRun: true });
@@ -213,7 +213,7 @@ describeService(
           for (let j = 0; j < count; j++) await history.change(random.of(ACTORS));
           const lengths = new Map(history.files.map((file) => [file, file.versions.length]));
           return {
-            at: (await moment(service(), tenant)).at,
+            at: (await snapshot(service(), tenant)).at,
             lengthOf: (file: File) => lengths.get(file) ?? 0,
           };
         };

@@ -13,7 +13,7 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
-import { moment, OPERATOR, restore, run } from '../support/restore.ts';
+import { OPERATOR, restore, run, snapshot } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { statements } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
@@ -138,13 +138,13 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
   it('restores 10,000 files that were deleted or swapped', { tags: 'long' }, async () => {
     const tenant = freshTenant();
     await fill(query, tenant, 10_000);
-    const past = await moment(service(), tenant);
+    const past = await snapshot(service(), tenant);
     await run(service(), tenant, cmd.delete('/memories/d'));
     expect(await restore(service(), tenant, past.at)).toHaveLength(10_001);
     const [paths, memoryIds] = [[...past.ids.keys()], [...past.ids.values()]];
     await service().database.query(swapQuery, { tenant, paths, memoryIds });
     expect(await restore(service(), tenant, past.at)).toHaveLength(5000);
-    const now = await moment(service(), tenant);
+    const now = await snapshot(service(), tenant);
     expect([now.tree, now.ids]).toEqual([past.tree, past.ids]);
     await assertInvariants(service());
   });
@@ -152,7 +152,7 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
   it('reverts more changes and files than one page contains', { tags: 'long' }, async () => {
     const tenant = freshTenant();
     await fill(query, tenant, 1200);
-    const past = await moment(service(), tenant);
+    const past = await snapshot(service(), tenant);
     for (let i = 0; i < 20; i++) {
       const [from, to] = i % 2 === 0 ? ['d', 'e'] : ['e', 'd'];
       await run(service(), tenant, cmd.rename(`/memories/${from}`, `/memories/${to}`));

@@ -113,12 +113,12 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
     const calls = [create('a'), create('b'), create('c'), block('view', cmd.view('/memories/a'))];
     const { status, body } = await send({ path: '/memories/b', code: 'gone' }, tenant, calls);
     expect(status).toBe(200);
-    const refused = `Error: This call was not run: Tenant ${tenant} does not exist. An operator must create it first.`;
+    const rejected = `Error: This call was not run: Tenant ${tenant} does not exist. An operator must create it first.`;
     expect(results(body)).toStrictEqual([
       ['a', CREATED('a'), false],
       ['b', CREATED('b'), false],
-      ['c', refused, true],
-      ['view', refused, true],
+      ['c', rejected, true],
+      ['view', rejected, true],
     ]);
   });
 });

@@ -86,7 +86,7 @@ describe('the service on Postgres', () => {
     }
     for (let round = 0; round < 2; round++) {
       await workload.acknowledge(10);
-      await proxy.refuse();
+      await proxy.reject();
       while ((await get('/readyz')) !== 503);
       expect(await get('/healthz')).toBe(200);
       while (!workload.statuses.has('503')) await get('/healthz');
@@ -100,29 +100,29 @@ describe('the service on Postgres', () => {
     expect(service.database.pool().total).toBeLessThanOrEqual(3 + 4);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^memory_requests_in_flight 0$/m);
     await service.close();
-    await proxy.refuse();
+    await proxy.reject();
   });
 });
 
 it('neither loses nor doubles a write when the service on PGlite is killed', {
   tags: 'long',
 }, async () => {
-  const folder = await copyPgliteTemplate();
-  let server = await startServer({ DATA_DIR: folder, ...OFTEN });
+  const directory = await copyPgliteTemplate();
+  let server = await startServer({ DATA_DIR: directory, ...OFTEN });
   const workload = workloadOn(() => server.url, { mayBreak: true });
   workload.start();
   await workload.acknowledge(5 + Math.floor(Math.random() * 15));
   server.child.kill('SIGKILL');
   await server.exit;
-  server = await startServer({ DATA_DIR: folder, ...OFTEN });
+  server = await startServer({ DATA_DIR: directory, ...OFTEN });
   await workload.acknowledge(5);
   await workload.stop();
   server.child.kill('SIGKILL');
   await server.exit;
-  const service = await startService('pglite', { DATA_DIR: folder });
+  const service = await startService('pglite', { DATA_DIR: directory });
   await check(service.query, workload);
   await service.close();
-  await rm(folder, { recursive: true });
+  await rm(directory, { recursive: true });
 });
 
 describe('slow and broken clients', () => {

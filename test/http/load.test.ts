@@ -282,10 +282,10 @@ describe('slow bodies', () => {
     await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
 
     const slow = await Promise.all(Array.from({ length: 22 }, () => open(port)));
-    const refused = Promise.race(slow.map((socket) => once(socket.setEncoding('utf8'), 'data')));
+    const rejected = Promise.race(slow.map((socket) => once(socket.setEncoding('utf8'), 'data')));
     for (const socket of slow) socket.write(http('slow', `"${'x'.repeat(200_000)}`, 5_000_000));
     // The tenant can use 1,000,000 bytes. Bodies that do not fit in time are rejected.
-    expect((await refused)[0]).toMatch(/^HTTP\/1.1 429 Too Many Requests\r\n/);
+    expect((await rejected)[0]).toMatch(/^HTTP\/1.1 429 Too Many Requests\r\n/);
     const body = cmd.create('/memories/f', 'x'.repeat(500_000));
     expect((await service.execute(body, { tenant: 'other' })).status).toBe(200);
     for (const socket of slow) socket.destroy();

@@ -18,18 +18,18 @@ import { cmd } from '../support/table.ts';
 
 const root = new URL('../..', import.meta.url);
 
-let folder: string;
+let directory: string;
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 const children = new Set<ChildProcess>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'memory-service-log-'));
+  directory = await mkdtemp(join(tmpdir(), 'memory-service-log-'));
   database = await createTestDatabase();
 });
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
   await database.drop();
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
 /** Starts the compiled service with its standard output on a file descriptor. Resolves when it is ready. */
@@ -79,7 +79,7 @@ async function droppedLines(url: string): Promise<number> {
 
 /** Creates a pipe that holds 64 KiB and that only the test reads. */
 function pipe(name: string): number {
-  const path = join(folder, name);
+  const path = join(directory, name);
   execFileSync('mkfifo', [path]);
   return openSync(path, constants.O_RDWR);
 }
@@ -101,7 +101,7 @@ it('writes complete log lines and the number of dropped lines when the reader of
   // More than 4 MiB of lines, the maximum that the service buffers.
   expect(await sendMany(service.url, 20_000)).toStrictEqual(new Set([200]));
   const dropped = await droppedLines(service.url);
-  const reader = spawn('cat', [join(folder, 'late')], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const reader = spawn('cat', [join(directory, 'late')], { stdio: ['ignore', 'pipe', 'ignore'] });
   children.add(reader);
   let reported: { dropped: number } | undefined;
   for await (const line of createInterface({ input: reader.stdout })) {

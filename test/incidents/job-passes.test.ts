@@ -140,15 +140,15 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     const body = { text: SECRET, tenants: { ids: [tenant] }, keep_out: true, dry_run: false };
     const { id } = await post('/erase', body);
     const [erase] = kindsOf();
-    let settled = 0;
+    let resolved = 0;
     await run({
       ...changing(erase, 1, () => write(tenant, cmd.create('/memories/b.md', `${SECRET}\n`))),
-      settleMs: (job) => {
-        settled = erase.settleMs?.(job) ?? 0;
+      pauseMs: (job) => {
+        resolved = erase.pauseMs?.(job) ?? 0;
         return 0;
       },
     });
-    expect(settled).toBe(4000);
+    expect(resolved).toBe(4000);
     expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', is_exact: true, counts: { files: 2 } });
     expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
   });

@@ -409,10 +409,10 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
       // At the same time, so that none exceeds the maximum.
       const responses = await Promise.all(Array.from({ length: count }, () => post(key)));
       for (const { status, body } of responses) if (status === 201) started.push(String(body.id));
-      const refused = responses.find(({ status }) => status !== 201);
+      const rejected = responses.find(({ status }) => status !== 201);
       return [
         responses.filter(({ status }) => status === 201).length,
-        refused && [refused.status, refused.headers['retry-after'], refused.body.detail],
+        rejected && [rejected.status, rejected.headers['retry-after'], rejected.body.detail],
       ];
     };
     const full = (whose: string) => [

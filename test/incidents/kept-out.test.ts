@@ -20,7 +20,7 @@ import { cmd } from '../support/table.ts';
 
 const TEXT = 'Ana lives at 12 Elm Street';
 const OTHER_WAY = 'ana  LIVES\nat １２ elm street';
-const REFUSED =
+const REJECTED =
   'Error: Nothing was written: the text contains a text that an operator keeps out of this memory. Leave it out and try again.';
 
 /** Returns the rows of all tables that contain a text. */
@@ -63,12 +63,12 @@ describeService('texts that are kept out of one tenant', (service) => {
 
   it('rejects a write of the text if secrets are stored, and an edit that completes it', async () => {
     const { tenant } = await tenantWithout(TEXT);
-    expect(await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`))).toBe(REFUSED);
+    expect(await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`))).toBe(REJECTED);
     expect(await send(tenant, cmd.create('/memories/f', 'Ana lives at -\n12 Elm Road'))).toContain('created');
-    expect(await send(tenant, cmd.replace('/memories/f', '-', OTHER_WAY))).toBe(REFUSED);
-    expect(await send(tenant, cmd.insert('/memories/f', 1, TEXT))).toBe(REFUSED);
+    expect(await send(tenant, cmd.replace('/memories/f', '-', OTHER_WAY))).toBe(REJECTED);
+    expect(await send(tenant, cmd.insert('/memories/f', 1, TEXT))).toBe(REJECTED);
     expect(await send(tenant, cmd.replace('/memories/f', 'Road', 'Street'))).toContain('edited');
-    expect(await send(tenant, cmd.replace('/memories/f', ' -\n', ' '))).toBe(REFUSED);
+    expect(await send(tenant, cmd.replace('/memories/f', ' -\n', ' '))).toBe(REJECTED);
     expect(await send(tenant, cmd.create(`/memories/${TEXT}`, 'x'))).toBe(
       'Error: Nothing was written: the path contains a text that an operator keeps out of this memory. Leave it out and try again.',
     );
@@ -186,7 +186,7 @@ describeService('texts that are kept out of one tenant', (service) => {
 
   it('rejects a text that is kept out of a tenant in its drafts', async () => {
     const { tenant } = await tenantWithout(TEXT);
-    expect(await send(await draftOf(tenant), cmd.create('/memories/g', TEXT))).toBe(REFUSED);
+    expect(await send(await draftOf(tenant), cmd.create('/memories/g', TEXT))).toBe(REJECTED);
   });
 
   it('lists a kept-out text without the text, allows it again, and keeps it with a renamed tenant', async () => {
@@ -258,7 +258,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
       await (await replica.textsFor({ id: tenant, draftOf: null }))?.scan(`so ${OTHER_WAY}`),
     ).toStrictEqual([{ kind: 'kept_out', start: 3, end: 30 }]);
     const made = await service().execute(cmd.create('/memories/f', TEXT), { tenant });
-    expect(made.content).toBe(REFUSED);
+    expect(made.content).toBe(REJECTED);
     const listed = await admin().call('GET', '/kept-out');
     expect(listed.body).toMatchObject({ entries: [{ id, tokens: 6, label: '' }], next: null });
     expect((await admin().call('DELETE', `/kept-out/${id}`)).status).toBe(204);
@@ -272,7 +272,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     const { id } = await addText('Cy drives a blue van');
     // The policy of another tenant reads the changes.
     await send(freshTenant(), cmd.create('/memories/f', 'x'));
-    expect((await send(tenant, cmd.create('/memories/g', 'cy drives a blue van'))).content).toBe(REFUSED);
+    expect((await send(tenant, cmd.create('/memories/g', 'cy drives a blue van'))).content).toBe(REJECTED);
     await admin().call('DELETE', `/kept-out/${id}`);
   });
 

@@ -12,13 +12,13 @@ import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'memory-service-receipts-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(join(tmpdir(), 'memory-service-receipts-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 describeService('receipts', (service) => {
   const admin = useAdmin(service);
   const run = (...args: string[]) => runOn(service(), args);
-  const file = (name: string) => join(folder, `${service().database.kind}-${name}`);
+  const file = (name: string) => join(directory, `${service().database.kind}-${name}`);
   /** Verifies a receipt with the public key, without a database. */
   const verify = async (name: string) => {
     writeFileSync(file('key.pem'), (await run('receipts', 'key')).stdout);

@@ -49,7 +49,7 @@ def kinds(values: str) -> list[str]:
     return sorted(manifest["kind"] for manifest in rendered(values))
 
 
-def refusal(*settings: str) -> str:
+def rejection(*settings: str) -> str:
     result = template("default", *(part for setting in settings for part in ("--set-json", setting)))
     assert result.returncode != 0, f"{settings} was accepted"
     return result.stderr
@@ -121,9 +121,9 @@ def test_an_exposed_admin_port_accepts_only_named_peers() -> None:
         "ports": [{"protocol": "TCP", "port": 8081}],
         "from": [{"podSelector": {"matchLabels": {"app": "control-plane"}}}],
     }
-    assert "minItems" in refusal("admin.expose={'enabled':true}".replace("'", '"'))
+    assert "minItems" in rejection("admin.expose={'enabled':true}".replace("'", '"'))
     exposed = 'admin.expose={"enabled":true,"from":[{"podSelector":{}}]}'
-    assert "networkPolicy" in refusal(exposed, "networkPolicy.enabled=false")
+    assert "networkPolicy" in rejection(exposed, "networkPolicy.enabled=false")
 
 
 def test_the_ingress_routes_exactly_the_paths_of_the_api() -> None:
@@ -134,7 +134,7 @@ def test_the_ingress_routes_exactly_the_paths_of_the_api() -> None:
     left_out = {path for path in of_the_api if not any((path + "/").startswith(f"{each}/") for each in paths)}
     assert left_out == probes
     for path in ["/", "/metrics"]:
-        assert "ingress" in refusal("ingress.paths=" + json.dumps([path]))
+        assert "ingress" in rejection("ingress.paths=" + json.dumps([path]))
 
 
 def test_every_container_is_unprivileged() -> None:
@@ -201,10 +201,10 @@ def test_autoscaling_omits_the_number_of_replicas() -> None:
 
 
 def test_invalid_values_are_rejected() -> None:
-    assert "replica" in refusal("replica=3")
-    assert "config" in refusal("config.MAX_TENANT_BYTES=104857600")
-    assert "PORT" in refusal('config.PORT="9000"')
-    assert "existingSecret" in refusal('database.existingSecret=""')
+    assert "replica" in rejection("replica=3")
+    assert "config" in rejection("config.MAX_TENANT_BYTES=104857600")
+    assert "PORT" in rejection('config.PORT="9000"')
+    assert "existingSecret" in rejection('database.existingSecret=""')
     assert "1.24" in template("default", version="1.24").stderr
 
 

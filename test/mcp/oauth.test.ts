@@ -35,9 +35,9 @@ describe('OAuth for MCP', () => {
         payload: initialize,
         headers: { ...headersOf(), ...headers },
       });
-    const refused = await sent();
-    expect(refused.statusCode).toBe(401);
-    const challenge = String(refused.headers['www-authenticate']);
+    const rejected = await sent();
+    expect(rejected.statusCode).toBe(401);
+    const challenge = String(rejected.headers['www-authenticate']);
     const metadataUrl = /^Bearer resource_metadata="(.*)"$/.exec(challenge)?.[1] ?? '';
     expect(metadataUrl).toBe('https://memory.example/.well-known/oauth-protected-resource/mcp');
     const metadata = await service.app.inject(new URL(metadataUrl).pathname);
@@ -79,13 +79,13 @@ describe('OAuth for MCP', () => {
   ])('offers no metadata with %s, because it names no authorization server', async (_, env) => {
     const other = await startSharedService('postgres', env);
     onTestFinished(() => other.close());
-    const refused = await other.app.inject({
+    const rejected = await other.app.inject({
       method: 'POST',
       url: '/mcp',
       payload: initialize,
       headers: headersOf(),
     });
-    expect([refused.statusCode, refused.headers['www-authenticate']]).toStrictEqual([401, 'Bearer']);
+    expect([rejected.statusCode, rejected.headers['www-authenticate']]).toStrictEqual([401, 'Bearer']);
     for (const path of ['', '/mcp']) {
       const metadata = await other.app.inject(`/.well-known/oauth-protected-resource${path}`);
       expect([metadata.statusCode, metadata.json().code]).toStrictEqual([404, 'route_not_found']);

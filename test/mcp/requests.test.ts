@@ -41,9 +41,9 @@ describe('a request to /mcp', () => {
       const keys = { service: fixture.serviceKey, tenant: await fixture.tenantKey(), msk_wrong: 'msk_wrong' };
       const headers = headersOf(key === undefined ? undefined : keys[key], more);
       for (const each of [initialize, message('tools/list'), callOf(view), message('ping')]) {
-        const refused = await send(each, headers);
-        expect(refused).toMatchObject({ status, body: { code } });
-        expect(refused.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
+        const rejected = await send(each, headers);
+        expect(rejected).toMatchObject({ status, body: { code } });
+        expect(rejected.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
       }
     },
   );
@@ -247,13 +247,13 @@ describeService('/mcp', (service) => {
 
   it('rejects requests that a web page makes a browser send', async () => {
     for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
-      const refused = await service().app.inject({
+      const rejected = await service().app.inject({
         method: 'POST',
         url: '/mcp',
         payload: initialize,
         headers: { ...headersOf(), ...headers },
       });
-      expect([refused.statusCode, refused.json().code]).toStrictEqual([403, 'host_not_allowed']);
+      expect([rejected.statusCode, rejected.json().code]).toStrictEqual([403, 'host_not_allowed']);
     }
   });
 

@@ -154,8 +154,8 @@ describeService(
       const listed = await runOn(service(), ['keys', 'list']);
       expect(listed.stdout).toMatch(new RegExp(`${keyId} +\\(service\\) +read_write, manages stores`));
       for (const args of [['--tenant', id], ['--admin'], ['--service', '--read-only']]) {
-        const refused = await runOn(service(), ['keys', 'create', '--manage-stores', ...args]);
-        expect(refused.stderr).toContain('--manage-stores requires --service, without --read-only');
+        const rejected = await runOn(service(), ['keys', 'create', '--manage-stores', ...args]);
+        expect(rejected.stderr).toContain('--manage-stores requires --service, without --read-only');
       }
     });
   },
@@ -194,7 +194,7 @@ describeService(
       ]);
       const of = { memory_store_id: id };
       const { id: memory } = await stores().memories.create(id, { path: '/a', content: '12345678' });
-      const refused: [() => Promise<unknown>, string][] = [
+      const rejected: [() => Promise<unknown>, string][] = [
         [
           () => stores().memories.create(id, { path: '/b', content: '123456789' }),
           'content: it is larger than 8 bytes, the limit of this memory store.',
@@ -216,7 +216,7 @@ describeService(
           'The memory store is full: it has 0 of 2 directories, and this needs 3 more.',
         ],
       ];
-      for (const [call, message] of refused) {
+      for (const [call, message] of rejected) {
         expect((await failing(call(), 400, 'invalid_request_error')).apiMessage).toBe(message);
       }
       expect(await all(stores().memories.list(id))).toMatchObject([{ path: '/a', content_size_bytes: 8 }]);
@@ -256,8 +256,8 @@ describeService(
       const strict = await stores().create({ name: 'x' });
       await runOn(service(), ['tenants', 'set', strict.id, '--secrets', 'reject']);
       const create = stores().memories.create(strict.id, { path: '/a', content: token });
-      const refused = await failing(create, 400, 'invalid_request_error');
-      expect(JSON.stringify(refused.error)).not.toContain(token);
+      const rejected = await failing(create, 400, 'invalid_request_error');
+      expect(JSON.stringify(rejected.error)).not.toContain(token);
       expect((await all(stores().memoryVersions.list(id))).length).toBe(2);
     });
   },

@@ -143,8 +143,8 @@ describeService(
     it('reads the class, the type, and the request ID of an error', async () => {
       const missing = await failing(stores.retrieve('memstore_none'), 404, 'not_found_error');
       const wrong = sdk(service(), 'wrong').beta.memoryStores;
-      const refused = await failing(wrong.list(), 401, 'authentication_error');
-      for (const { requestID, error, headers } of [missing, refused]) {
+      const rejected = await failing(wrong.list(), 401, 'authentication_error');
+      for (const { requestID, error, headers } of [missing, rejected]) {
         expect(requestID).toMatch(/^[0-9a-f-]{36}$/);
         expect(error).toMatchObject({ type: 'error', request_id: requestID });
         expect(headers?.get('x-request-id')).toBe(requestID);

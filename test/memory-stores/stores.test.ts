@@ -68,13 +68,13 @@ describeService('memory stores', (service) => {
     const archived = await stores.archive(id);
     expect(await stores.archive(id)).toStrictEqual(archived);
 
-    const refused = [
+    const rejected = [
       () => stores.update(id, { name: 'y' }),
       () => stores.memories.create(id, { path: '/c', content: '' }),
       () => stores.memories.update(memory.id, { ...of, content: 'third' }),
       () => stores.memories.update(memory.id, { ...of, path: '/c' }),
     ];
-    for (const call of refused) await failing(call(), 400, 'invalid_request_error');
+    for (const call of rejected) await failing(call(), 400, 'invalid_request_error');
     const commands = [
       { command: 'create', path: '/memories/c', file_text: '' },
       { command: 'str_replace', path: '/memories/a', old_str: 'second', new_str: '' },

@@ -257,7 +257,7 @@ describeService('a command below a mount', (service) => {
   it('rejects commands other than view below a read-only mount', async () => {
     const { own, handbook } = await tenantWithMounts(service(), { handbook: { access: 'read_only' } });
     await on(handbook, cmd.create('/memories/f', 'rules'));
-    const refused =
+    const rejected =
       '! Error: /memories/handbook is read-only. Write to your own directories under /memories instead.';
     expect(
       await on(
@@ -273,12 +273,12 @@ describeService('a command below a mount', (service) => {
       ),
     ).toStrictEqual([
       "Here's the content of /memories/handbook/f with line numbers:\n     1\trules",
-      refused,
-      refused,
-      refused,
-      refused,
-      refused,
-      refused,
+      rejected,
+      rejected,
+      rejected,
+      rejected,
+      rejected,
+      rejected,
       'File created successfully at: /memories/mine',
     ]);
     expect(await on(handbook, cmd.view('/memories'))).toStrictEqual([
@@ -400,7 +400,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     const { own, team } = await tenantWithMounts(service(), { team: {}, other: {} });
     await on(own, cmd.create('/memories/team/f', 'x'));
     await service().query('UPDATE tenants SET archived_at = now() WHERE id = $1', [team]);
-    const refused =
+    const rejected =
       '! Error: /memories/team is read-only. Write to your own directories under /memories or /memories/other instead.';
     expect(
       await on(
@@ -411,8 +411,8 @@ describeService('a mount whose memory is not available', (service, kind) => {
         cmd.delete('/memories/team/f'),
       ),
     ).toStrictEqual([
-      refused,
-      refused,
+      rejected,
+      rejected,
       "Here's the content of /memories/team/f with line numbers:\n     1\tx",
       'Successfully deleted /memories/team/f',
     ]);

@@ -35,7 +35,7 @@ const mountOf = (path: string | undefined) =>
   MOUNTS.find((mount) => path === mount || path?.startsWith(`${mount}/`));
 
 /** Returns the error of an input that a mount does not permit, as in the contract. */
-function refusal(input: Record<string, unknown>): string | undefined {
+function rejection(input: Record<string, unknown>): string | undefined {
   const readOnly = `Error: ${READ_ONLY} is read-only. Write to your own directories under /memories or ${WRITABLE} instead.`;
   if (input.command === 'rename') {
     const [from, to] = [pathOf(input.old_path), pathOf(input.new_path)];
@@ -76,7 +76,7 @@ class MountedModel {
   tree: Tree = new Map([...emptyTree, [WRITABLE, null], [READ_ONLY, null]]);
 
   asAgent(input: Record<string, unknown>): Result {
-    const why = refusal(input);
+    const why = rejection(input);
     if (why !== undefined) return { content: why, is_error: true };
     const { tree, result } = run(this.tree, input, LIMITS);
     this.tree = tree;

@@ -116,7 +116,7 @@ describeService('mounts of the admin API', (service) => {
     const invalid = 'invalid_parameter';
     expect(problem(await put(own, 'me', { tenant: own }))).toStrictEqual([
       409,
-      'refused',
+      'rejected',
       `Tenant ${own} cannot mount itself.`,
     ]);
     expect(problem(await put(own, 'x', { tenant: 'nobody' }))).toStrictEqual([
@@ -144,13 +144,13 @@ describeService('mounts of the admin API', (service) => {
     await service().execute(cmd.create('/memories/taken/f', ''), { tenant: own });
     expect(problem(await put(own, 'taken', { tenant: team }))).toStrictEqual([
       409,
-      'refused',
+      'rejected',
       `Tenant ${own} already has /memories/taken. Rename or delete it, or choose another name for the mount.`,
     ]);
     for (let i = 0; i < 16; i++) expect((await put(own, `m${i}`, { tenant: team })).status).toBe(200);
     expect(problem(await put(own, 'm16', { tenant: team }))).toStrictEqual([
       409,
-      'refused',
+      'rejected',
       `Tenant ${own} already has 16 mounts, the maximum.`,
     ]);
     expect((await put(own, 'm15', { tenant: team, access: 'read_write' })).status).toBe(200);
@@ -179,7 +179,7 @@ describeService('mounts of the admin API', (service) => {
     await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
     expect(problem(await admin().call('DELETE', `/tenants/${team}`))).toStrictEqual([
       409,
-      'refused',
+      'rejected',
       `Tenant ${team} is mounted by ${own}. Without it, these mounts would be unavailable.`,
     ]);
     const renamed = freshTenant('renamed');

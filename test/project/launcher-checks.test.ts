@@ -31,9 +31,9 @@ it.each(['22.13.0', '24.1.0', '26.0.0'])('accepts Node.js %s in the launcher', (
 });
 
 /** Runs a copy of bin/memory-service. */
-function launch(folder: string, env: Record<string, string> = {}) {
-  const { status, stdout, stderr } = spawnSync(join(folder, 'bin/memory-service'), [], {
-    cwd: folder,
+function launch(directory: string, env: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(join(directory, 'bin/memory-service'), [], {
+    cwd: directory,
     encoding: 'utf8',
     env: { PATH: process.env.PATH, ...env },
   });
@@ -41,38 +41,41 @@ function launch(folder: string, env: Record<string, string> = {}) {
 }
 
 it('names the command to run in a clone without a build', () => {
-  const folder = join(scratch, 'unbuilt');
-  cpSync(bin, join(folder, 'bin'), { recursive: true });
-  expect(launch(folder)).toStrictEqual({
+  const directory = join(scratch, 'unbuilt');
+  cpSync(bin, join(directory, 'bin'), { recursive: true });
+  expect(launch(directory)).toStrictEqual({
     status: 1,
     output: 'memory-service: This clone has no build. Run: npm run build\n',
   });
 });
 
 it('reads the file that npm start names, and overrides it by the environment', () => {
-  const folder = join(scratch, 'built');
-  cpSync(bin, join(folder, 'bin'), { recursive: true });
-  mkdirSync(join(folder, 'dist'));
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  writeFileSync(join(folder, 'dist/main.js'), 'console.log(process.env.SECRETS, process.env.PORT)');
-  expect(launch(folder, { MEMORY_SERVICE_ENV_FILE: '.env' }).output).toBe('undefined undefined\n');
-  writeFileSync(join(folder, '.env'), 'SECRETS=mask\nPORT=1\n');
-  expect(launch(folder, { MEMORY_SERVICE_ENV_FILE: '.env', PORT: '2' }).output).toBe('mask 2\n');
-  expect(launch(folder).output).toBe('undefined undefined\n');
+  const directory = join(scratch, 'built');
+  cpSync(bin, join(directory, 'bin'), { recursive: true });
+  mkdirSync(join(directory, 'dist'));
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(directory, 'dist/main.js'), 'console.log(process.env.SECRETS, process.env.PORT)');
+  expect(launch(directory, { MEMORY_SERVICE_ENV_FILE: '.env' }).output).toBe('undefined undefined\n');
+  writeFileSync(join(directory, '.env'), 'SECRETS=mask\nPORT=1\n');
+  expect(launch(directory, { MEMORY_SERVICE_ENV_FILE: '.env', PORT: '2' }).output).toBe('mask 2\n');
+  expect(launch(directory).output).toBe('undefined undefined\n');
 });
 
 it('keeps compiled code for the next start, unless the caller names another directory', () => {
-  const folder = join(scratch, 'compiled');
-  cpSync(bin, join(folder, 'bin'), { recursive: true });
-  mkdirSync(join(folder, 'dist'));
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  writeFileSync(join(folder, 'dist/main.js'), '');
+  const directory = join(scratch, 'compiled');
+  cpSync(bin, join(directory, 'bin'), { recursive: true });
+  mkdirSync(join(directory, 'dist'));
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(directory, 'dist/main.js'), '');
   const cache = 'node_modules/.cache/memory-service-code';
-  expect(launch(folder, { NODE_COMPILE_CACHE: join(folder, 'other') })).toStrictEqual({
+  expect(launch(directory, { NODE_COMPILE_CACHE: join(directory, 'other') })).toStrictEqual({
     status: 0,
     output: '',
   });
-  expect([existsSync(join(folder, 'other')), existsSync(join(folder, cache))]).toStrictEqual([true, false]);
-  expect(launch(folder)).toStrictEqual({ status: 0, output: '' });
-  expect(existsSync(join(folder, cache))).toBe(true);
+  expect([existsSync(join(directory, 'other')), existsSync(join(directory, cache))]).toStrictEqual([
+    true,
+    false,
+  ]);
+  expect(launch(directory)).toStrictEqual({ status: 0, output: '' });
+  expect(existsSync(join(directory, cache))).toBe(true);
 });

@@ -5,9 +5,9 @@ import { expect, it } from 'vitest';
 import { copyBinaries } from '../support/postgres/binaries.ts';
 
 it('copies the Postgres binaries so that they work without the original', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'postgres-binaries-'));
+  const directory = await mkdtemp(join(tmpdir(), 'postgres-binaries-'));
   try {
-    const [native, copy] = [join(folder, 'native'), join(folder, 'copy')];
+    const [native, copy] = [join(directory, 'native'), join(directory, 'copy')];
     await mkdir(join(native, 'lib'), { recursive: true });
     await writeFile(join(native, 'lib', 'libicuuc.so.60.2'), 'a library');
     await symlink('libicuuc.so.60.2', join(native, 'lib', 'libicuuc.so.60'));
@@ -15,6 +15,6 @@ it('copies the Postgres binaries so that they work without the original', async 
     await rm(native, { recursive: true });
     expect(await readFile(join(copy, 'lib', 'libicuuc.so.60'), 'utf8')).toBe('a library');
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 });

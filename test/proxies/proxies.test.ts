@@ -23,27 +23,27 @@ interface Ports {
 }
 
 /** By program: checks the sample and returns the arguments that start the program in the foreground. */
-const PROXIES: Record<string, (folder: string, ports: Ports) => Promise<string[]>> = {
-  nginx: async (folder, ports) => {
+const PROXIES: Record<string, (directory: string, ports: Ports) => Promise<string[]>> = {
+  nginx: async (directory, ports) => {
     const config = (await sample('nginx.conf'))
       .replace('listen 443 ssl', `listen 127.0.0.1:${ports.proxy} ssl`)
       .replace('server 127.0.0.1:8080', `server 127.0.0.1:${ports.service}`)
-      .replaceAll('/etc/nginx/memory.example.com', `${folder}/certificate`)
+      .replaceAll('/etc/nginx/memory.example.com', `${directory}/certificate`)
       .replace('http {', 'http {\n  access_log off;');
-    const file = join(folder, 'nginx.conf');
-    await writeFile(file, `pid ${folder}/nginx.pid;\nerror_log stderr;\n${config}`);
+    const file = join(directory, 'nginx.conf');
+    await writeFile(file, `pid ${directory}/nginx.pid;\nerror_log stderr;\n${config}`);
     await promisify(execFile)('nginx', ['-t', '-c', file]);
     return ['-c', file, '-g', 'daemon off;'];
   },
-  caddy: async (folder, ports) => {
+  caddy: async (directory, ports) => {
     const config = (await sample('Caddyfile'))
       .replace('{\n', '{\n\tadmin off\n\tauto_https disable_redirects\n')
       .replace(
         `\n${HOST} {`,
-        `\nhttps://${HOST}:${ports.proxy} {\n\tbind 127.0.0.1\n\ttls ${folder}/certificate.crt ${folder}/certificate.key`,
+        `\nhttps://${HOST}:${ports.proxy} {\n\tbind 127.0.0.1\n\ttls ${directory}/certificate.crt ${directory}/certificate.key`,
       )
       .replace('reverse_proxy 127.0.0.1:8080', `reverse_proxy 127.0.0.1:${ports.service}`);
-    const file = join(folder, 'Caddyfile');
+    const file = join(directory, 'Caddyfile');
     await writeFile(file, config);
     return ['run', '--adapter', 'caddyfile', '--config', file];
   },
@@ -102,7 +102,7 @@ it.for(Object.entries(PROXIES))(
       await server.exit;
     });
 
-    const folder = await mkdtemp(join(inject('scratch'), 'proxy-'));
+    const directory = await mkdtemp(join(inject('scratch'), 'proxy-'));
     execFileSync(
       'openssl',
       [
@@ -116,15 +116,15 @@ it.for(Object.entries(PROXIES))(
         '-subj',
         `/CN=${HOST}`,
         '-keyout',
-        `${folder}/certificate.key`,
+        `${directory}/certificate.key`,
         '-out',
-        `${folder}/certificate.crt`,
+        `${directory}/certificate.crt`,
       ],
       { stdio: 'ignore' },
     );
     const port = await freePort();
-    const args = await prepare(folder, { proxy: port, service: Number(new URL(server.url).port) });
-    const proxy = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH, HOME: folder } });
+    const args = await prepare(directory, { proxy: port, service: Number(new URL(server.url).port) });
+    const proxy = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH, HOME: directory } });
     onTestFinished(async () => {
       const ended = once(proxy, 'exit');
       proxy.kill('SIGTERM');

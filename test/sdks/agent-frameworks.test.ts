@@ -35,32 +35,32 @@ beforeAll(async () => {
 /** Creates a project with packages, the client, and the programs of `frameworks`. */
 async function project(packages: readonly string[], ...programs: string[]): Promise<string> {
   const options = [archive, '@types/node@22.20.5', '--ignore-scripts', ...packages];
-  const { folder } = await install(options, 'prefer-offline');
+  const { directory } = await install(options, 'prefer-offline');
   for (const name of programs) {
-    await copyFile(new URL(`./frameworks/${name}`, import.meta.url), join(folder, name));
+    await copyFile(new URL(`./frameworks/${name}`, import.meta.url), join(directory, name));
   }
-  return folder;
+  return directory;
 }
 
-async function execute(folder: string, program: string, env: Record<string, string>): Promise<string> {
+async function execute(directory: string, program: string, env: Record<string, string>): Promise<string> {
   const variables = { PATH: process.env.PATH, MEMORY_SERVICE_URL: fixture.url, ...env };
-  return (await run(process.execPath, [program], { cwd: folder, env: variables })).stdout;
+  return (await run(process.execPath, [program], { cwd: directory, env: variables })).stdout;
 }
 
 describe('Deep Agents', () => {
-  let folder = '';
+  let directory = '';
   beforeAll(async () => {
-    folder = await project(VERSIONS.deepagents, 'deepagents.mjs');
+    directory = await project(VERSIONS.deepagents, 'deepagents.mjs');
   }, 480_000);
 
   it('compiles the snippet for Deep Agents', async () => {
-    await compile(folder, { 'agent.mts': snippets['agent-frameworks']?.[0] ?? '' }, OPTIONS);
+    await compile(directory, { 'agent.mts': snippets['agent-frameworks']?.[0] ?? '' }, OPTIONS);
   });
 
   it('responds like the StoreBackend of Deep Agents, and serves an agent', async () => {
     const { tenant } = await fixture.tenantWithKey();
     const env = { MEMORY_SERVICE_API_KEY: fixture.serviceKey, MEMORY_SERVICE_TENANT: tenant };
-    expect(await execute(folder, 'deepagents.mjs', env)).toBe(`62 calls as with StoreBackend
+    expect(await execute(directory, 'deepagents.mjs', env)).toBe(`62 calls as with StoreBackend
 write_file: Successfully wrote to '/memories/user.md'
 read_file: @@ lines 1-1 of 1 @@
 Lives in Lyon.
@@ -80,15 +80,15 @@ Here's the content of /memories/user.md with line numbers:
 });
 
 describe('just-bash', () => {
-  let folder = '';
+  let directory = '';
   beforeAll(async () => {
-    folder = await project(VERSIONS.justBash, 'just-bash.mjs');
+    directory = await project(VERSIONS.justBash, 'just-bash.mjs');
   }, 480_000);
 
   it('compiles the snippet for just-bash, and prints the listing of the memory', async () => {
-    await compile(folder, { 'agent.mts': snippets['agent-frameworks']?.[1] ?? '' }, OPTIONS);
+    await compile(directory, { 'agent.mts': snippets['agent-frameworks']?.[1] ?? '' }, OPTIONS);
     const env = { MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
-    expect(await execute(folder, 'out/agent.mjs', env)).toBe('notes.md:1:Likes tea.\n');
+    expect(await execute(directory, 'out/agent.mjs', env)).toBe('notes.md:1:Likes tea.\n');
   });
 
   it('prints the output of commands as on the in-memory filesystem of just-bash', async () => {
@@ -97,7 +97,7 @@ describe('just-bash', () => {
     const read = { tenant, access: 'read_only', label: '', expiresAt: null } as const;
     await new Keys(fixture.database()).create({ hash: reader.hash, id: reader.id, ...read });
     const env = { MEMORY_SERVICE_API_KEY: key, MEMORY_SERVICE_READ_KEY: reader.key };
-    expect(await execute(folder, 'just-bash.mjs', env)).toBe(`36 commands as on InMemoryFs
+    expect(await execute(directory, 'just-bash.mjs', env)).toBe(`36 commands as on InMemoryFs
 Likes coffee.
 head -n 1 user.md: Likes coffee.
 cp user.md other.md: cp: cannot copy 'user.md': EACCES: The credential is read-only., open '/other.md'
@@ -110,10 +110,10 @@ gzip -c user.md > bytes.gz: EILSEQ: a memory holds only text in UTF-8, write '/b
 
 describe('Mastra', () => {
   it('compiles the snippet for Mastra, and lists and calls the tools over MCP', async () => {
-    const folder = await project(VERSIONS.mastra);
-    await compile(folder, { 'agent.mts': snippets['agent-frameworks']?.[2] ?? '' }, OPTIONS);
+    const directory = await project(VERSIONS.mastra);
+    await compile(directory, { 'agent.mts': snippets['agent-frameworks']?.[2] ?? '' }, OPTIONS);
     const { key } = await fixture.tenantWithKey();
-    expect(await execute(folder, 'out/agent.mjs', { MEMORY_SERVICE_API_KEY: key })).toBe(
+    expect(await execute(directory, 'out/agent.mjs', { MEMORY_SERVICE_API_KEY: key })).toBe(
       'memory_memory, memory_memory_search\n',
     );
   }, 480_000);
@@ -121,8 +121,8 @@ describe('Mastra', () => {
 
 describe('the OpenAI SDK', () => {
   it('compiles the snippet for the OpenAI SDK, and returns the results of the calls to the model', async () => {
-    const folder = await project(VERSIONS.openai);
-    await compile(folder, { 'agent.mts': snippets['any-model']?.[0] ?? '' }, OPTIONS);
+    const directory = await project(VERSIONS.openai);
+    await compile(directory, { 'agent.mts': snippets['any-model']?.[0] ?? '' }, OPTIONS);
     const { key } = await fixture.tenantWithKey();
     const api = await startOpenAi();
     const env = {
@@ -131,7 +131,7 @@ describe('the OpenAI SDK', () => {
       OPENAI_API_KEY: 'test',
       MODEL: 'test',
     };
-    expect(await execute(folder, 'out/agent.mjs', env)).toBe('I will remember that you live in Lyon.\n');
+    expect(await execute(directory, 'out/agent.mjs', env)).toBe('I will remember that you live in Lyon.\n');
     await api.close();
     const memory = new MemoryClient({ url: fixture.url, apiKey: key });
     const { content } = await memory.execute({ command: 'view', path: '/memories/user.md' });

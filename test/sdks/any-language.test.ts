@@ -14,7 +14,7 @@ import { describe, expect, inject, it, onTestFinished, type TestContext } from '
 import { useAgentFixture } from '../client/agent-fixture.ts';
 
 const fixture = useAgentFixture();
-const folder = fileURLToPath(new URL('../../examples/any-language', import.meta.url));
+const directory = fileURLToPath(new URL('../../examples/any-language', import.meta.url));
 
 interface Language {
   name: string;
@@ -35,8 +35,8 @@ const LANGUAGES: Language[] = [
     needs: ['go'],
     build: (output) => {
       const program = join(output, 'executor');
-      run('go', ['vet', join(folder, 'go/main.go')]);
-      run('go', ['build', '-o', program, join(folder, 'go/main.go')]);
+      run('go', ['vet', join(directory, 'go/main.go')]);
+      run('go', ['build', '-o', program, join(directory, 'go/main.go')]);
       return [program];
     },
   },
@@ -44,7 +44,7 @@ const LANGUAGES: Language[] = [
     name: 'Java',
     needs: ['javac', 'java'],
     build: (output) => {
-      const source = join(folder, 'java/MemoryExecutor.java');
+      const source = join(directory, 'java/MemoryExecutor.java');
       run('javac', ['--release', '11', '-Xlint:all,-serial', '-Werror', '-d', output, source]);
       return ['java', '-cp', output, 'MemoryExecutor'];
     },
@@ -53,7 +53,7 @@ const LANGUAGES: Language[] = [
     name: 'C# with .NET',
     needs: ['dotnet'],
     build: (output) => {
-      run('dotnet', ['build', '--nologo', '-o', output, join(folder, 'csharp/MemoryExecutor.csproj')]);
+      run('dotnet', ['build', '--nologo', '-o', output, join(directory, 'csharp/MemoryExecutor.csproj')]);
       return ['dotnet', join(output, 'MemoryExecutor.dll')];
     },
   },
@@ -62,13 +62,13 @@ const LANGUAGES: Language[] = [
     needs: ['mcs', 'mono'],
     build: (output) => {
       const program = join(output, 'executor.exe');
-      const source = join(folder, 'csharp/MemoryExecutor.cs');
+      const source = join(directory, 'csharp/MemoryExecutor.cs');
       run('mcs', ['-langversion:7.2', '-warnaserror', '-r:System.Net.Http.dll', `-out:${program}`, source]);
       return ['mono', program];
     },
   },
-  { name: 'Ruby', needs: ['ruby'], build: () => ['ruby', '-w', join(folder, 'ruby/memory_executor.rb')] },
-  { name: 'shell', needs: ['curl', 'awk'], build: () => ['sh', join(folder, 'shell/memory-executor.sh')] },
+  { name: 'Ruby', needs: ['ruby'], build: () => ['ruby', '-w', join(directory, 'ruby/memory_executor.rb')] },
+  { name: 'shell', needs: ['curl', 'awk'], build: () => ['sh', join(directory, 'shell/memory-executor.sh')] },
 ];
 
 const isMissing = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0;

@@ -23,9 +23,9 @@ export interface Sdk {
 }
 
 export async function installedSdk(version: string): Promise<Sdk> {
-  const { folder } = await install([`@anthropic-ai/sdk@${version}`], 'prefer-offline');
+  const { directory } = await install([`@anthropic-ai/sdk@${version}`], 'prefer-offline');
   const load = (file: string) =>
-    import(pathToFileURL(join(folder, 'node_modules/@anthropic-ai/sdk', file)).href);
+    import(pathToFileURL(join(directory, 'node_modules/@anthropic-ai/sdk', file)).href);
   const { Anthropic } = await load('index.mjs');
   const { SessionMemoryStores } = await load('tools/agent-toolset/node.mjs');
   return { Anthropic, SessionMemoryStores };
@@ -42,7 +42,7 @@ export type Attached = Awaited<ReturnType<typeof attachedStore>>;
 export async function attachedStore(
   service: Service,
   sdk: Sdk,
-  folder: string,
+  directory: string,
   initial: Files,
   access: 'read_write' | 'read_only' = 'read_write',
 ) {
@@ -101,11 +101,13 @@ export async function attachedStore(
     else if (verb === 'fetch') fetched.push(path);
     return route(name, () => serviceFetch(input, init));
   };
-  const stores = new sdk.SessionMemoryStores(new sdk.Anthropic({ ...options, fetch }), { workdir: folder });
+  const stores = new sdk.SessionMemoryStores(new sdk.Anthropic({ ...options, fetch }), {
+    workdir: directory,
+  });
   await stores.download(sessionOf(id, access));
   fetched.length = 0;
 
-  const at = (path: string) => join(folder, 'memory/notes', path);
+  const at = (path: string) => join(directory, 'memory/notes', path);
   const disk = {
     write: async (path: string, content: string | Uint8Array) => {
       await mkdir(dirname(at(path)), { recursive: true });

@@ -11,13 +11,13 @@ import { install } from '../client/packed-client.ts';
 import { create, headersFor, headersOf, modern, sendMcp } from '../support/mcp.ts';
 import { type Service, startSharedService } from '../support/service.ts';
 
-let folder = '';
+let directory = '';
 let url = '';
 let schemas: Record<string, Ajv2020> = {};
 let service: Service;
 
 beforeAll(async () => {
-  ({ folder } = await install(['@modelcontextprotocol/conformance@0.2.0-alpha.12'], 'prefer-offline'));
+  ({ directory } = await install(['@modelcontextprotocol/conformance@0.2.0-alpha.12'], 'prefer-offline'));
   schemas = await readSchemas();
   service = await startSharedService('postgres', { HOST: '127.0.0.1' });
   await service.app.listen({ host: '127.0.0.1', port: 0 });
@@ -29,7 +29,7 @@ beforeAll(async () => {
 /** Finds the schemas in the bundle, by definitions that only one version of the protocol has. */
 async function readSchemas(): Promise<Record<string, Ajv2020>> {
   const bundle = await readFile(
-    join(folder, 'node_modules/@modelcontextprotocol/conformance/dist/index.js'),
+    join(directory, 'node_modules/@modelcontextprotocol/conformance/dist/index.js'),
     'utf8',
   );
   const found = [...bundle.matchAll(/=(?=\{\$schema:`)/g)].map(({ index }) =>
@@ -89,10 +89,12 @@ it.each([
   ['2025-11-25', 'dns-rebinding-protection'],
 ])('passes the conformance scenario of %s with /mcp: %s', async (version, scenario) => {
   const args = ['server', '--url', `${url}/mcp`, '--scenario', scenario, '--spec-version', version];
-  const program = join(folder, 'node_modules/.bin/conformance');
-  const env = { PATH: process.env.PATH, HOME: folder };
+  const program = join(directory, 'node_modules/.bin/conformance');
+  const env = { PATH: process.env.PATH, HOME: directory };
   // The command fails if a check fails.
-  const { stdout } = await promisify(execFile)(program, args, { cwd: folder, env }).catch((error) => error);
+  const { stdout } = await promisify(execFile)(program, args, { cwd: directory, env }).catch(
+    (error) => error,
+  );
   const failed = [...stdout.matchAll(/\[(\S+) *\] \S*FAILURE/g)].map(([, check]) => check).sort();
   expect(failed).toStrictEqual(scenario === 'server-stateless' ? NEED_REFERENCE_TOOLS : []);
   expect(stdout).toMatch(/Passed: [1-9]/);

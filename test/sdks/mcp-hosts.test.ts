@@ -8,7 +8,7 @@ import { startProcess } from '../support/process.ts';
 
 const fixture = useAgentFixture();
 
-let folder = '';
+let directory = '';
 beforeAll(async () => {
   const { archive } = await pack('memory-service-mcp');
   const packages = [
@@ -18,16 +18,16 @@ beforeAll(async () => {
   ];
   // The optional packages of the Agent SDK contain Claude Code.
   const options = ['@types/node@22.20.5', '--omit=optional'];
-  ({ folder } = await install([...packages, ...options], 'prefer-offline'));
+  ({ directory } = await install([...packages, ...options], 'prefer-offline'));
 }, 480_000);
 
-const bin = (name: string) => join(folder, 'node_modules/.bin', name);
+const bin = (name: string) => join(directory, 'node_modules/.bin', name);
 
 /** Runs the inspector as a command and returns its output. */
 async function inspect(target: string[], method: string[]): Promise<unknown> {
   const args = ['--cli', ...target, '--method', ...method];
-  const env = { PATH: process.env.PATH, HOME: folder };
-  return JSON.parse((await run(bin('mcp-inspector'), args, { cwd: folder, env })).stdout);
+  const env = { PATH: process.env.PATH, HOME: directory };
+  return JSON.parse((await run(bin('mcp-inspector'), args, { cwd: directory, env })).stdout);
 }
 
 const CREATE = ['command=create', 'path=/memories/user.md', 'file_text=Lives in Lyon.'];
@@ -77,5 +77,5 @@ it('compiles the snippet for the Agent SDK', async () => {
   const snippet = /^```ts\n(.*?)^```$/ms.exec(readme)?.[1] ?? '';
   expect(snippet).toContain('query(');
   const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'], skipLibCheck: true };
-  await compile(folder, { 'agent.ts': snippet }, options);
+  await compile(directory, { 'agent.ts': snippet }, options);
 });

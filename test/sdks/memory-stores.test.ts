@@ -31,14 +31,14 @@ describeService(
     it.each(['0.91.0', '1.13.0', '1.14.0'])(
       'runs the memory stores snippets with @anthropic-ai/sdk %s',
       async (version) => {
-        const { folder } = await install([`@anthropic-ai/sdk@${version}`], 'prefer-offline');
-        await copyFile(new URL('./drive-stores.mjs', import.meta.url), join(folder, 'drive-stores.mjs'));
+        const { directory } = await install([`@anthropic-ai/sdk@${version}`], 'prefer-offline');
+        await copyFile(new URL('./drive-stores.mjs', import.meta.url), join(directory, 'drive-stores.mjs'));
         const { app } = service();
         if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
         const { port } = app.server.address() as AddressInfo;
         const url = `http://127.0.0.1:${port}`;
         const env = { PATH: process.env.PATH, URL: url, KEY: await storeKey(service()) };
-        const { stdout } = await run(process.execPath, ['drive-stores.mjs'], { cwd: folder, env });
+        const { stdout } = await run(process.execPath, ['drive-stores.mjs'], { cwd: directory, env });
         expect(stdout).toBe(OUTPUT);
       },
     );

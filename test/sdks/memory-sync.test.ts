@@ -28,16 +28,16 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
   describeService(
     'sync with a store',
     (service) => {
-      let folder = '';
+      let directory = '';
       beforeEach(async () => {
-        folder = await mkdtemp(join(inject('scratch'), 'memory-sync-'));
+        directory = await mkdtemp(join(inject('scratch'), 'memory-sync-'));
       });
       afterEach(() => {
         vi.useRealTimers();
       });
 
       const attached = (initial: Files, access?: 'read_only') =>
-        attachedStore(service(), sdk, folder, initial, access);
+        attachedStore(service(), sdk, directory, initial, access);
 
       /** Moves the clock of the SDK past the delay of deletions. */
       function passDelay() {

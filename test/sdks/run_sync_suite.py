@@ -20,18 +20,18 @@ MAX_FILE_BYTES = "64"
 # The exit code of pytest after failed tests.
 FAILED = 1
 # The service rejects the path of the memory of this test.
-NOT_APPLICABLE = "test_paths_that_escape_the_store_are_refused"
+NOT_APPLICABLE = "test_paths_that_escape_the_store_are_rejected"
 
 
 def main(archive: Path, *options: str) -> int:
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        suite = folder / "memory_sync"
+        directory = Path(name)
+        suite = directory / "memory_sync"
         shutil.copytree(archive / "tests/lib/tools/memory_sync", suite)
         shutil.copyfile(SERVER, suite / "_fake_anthropic.py")
-        with running_service(folder / "data", AUTH="none", MAX_FILE_BYTES=MAX_FILE_BYTES) as url:
+        with running_service(directory / "data", AUTH="none", MAX_FILE_BYTES=MAX_FILE_BYTES) as url:
             selection = ["-o", "asyncio_mode=auto", "--rootdir", name, "-k", f"not {NOT_APPLICABLE}"]
-            selection += ["-o", f"cache_dir={folder / 'cache'}"]
+            selection += ["-o", f"cache_dir={directory / 'cache'}"]
             env = {**os.environ, "SERVICE_URL": url, "SERVICE_MAX_FILE_BYTES": MAX_FILE_BYTES}
             command = [sys.executable, "-m", "pytest", *selection, *options, str(suite)]
             code = subprocess.run(command, env=env, check=False).returncode

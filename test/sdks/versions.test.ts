@@ -38,15 +38,15 @@ const VERSIONS: [snippet: number, packages: string[]][] = [
 ];
 
 /** Error that the model reads when the service rejects the key. Undefined if the SDK's tool throws. */
-const REFUSED: Record<number, RegExp | undefined> = {
+const REJECTED: Record<number, RegExp | undefined> = {
   [ANTHROPIC]: /^Error: The memory service responded with 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
   [AI_SDK]: /^The memory service responded with 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
 };
 
 describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
-  let folder = '';
+  let directory = '';
   beforeAll(async () => {
-    ({ folder } = await install([archive, '@types/node@22.20.5', ...packages], 'prefer-offline'));
+    ({ directory } = await install([archive, '@types/node@22.20.5', ...packages], 'prefer-offline'));
     const options = {
       module: 'nodenext',
       moduleResolution: 'nodenext',
@@ -54,8 +54,8 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
       skipLibCheck: true,
     };
     // `npm init` creates such a project.
-    await run('npm', ['pkg', 'set', 'type=commonjs'], { cwd: folder });
-    await compile(folder, { 'agent.mts': snippets[snippet] ?? '' }, options);
+    await run('npm', ['pkg', 'set', 'type=commonjs'], { cwd: directory });
+    await compile(directory, { 'agent.mts': snippets[snippet] ?? '' }, options);
   }, 480_000);
 
   async function runAgent(apiUrl: string, variables: Record<string, string>): Promise<string> {
@@ -67,7 +67,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
       ANTHROPIC_API_KEY: 'test',
       ...variables,
     };
-    return (await run(process.execPath, ['out/agent.mjs'], { cwd: folder, env })).stdout;
+    return (await run(process.execPath, ['out/agent.mjs'], { cwd: directory, env })).stdout;
   }
 
   it('returns the texts of the service to the model byte for byte', async () => {
@@ -122,14 +122,14 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
   it('explains a service that returns no result', async () => {
     const api = await fixture.messagesApi([[use('toolu_1', CREATE)], [text(ANSWER)]]);
     const agent = runAgent(api.url, { MEMORY_SERVICE_API_KEY: 'msk_wrong', MEMORY_SERVICE_TENANT: 'a' });
-    const refused = REFUSED[snippet];
-    if (refused === undefined) {
+    const rejected = REJECTED[snippet];
+    if (rejected === undefined) {
       await expect(agent).rejects.toThrow(
         'MemoryServiceError: The memory service responded with 401 unauthorized: ',
       );
     } else {
       expect(await agent).toBe(`${ANSWER}\n`);
-      expect(resultsSent(api)[1]).toStrictEqual([failure('toolu_1', expect.stringMatching(refused))]);
+      expect(resultsSent(api)[1]).toStrictEqual([failure('toolu_1', expect.stringMatching(rejected))]);
     }
   });
 });
@@ -137,8 +137,8 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
 const LANGCHAIN_AGENT = ['langchain@1.5.14', '@langchain/core@1.4.0', '@langchain/anthropic@1.5.11'];
 
 it('runs the memory tool with an agent of LangChain', async () => {
-  const { folder } = await install([archive, ...LANGCHAIN_AGENT], 'prefer-offline');
-  await copyFile(new URL('./langchain-agent.mjs', import.meta.url), join(folder, 'agent.mjs'));
+  const { directory } = await install([archive, ...LANGCHAIN_AGENT], 'prefer-offline');
+  await copyFile(new URL('./langchain-agent.mjs', import.meta.url), join(directory, 'agent.mjs'));
   const api = await fixture.messagesApi([
     [use('toolu_1', CREATE), use('toolu_2', { command: 'view', path: '/memories/user.md' })],
     [use('toolu_3', CREATE)],
@@ -151,7 +151,7 @@ it('runs the memory tool with an agent of LangChain', async () => {
     ANTHROPIC_BASE_URL: api.url,
     ANTHROPIC_API_KEY: 'test',
   };
-  const { stdout } = await run(process.execPath, ['agent.mjs'], { cwd: folder, env });
+  const { stdout } = await run(process.execPath, ['agent.mjs'], { cwd: directory, env });
   expect(stdout).toBe(`${ANSWER}\n`);
   expect(resultsSent(api).slice(1)).toStrictEqual([
     [

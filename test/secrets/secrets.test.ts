@@ -132,7 +132,7 @@ describeServiceOnOwnDatabase(
 describeService(
   'SECRETS=reject',
   (service) => {
-    const refusal = (kinds: string) =>
+    const rejection = (kinds: string) =>
       error(
         `Error: Nothing was written: the text contains what looks like a secret (${kinds}). Leave it out and try again.`,
       );
@@ -141,11 +141,11 @@ describeService(
       'writes no file with a secret, and names the kind of secret',
       { '/memories/f': `a ${AWS.slice(0, 10)}-${AWS.slice(10)}` },
       [
-        [cmd.create('/memories/g', `x ${AWS} ${CARD}`), refusal('aws_access_key, payment_card')],
+        [cmd.create('/memories/g', `x ${AWS} ${CARD}`), rejection('aws_access_key, payment_card')],
         [cmd.view('/memories/g'), error('The path /memories/g does not exist. Please provide a valid path.')],
-        [cmd.replace('/memories/f', 'a', AWS), refusal('aws_access_key')],
-        [cmd.replace('/memories/f', '-', ''), refusal('aws_access_key')],
-        [cmd.insert('/memories/f', 0, CARD), refusal('payment_card')],
+        [cmd.replace('/memories/f', 'a', AWS), rejection('aws_access_key')],
+        [cmd.replace('/memories/f', '-', ''), rejection('aws_access_key')],
+        [cmd.insert('/memories/f', 0, CARD), rejection('payment_card')],
         [
           cmd.view('/memories/f'),
           ok(

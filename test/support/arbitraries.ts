@@ -128,7 +128,7 @@ const long = fc.constantFrom(
   `/memories${'/a/'.repeat(600)}`,
 );
 
-const refused = fc.constantFrom(
+const rejected = fc.constantFrom(
   '',
   '/',
   'memories',
@@ -176,7 +176,7 @@ const refused = fc.constantFrom(
 export const path: fc.Arbitrary<string> = fc.oneof(
   { weight: 60, arbitrary: fc.tuple(canonicalPath, spelling).map(([at, how]) => respell(at, how)) },
   { weight: 3, arbitrary: long },
-  { weight: 2, arbitrary: refused },
+  { weight: 2, arbitrary: rejected },
 );
 
 const LINES = [

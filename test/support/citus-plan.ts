@@ -120,7 +120,7 @@ const TENANT_LISTS: ReadonlySet<string> = new Set([
   'oldest_stored_result_kept.ids',
 ]);
 const IS_NUMBER =
-  /^(limit|nearLimit|reads|writes|refused|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth|Drafts|Results|Mounts))$/;
+  /^(limit|nearLimit|reads|writes|rejected|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth|Drafts|Results|Mounts))$/;
 
 /** Returns one tenant of each shard. */
 export async function tenantsOfAllShards(client: pg.Client, shardCount: number): Promise<string[]> {

@@ -74,7 +74,7 @@ export async function createTestDatabase(
 
 /** Creates a DATA_DIR with an empty, migrated PGlite database and returns its path. */
 export async function copyPgliteTemplate(): Promise<string> {
-  const folder = await mkdtemp(join(inject('scratch'), 'pglite-'));
-  await cp(inject('pglite').template, folder, { recursive: true });
-  return folder;
+  const directory = await mkdtemp(join(inject('scratch'), 'pglite-'));
+  await cp(inject('pglite').template, directory, { recursive: true });
+  return directory;
 }

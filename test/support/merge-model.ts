@@ -120,7 +120,7 @@ function mergeFiles(b: Kept, d: ModelFile, o: ModelFile): ModelFile | null {
   return { path, lines };
 }
 
-function settleOne(sides: ModelSides, id: number, resolution: Resolution): Kept {
+function resolveOne(sides: ModelSides, id: number, resolution: Resolution): Kept {
   const [b, d, o] = filesOf(sides, id);
   if (resolution === 'draft') return d;
   if (resolution === 'original') return o;
@@ -145,28 +145,28 @@ export interface ModelMerge {
 
 /** Merges with some files resolved. */
 export function mergeModels(sides: ModelSides, resolutions: ReadonlyMap<number, Resolution>): ModelMerge {
-  const settled = [...resolutions].flatMap(([id, each]) => (each === 'draft' ? [id] : []));
-  const asInDraft = new Set(settled);
-  if (settled.length > 0) {
+  const resolved = [...resolutions].flatMap(([id, each]) => (each === 'draft' ? [id] : []));
+  const asInDraft = new Set(resolved);
+  if (resolved.length > 0) {
     const { blockedBy } = mergeModels(sides, new Map());
-    for (const id of settled)
+    for (const id of resolved)
       for (const other of blockedBy.get(id) ?? []) if (!resolutions.has(other)) asInDraft.add(other);
   }
   const conflicts = new Set<number>();
   const outcomes = new Map<number, Kept>();
   for (const id of idsOf(sides)) {
     const resolution = asInDraft.has(id) ? 'draft' : resolutions.get(id);
-    const outcome = resolution === undefined ? mergeOne(sides, id) : settleOne(sides, id, resolution);
+    const outcome = resolution === undefined ? mergeOne(sides, id) : resolveOne(sides, id, resolution);
     if (outcome === 'conflict') conflicts.add(id);
     outcomes.set(id, outcome === 'conflict' ? sides.original.files.get(id) : outcome);
   }
-  return { ...place(sides, outcomes, settled), conflicts, asInDraft };
+  return { ...place(sides, outcomes, resolved), conflicts, asInDraft };
 }
 
 /** Places all files at their paths in the result, except blocked files. */
-function place(sides: ModelSides, outcomes: ReadonlyMap<number, Kept>, settled: readonly number[]) {
+function place(sides: ModelSides, outcomes: ReadonlyMap<number, Kept>, resolved: readonly number[]) {
   const { base, draft, original } = sides;
-  const cleared = settled.flatMap((id) => draft.files.get(id)?.path ?? []);
+  const cleared = resolved.flatMap((id) => draft.files.get(id)?.path ?? []);
   const mayGo = (directory: string) =>
     (base.directories.has(directory) && !draft.directories.has(directory)) ||
     cleared.some((path) => isWithin(directory, path));

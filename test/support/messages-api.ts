@@ -81,10 +81,10 @@ async function answer(
 ): Promise<void> {
   const body = (await json(request)) as MessagesRequest['body'];
   const played = replies[requests.length - 1];
-  const refusal = refuse(request, body, { id: `msg_${requests.length}`, content: contentOf(played) });
+  const rejection = reject(request, body, { id: `msg_${requests.length}`, content: contentOf(played) });
   const reply = replies[requests.length];
-  if (refusal !== undefined || reply === undefined) {
-    const message = refusal ?? 'The script is over.';
+  if (rejection !== undefined || reply === undefined) {
+    const message = rejection ?? 'The script is over.';
     const error = { type: 'error', error: { type: 'invalid_request_error', message } };
     response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error));
     return;
@@ -116,7 +116,7 @@ function contentOf(reply: Reply | undefined): Block[] {
  *
  * @param last reply before this request
  */
-function refuse(
+function reject(
   { url, headers }: IncomingMessage,
   { messages, thread, context_management }: MessagesRequest['body'],
   last: { id: string; content: Block[] },

@@ -13,7 +13,7 @@ export const DOCUMENTS = { 'openapi.yaml': buildApp, 'admin-openapi.yaml': build
 /** Path of the console's generated types of the admin API. */
 export const CONSOLE_TYPES = 'console/src/api/schema.ts';
 
-const refuse = () => {
+const reject = () => {
   throw new Error('The documents are made without a database.');
 };
 
@@ -21,13 +21,13 @@ const refuse = () => {
 const noDatabase: Database = {
   kind: 'postgres',
   batches: new BatchLimits(1, 1),
-  query: refuse,
-  queryBatch: refuse,
-  transaction: refuse,
-  withJobLock: refuse,
-  migrate: refuse,
-  pool: refuse,
-  close: refuse,
+  query: reject,
+  queryBatch: reject,
+  transaction: reject,
+  withJobLock: reject,
+  migrate: reject,
+  pool: reject,
+  close: reject,
 };
 
 type Build = (typeof DOCUMENTS)[keyof typeof DOCUMENTS];

@@ -29,7 +29,7 @@ export class PgBouncer {
 
   /** @param settings settings of the section [pgbouncer] */
   static async start(databaseUrl: string, settings: Record<string, string | number>): Promise<PgBouncer> {
-    const folder = await mkdtemp(join(inject('scratch'), 'pgbouncer-'));
+    const directory = await mkdtemp(join(inject('scratch'), 'pgbouncer-'));
     const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl);
     const port = await freePort();
     const all = {
@@ -39,7 +39,7 @@ export class PgBouncer {
       auth_type: 'any',
       ...settings,
     };
-    const file = join(folder, 'pgbouncer.ini');
+    const file = join(directory, 'pgbouncer.ini');
     await writeFile(
       file,
       [
@@ -49,7 +49,7 @@ export class PgBouncer {
         ...Object.entries(all).map(([name, value]) => `${name} = ${value}`),
       ].join('\n'),
     );
-    if (asNobody) for (const path of [folder, file]) chownSync(path, asNobody.uid, asNobody.gid);
+    if (asNobody) for (const path of [directory, file]) chownSync(path, asNobody.uid, asNobody.gid);
     const child = spawn(binary, [file], { ...asNobody, stdio: ['ignore', 'ignore', 'pipe'] });
     let log = '';
     await new Promise<void>((resolve, reject) => {

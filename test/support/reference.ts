@@ -9,17 +9,17 @@ import type { Input } from './arbitraries.ts';
 import type { Result, Tree } from './model.ts';
 
 export class Reference {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #tool: BetaLocalFilesystemMemoryTool;
 
-  private constructor(folder: string, tool: BetaLocalFilesystemMemoryTool) {
-    this.#folder = folder;
+  private constructor(directory: string, tool: BetaLocalFilesystemMemoryTool) {
+    this.#directory = directory;
     this.#tool = tool;
   }
 
   static async start(): Promise<Reference> {
-    const folder = await mkdtemp(join(inject('scratch'), 'reference-'));
-    return new Reference(folder, await BetaLocalFilesystemMemoryTool.init(folder));
+    const directory = await mkdtemp(join(inject('scratch'), 'reference-'));
+    return new Reference(directory, await BetaLocalFilesystemMemoryTool.init(directory));
   }
 
   /** Runs a command. An exception of the class becomes an error result. */
@@ -35,9 +35,9 @@ export class Reference {
   async tree(): Promise<Tree> {
     const tree = new Map<string, string | null>([['/memories', null]]);
     const walk = async (path: string): Promise<void> => {
-      for (const entry of await readdir(join(this.#folder, path), { withFileTypes: true })) {
+      for (const entry of await readdir(join(this.#directory, path), { withFileTypes: true })) {
         const at = `${path}/${entry.name}`;
-        tree.set(at, entry.isFile() ? await readFile(join(this.#folder, at), 'utf8') : null);
+        tree.set(at, entry.isFile() ? await readFile(join(this.#directory, at), 'utf8') : null);
         if (entry.isDirectory()) await walk(at);
       }
     };
@@ -49,17 +49,17 @@ export class Reference {
   async removeStrayDirectories(tree: Tree): Promise<void> {
     for (const [path, content] of await this.tree()) {
       if (content === null && !tree.has(path))
-        await rm(join(this.#folder, path), { recursive: true, force: true });
+        await rm(join(this.#directory, path), { recursive: true, force: true });
     }
   }
 
   async clear(): Promise<void> {
-    await rm(join(this.#folder, 'memories'), { recursive: true });
-    await mkdir(join(this.#folder, 'memories'));
+    await rm(join(this.#directory, 'memories'), { recursive: true });
+    await mkdir(join(this.#directory, 'memories'));
   }
 
   async close(): Promise<void> {
-    await rm(this.#folder, { recursive: true });
+    await rm(this.#directory, { recursive: true });
   }
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { functionsScript, MIGRATIONS_FOLDER } from '../../src/core/database/migrate.ts';
+import { functionsScript, MIGRATIONS_DIRECTORY } from '../../src/core/database/migrate.ts';
 import type { AnyQuery, QueryExecutor, Value } from '../../src/core/database/query.ts';
 import { writeFunctions } from '../../src/core/files/write-functions.ts';
 import { batchQueries, statements } from './statements.ts';
@@ -12,7 +12,7 @@ import { batchQueries, statements } from './statements.ts';
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-export const RELEASES_FOLDER = join(ROOT, 'test/fixtures/releases');
+export const RELEASES_DIRECTORY = join(ROOT, 'test/fixtures/releases');
 const FUNCTIONS_FILE = 'functions.sql';
 const STATEMENTS_FILE = 'statements.json';
 
@@ -33,12 +33,14 @@ function currentStatements(): StoredStatements {
 
 /** Returns the files of this checkout's fixture by their paths in it. */
 export function fixtureFiles(): Record<string, string> {
-  const files = readdirSync(MIGRATIONS_FOLDER, { recursive: true, encoding: 'utf8' }).filter(
+  const files = readdirSync(MIGRATIONS_DIRECTORY, { recursive: true, encoding: 'utf8' }).filter(
     (file) => /^(\w+|citus\/\w+)\.sql$/.test(file) || file === 'meta/_journal.json',
   );
   return {
     ...Object.fromEntries(
-      files.sort().map((file) => [`migrations/${file}`, readFileSync(join(MIGRATIONS_FOLDER, file), 'utf8')]),
+      files
+        .sort()
+        .map((file) => [`migrations/${file}`, readFileSync(join(MIGRATIONS_DIRECTORY, file), 'utf8')]),
     ),
     [FUNCTIONS_FILE]: functionsScript(),
     [STATEMENTS_FILE]: `${JSON.stringify(currentStatements(), null, 2)}\n`,
@@ -47,11 +49,11 @@ export function fixtureFiles(): Record<string, string> {
 
 /** Returns the files of a release's fixture by their paths in it. */
 export function storedFiles(version: string): Record<string, string> {
-  const folder = join(RELEASES_FOLDER, version);
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
+  const directory = join(RELEASES_DIRECTORY, version);
+  const files = readdirSync(directory, { recursive: true, encoding: 'utf8', withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
-  return Object.fromEntries(files.sort().map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
+    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1));
+  return Object.fromEntries(files.sort().map((file) => [file, readFileSync(join(directory, file), 'utf8')]));
 }
 
 export interface Release {
@@ -63,23 +65,23 @@ export interface Release {
 }
 
 export const releasedVersions = (): string[] =>
-  existsSync(RELEASES_FOLDER) ? readdirSync(RELEASES_FOLDER) : [];
+  existsSync(RELEASES_DIRECTORY) ? readdirSync(RELEASES_DIRECTORY) : [];
 
 /** Returns every release or, before the first one, this checkout in its place. */
 export function releases(): Release[] {
   const released = releasedVersions().map((version) => {
-    const folder = join(RELEASES_FOLDER, version);
+    const directory = join(RELEASES_DIRECTORY, version);
     return {
       version,
-      migrations: join(folder, 'migrations'),
-      functions: readFileSync(join(folder, FUNCTIONS_FILE), 'utf8'),
-      statements: readStatements(JSON.parse(readFileSync(join(folder, STATEMENTS_FILE), 'utf8'))),
+      migrations: join(directory, 'migrations'),
+      functions: readFileSync(join(directory, FUNCTIONS_FILE), 'utf8'),
+      statements: readStatements(JSON.parse(readFileSync(join(directory, STATEMENTS_FILE), 'utf8'))),
     };
   });
   if (released.length > 0) return released;
   const thisCheckout = {
     version: 'this checkout (there is no release yet)',
-    migrations: MIGRATIONS_FOLDER,
+    migrations: MIGRATIONS_DIRECTORY,
     functions: functionsScript(),
     statements: readStatements(currentStatements()),
   };

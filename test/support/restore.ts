@@ -23,14 +23,14 @@ export async function run(service: Service, tenant: string, ...steps: object[]):
 }
 
 /** A memory at one time: the time, the tree, and the IDs of the files. */
-export interface Moment {
+export interface Snapshot {
   at: string;
   tree: ReadonlyMap<string, string | null>;
   ids: ReadonlyMap<string, string>;
 }
 
 /** Returns the memory at the time of a tenant's last change. */
-export async function moment(service: Service, tenant: string): Promise<Moment> {
+export async function snapshot(service: Service, tenant: string): Promise<Snapshot> {
   const [row] = await service.query(
     `SELECT to_char(last_change_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
      FROM tenants WHERE id = $1::text`,

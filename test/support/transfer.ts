@@ -9,7 +9,7 @@ import { freshTenant, type Service } from './service.ts';
 import { cmd } from './table.ts';
 
 /** Creates a directory for the files of one test. */
-export const scratchFolder = () => mkdtemp(join(inject('scratch'), 'transfer-'));
+export const scratchDirectory = () => mkdtemp(join(inject('scratch'), 'transfer-'));
 
 const long = (length: number) => 'n'.repeat(length);
 /** Files whose names, sizes, and contents are hard to transfer. */
@@ -66,10 +66,10 @@ export async function rowsOf(service: Service, tenant: string): Promise<Map<stri
 }
 
 /** Reads a directory in the form of `rowsOf`. */
-export async function treeOf(folder: string): Promise<Map<string, Entry>> {
+export async function treeOf(directory: string): Promise<Map<string, Entry>> {
   const tree: [string, Entry][] = [];
-  for (const name of await readdir(folder, { recursive: true })) {
-    const path = join(folder, name);
+  for (const name of await readdir(directory, { recursive: true })) {
+    const path = join(directory, name);
     const stat = await lstat(path);
     const content = stat.isDirectory() ? null : await readFile(path, 'utf8');
     tree.push([`/${name}`, [content, Math.floor(stat.mtimeMs / 1000)]]);
@@ -80,7 +80,7 @@ export async function treeOf(folder: string): Promise<Map<string, Entry>> {
 /**
  * Tries an import that must be rejected without any change. Returns its message, with `{tenant}` for the tenant's ID.
  */
-export async function refusedImport(
+export async function rejectedImport(
   service: Service,
   tenant: string,
   args: string[],

@@ -450,11 +450,11 @@ describe('a trace collector', { tags: 'long' }, () => {
     ]);
   });
 
-  it.each(['refuses connections', 'refuses spans', 'hangs'])(
+  it.each(['rejects connections', 'rejects spans', 'hangs'])(
     'serves requests and shuts down without delay while a trace collector %s',
     async (how) => {
       const server = await startTraced(
-        how === 'refuses connections'
+        how === 'rejects connections'
           ? { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:private@127.0.0.1:1' }
           : {},
       );

@@ -118,7 +118,7 @@ it.each([
   expect([...new Set(collector.received.map((each) => each.path))]).toStrictEqual([path]);
 });
 
-it.each(['refuses logs', 'hangs'])(
+it.each(['rejects logs', 'hangs'])(
   'completes changes and shuts down without delay while a collector %s',
   async (how) => {
     const { admin, send, stop, collector } = await start({ OTEL_TRACES_EXPORTER: 'none' });

@@ -147,8 +147,8 @@ describeService(
       const { key } = await createKey(service(), { tenant });
       const tenants = new Tenants(service().database);
       await tenants.suspend(tenant, true);
-      const refused = await view(bearer(key));
-      expect([refused.status, refused.body.detail]).toStrictEqual([403, `Tenant ${tenant} is suspended.`]);
+      const rejected = await view(bearer(key));
+      expect([rejected.status, rejected.body.detail]).toStrictEqual([403, `Tenant ${tenant} is suspended.`]);
     });
 
     it('deletes the keys of a tenant with the tenant', async () => {

@@ -107,8 +107,8 @@ describeService('a repeated write', (service) => {
       cmd.create('/memories/g', 'x'),
       cmd.delete('/memories/f'),
     ]) {
-      const refused = await service().execute(block(input, body.id), { tenant });
-      expect([refused.status, refused.body.code]).toStrictEqual([422, 'idempotency_key_reused']);
+      const rejected = await service().execute(block(input, body.id), { tenant });
+      expect([rejected.status, rejected.body.code]).toStrictEqual([422, 'idempotency_key_reused']);
     }
     expect(await text(tenant, '/memories')).toBe('4.0K\t/memories\n1B\t/memories/f');
   });

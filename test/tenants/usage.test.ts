@@ -24,7 +24,7 @@ const today = () => new Date().toISOString().slice(0, 10);
 /** Adds a day to the recorded usage of a tenant. */
 const addDay = (service: Service, tenant: string, day: string, reads = 0, files = 1) =>
   service.query(
-    `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
+    `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, rejected)
      VALUES ($1::text, $2::text::date, $3::text::bigint, 10, 20, $4::text::bigint, 2, 3)`,
     [tenant, day, String(files), String(reads)],
   );
@@ -58,7 +58,7 @@ describeService(
       await service().app.inject({ method: 'POST', url: '/search', headers, payload: { query: 'four' } });
       await send({ command: 'unknown' });
       expect(await days(tenant)).toStrictEqual([
-        { day: today(), files: 1, bytes: 4, history_bytes: 0, reads: 3, writes: 2, refused: 0 },
+        { day: today(), files: 1, bytes: 4, history_bytes: 0, reads: 3, writes: 2, rejected: 0 },
       ]);
       // The second flush adds to the row of the day.
       await send(cmd.view('/memories'));
@@ -74,14 +74,14 @@ describeService(
       );
       const { key } = await makeKey(service(), { tenant, access: 'read_only' });
       await service().execute(cmd.delete('/memories/a.txt'), { headers: { authorization: `Bearer ${key}` } });
-      expect(await days(tenant)).toMatchObject([{ reads: 0, writes: 1, refused: 2 }]);
+      expect(await days(tenant)).toMatchObject([{ reads: 0, writes: 1, rejected: 2 }]);
 
-      expect(await days(tenant)).toMatchObject([{ reads: 0, writes: 1, refused: 2 }]);
+      expect(await days(tenant)).toMatchObject([{ reads: 0, writes: 1, rejected: 2 }]);
 
       const suspended = await create();
       await new Tenants(service().database).suspend(suspended.tenant, true);
       expect((await suspended.send(cmd.view('/memories'))).status).toBe(403);
-      expect(await days(suspended.tenant)).toMatchObject([{ reads: 0, writes: 0, refused: 1 }]);
+      expect(await days(suspended.tenant)).toMatchObject([{ reads: 0, writes: 0, rejected: 1 }]);
     });
 
     it('counts calls of the Memory Stores API', async () => {
@@ -96,7 +96,7 @@ describeService(
         await service().app.inject({ method: 'POST', url, headers, payload }),
       ];
       expect(sent.map(({ statusCode }) => statusCode)).toStrictEqual([200, 200, 409]);
-      expect(await days(tenant)).toMatchObject([{ files: 1, reads: 1, writes: 1, refused: 1 }]);
+      expect(await days(tenant)).toMatchObject([{ files: 1, reads: 1, writes: 1, rejected: 1 }]);
     });
 
     it('lists the days of a period, the oldest first', async () => {
@@ -127,7 +127,7 @@ describeService(
       expect(await days(renamed, '?since=2026-03-01')).toMatchObject([{ day: '2026-03-01', reads: 5 }]);
       await new Tenants(service().database).delete(renamed);
       // Counts of a deleted tenant are dropped.
-      service().app.usageCounts.add(renamed, null, { reads: 1, writes: 0, refused: 0 });
+      service().app.usageCounts.add(renamed, null, { reads: 1, writes: 0, rejected: 0 });
       await service().app.usageCounts.flush();
       const left = 'SELECT day FROM tenant_usage WHERE tenant_id IN ($1::text, $2::text)';
       expect(await service().query(left, [tenant, renamed])).toStrictEqual([]);
@@ -143,9 +143,9 @@ describeService(
         const counts = new UsageCounts(service().database);
         vi.useFakeTimers({ toFake: ['Date'] });
         vi.setSystemTime('2026-03-01T23:59:59.999Z');
-        counts.add(tenant, null, { reads: 1, writes: 0, refused: 0 });
+        counts.add(tenant, null, { reads: 1, writes: 0, rejected: 0 });
         vi.setSystemTime('2026-03-02T00:00:00Z');
-        counts.add(tenant, null, { reads: 2, writes: 0, refused: 0 });
+        counts.add(tenant, null, { reads: 2, writes: 0, rejected: 0 });
         vi.useRealTimers();
         await counts.close();
         expect(await days(tenant, '?since=2026-03-01')).toMatchObject([
@@ -163,9 +163,9 @@ describeService(
         ...database,
         query: (...call) => (isAway ? Promise.reject(new Error('away')) : database.query(...call)),
       });
-      counts.add(tenant, null, { reads: 1, writes: 0, refused: 0 });
+      counts.add(tenant, null, { reads: 1, writes: 0, rejected: 0 });
       await counts.flush();
-      counts.add(tenant, null, { reads: 1, writes: 0, refused: 0 });
+      counts.add(tenant, null, { reads: 1, writes: 0, rejected: 0 });
       isAway = false;
       await counts.close();
       expect(await days(tenant)).toMatchObject([{ reads: 2 }]);
@@ -234,7 +234,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
             active: 2,
             reads: 12,
             writes: 4,
-            refused: 6,
+            rejected: 6,
           },
           {
             day: '2026-03-31',
@@ -246,12 +246,12 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
             active: 0,
             reads: 0,
             writes: 0,
-            refused: 0,
+            rejected: 0,
           },
         ],
         most_active: [
-          { tenant: 'b', reads: 7, writes: 2, refused: 3 },
-          { tenant: 'a', reads: 5, writes: 2, refused: 3 },
+          { tenant: 'b', reads: 7, writes: 2, rejected: 3 },
+          { tenant: 'a', reads: 5, writes: 2, rejected: 3 },
         ],
       },
     ]);
@@ -263,10 +263,10 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
     await addDay(service(), 'a', today(), 1);
     const run = (...args: string[]) => runOn(service(), args);
     expect((await run('usage', 'a', '--days', '1')).stdout).toBe(
-      `DAY         FILES  SIZE  HISTORY  READS  WRITES  REFUSED\n${today()}      1  10 B     20 B      1       2        3\n`,
+      `DAY         FILES  SIZE  HISTORY  READS  WRITES  REJECTED\n${today()}      1  10 B     20 B      1       2         3\n`,
     );
     expect((await run('usage', '--days', '1', '--json')).stdout).toBe(
-      `{"tenants":null,"suspended":null,"files":null,"bytes":null,"day":"${today()}","reads":1,"writes":2,"refused":3,"active":1,"history_bytes":null}\n`,
+      `{"tenants":null,"suspended":null,"files":null,"bytes":null,"day":"${today()}","reads":1,"writes":2,"rejected":3,"active":1,"history_bytes":null}\n`,
     );
   });
 });

@@ -24,14 +24,14 @@ export class AcceptedCallers {
   async check(
     key: string,
     client: MemoryClient,
-    { duringOutage }: { duringOutage: 'accept' | 'refuse' },
+    { duringOutage }: { duringOutage: 'accept' | 'reject' },
   ): Promise<void> {
     if ((this.#accepted.get(key) ?? 0) > performance.now()) return;
     this.#accepted.delete(key);
     try {
       await client.check();
     } catch (error) {
-      if (duringOutage === 'refuse' || !isOutage(error)) throw error;
+      if (duringOutage === 'reject' || !isOutage(error)) throw error;
       return;
     }
     this.#accepted.set(key, performance.now() + ACCEPTED_MS);

@@ -6,7 +6,7 @@ import { connectionSignal, PartsOfBuffer, ResponsePace } from '../../../src/core
 import {
   ConcurrencyLimiter,
   type ConcurrencyLimits,
-  type Refusal,
+  type Rejection,
 } from '../../../src/core/lib/concurrency-limiter.ts';
 import { type Deadline, Deadlines } from '../../../src/core/lib/deadlines.ts';
 import { accessOf, CallOrder } from '../../../src/features/mcp/call-order.ts';
@@ -76,12 +76,12 @@ export function createHttpServer(options: HttpOptions): Server {
   };
   return createServer(timeouts, (request, response) => {
     if (isLivenessProbe(request)) return sendLiveness(response);
-    const refusal = refuse(request, allowed);
-    if (refusal !== undefined) return sendError(request, response, refusal);
+    const rejection = reject(request, allowed);
+    if (rejection !== undefined) return sendError(request, response, rejection);
     handler.handle(request, response).catch((error: unknown) => {
       if (response.destroyed) return;
       if (response.headersSent) response.destroy();
-      else sendError(request, response, refusalFor(error));
+      else sendError(request, response, rejectionFor(error));
     });
   });
 }
@@ -119,7 +119,7 @@ class Handler {
       const message = await readBody(request, {
         maxBytes: this.#options.maxBodyBytes,
         bytes,
-        checkKey: () => this.#accepted.check(key, client, { duringOutage: 'refuse' }),
+        checkKey: () => this.#accepted.check(key, client, { duringOutage: 'reject' }),
       });
       await turn?.start(orderOf(message));
       await arrival?.start(accessOf(message));
@@ -224,17 +224,17 @@ function answerFor(
   return answerMessages(packageJson, memoryOf(client), { body, headers, signal });
 }
 
-function capacityError(refusal: Refusal): HttpError {
-  if (refusal === 'key_at_limit')
+function capacityError(rejection: Rejection): HttpError {
+  if (rejection === 'key_at_limit')
     return new HttpError(429, 'The tenant has too many requests in flight. Wait for their responses.');
   return new HttpError(503, 'The service is at capacity. Try again shortly.');
 }
 
-function refusalFor(error: unknown): HttpError {
+function rejectionFor(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof MemoryServiceError) {
-    const isRefusal = error.status !== undefined && error.status >= 400 && error.status < 500;
-    return new HttpError(isRefusal ? error.status : 503, withoutAddress(nameSettings(error.message)));
+    const isRejection = error.status !== undefined && error.status >= 400 && error.status < 500;
+    return new HttpError(isRejection ? error.status : 503, withoutAddress(nameSettings(error.message)));
   }
   console.error(error);
   return new HttpError(500, 'The server failed. Its log says why.');
@@ -253,7 +253,7 @@ function callerOf(request: IncomingMessage): Caller {
   return { apiKey, tenant, key, sessionId: sessionId?.toString() };
 }
 
-function refuse(request: IncomingMessage, allowed: ReadonlySet<string>): HttpError | undefined {
+function reject(request: IncomingMessage, allowed: ReadonlySet<string>): HttpError | undefined {
   const { host, origin, authorization, 'x-tenant-id': tenant } = request.headers;
   // A web page can let its own host name resolve to this address, and make a local user's browser send requests (DNS
   // rebinding).

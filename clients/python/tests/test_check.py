@@ -53,15 +53,15 @@ def test_check_reports_a_service_without_authentication(check: Check, service_ur
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    folder = tmp_path_factory.mktemp("secured") / "db"
-    with running_service(folder, AUTH="keys") as url:
-        run_command(folder, "tenants", "create", "acme")
-        yield url, folder
+    directory = tmp_path_factory.mktemp("secured") / "db"
+    with running_service(directory, AUTH="keys") as url:
+        run_command(directory, "tenants", "create", "acme")
+        yield url, directory
 
 
 def test_check_explains_wrong_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
-    url, folder = secured
-    key, service_key = make_key(folder, "--tenant", "acme"), make_key(folder, "--service")
+    url, directory = secured
+    key, service_key = make_key(directory, "--tenant", "acme"), make_key(directory, "--service")
     identity = check(url, api_key=key)
     assert (identity["credential"]["kind"], identity["tenant"]["id"]) == ("tenant_key", "acme")
     assert identity["tenant"]["exists"]

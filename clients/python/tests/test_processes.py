@@ -166,8 +166,8 @@ def test_a_fork_rejects_an_http_client_that_its_parent_has_used(connections: Con
         def error() -> str:
             try:
                 return str(client.execute(block(2))["content"])
-            except MemoryServiceError as refused:
-                return str(refused)
+            except MemoryServiceError as rejected:
+                return str(rejected)
 
         # A client that was created before the fork, but not used, is valid.
         with forked(lambda: client.execute(block(0))["content"]) as unused:

@@ -24,12 +24,12 @@ memory.execute({"command": "view", "path": "/memories", "view_range": [1, -1]})
 """
 
 
-def check(checker: list[str], folder: Path, files: dict[str, str]) -> tuple[int, str]:
+def check(checker: list[str], directory: Path, files: dict[str, str]) -> tuple[int, str]:
     for name, code in files.items():
-        (folder / name).write_text(code, encoding="utf-8")
+        (directory / name).write_text(code, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", *checker, *files],
-        cwd=folder,
+        cwd=directory,
         # Otherwise pyright prints a warning about a newer version.
         env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
         capture_output=True,

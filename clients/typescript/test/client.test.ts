@@ -172,8 +172,8 @@ describe('instructions of the client', () => {
   });
 
   it('throws if the response with the instructions is an error or not a text', async () => {
-    const refused = problem(401, 'unauthorized', 'No.');
-    const { client } = scripted([ok({ mounts: [] }), refused], { apiKey: 'msk_secret' });
+    const rejected = problem(401, 'unauthorized', 'No.');
+    const { client } = scripted([ok({ mounts: [] }), rejected], { apiKey: 'msk_secret' });
     await expect(client.instructions()).rejects.toMatchObject({ code: 'invalid_response' });
     await expect(client.instructions()).rejects.toMatchObject({
       code: 'unauthorized',

@@ -71,13 +71,13 @@ export async function errorOf(
   options: ExecuteOptions = {},
 ): Promise<MemoryServiceError> {
   const caught = client.execute(VIEW, options).catch((error: unknown) => error);
-  let isSettled = false;
+  let isDone = false;
   void caught.then(() => {
-    isSettled = true;
+    isDone = true;
   });
   for (;;) {
-    for (let turn = 0; turn < TURNS && !isSettled; turn++) await new Promise((next) => onNextTurn(next));
-    if (isSettled) break;
+    for (let turn = 0; turn < TURNS && !isDone; turn++) await new Promise((next) => onNextTurn(next));
+    if (isDone) break;
     await vi.advanceTimersToNextTimerAsync();
   }
   const error = await caught;

@@ -100,8 +100,8 @@ export const sendEmpty = ({ path, ...options }: ApiRequest) => send(path, option
 /** Ends the session if its key became invalid. Reloads the start of the history if the requested part was pruned. */
 export function failed(error: ApiError): ApiError {
   if (error.code === 'history_incomplete') historyPruned();
-  const refused = error.status === 401 || error.code === 'not_an_admin_key';
-  if (refused && session.value !== null) {
+  const rejected = error.status === 401 || error.code === 'not_an_admin_key';
+  if (rejected && session.value !== null) {
     endSession(
       storedKey() === null
         ? 'Your session has ended. Sign in again.'

@@ -20,21 +20,21 @@ const NASTY = [
 ];
 
 // The programs of the commands print their arguments and standard input, each between NUL bytes.
-const folder = mkdtempSync(join(tmpdir(), 'commands-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const directory = mkdtempSync(join(tmpdir(), 'commands-'));
+afterAll(() => rmSync(directory, { recursive: true }));
 for (const [name, input] of [
   ['curl', 'cat'],
   ['memory-service', 'cat'],
   ['print', ':'],
 ]) {
   const script = `#!/bin/sh\nprintf '%s\\0' "$@"\n[ "$INPUT" = yes ] && ${input}\nprintf '\\0%s' "$MEMORY_ADMIN_URL $MEMORY_ADMIN_KEY"\n`;
-  writeFileSync(join(folder, String(name)), script);
-  chmodSync(join(folder, String(name)), 0o755);
+  writeFileSync(join(directory, String(name)), script);
+  chmodSync(join(directory, String(name)), 0o755);
 }
 
 /** Runs a command in a POSIX shell, and returns the arguments of the program. */
 function run(command: string, hasInput = false): string[] {
-  const env = { PATH: `${folder}:${process.env.PATH}`, ADMIN_KEY: 'msk_x', INPUT: hasInput ? 'yes' : '' };
+  const env = { PATH: `${directory}:${process.env.PATH}`, ADMIN_KEY: 'msk_x', INPUT: hasInput ? 'yes' : '' };
   return execFileSync('sh', ['-c', command], { env, encoding: 'utf8' }).split('\0');
 }
 

@@ -5,7 +5,7 @@ import type { FileDiff } from './types.ts';
 
 export type { Draft, DraftChange, DraftComment } from './schema.ts';
 export type DraftState = Draft['state'];
-export type Resolution = DraftResolutionInput;
+export type ResolutionInput = DraftResolutionInput;
 
 export interface DraftsPage {
   drafts: Draft[];
@@ -94,7 +94,7 @@ export const deleteComment = (tenant: string, id: string, comment: string) =>
   send(draftPath(tenant, id, `/comments/${encodeURIComponent(comment)}`), { method: 'DELETE' });
 
 /** @throws ApiError with status 412 when a reviewed change differs by now */
-export const mergeDraft = (tenant: string, id: string, review: string, resolutions: Resolution[]) =>
+export const mergeDraft = (tenant: string, id: string, review: string, resolutions: ResolutionInput[]) =>
   sendJson<MergedDraft>(draftPath(tenant, id, '/merge'), { method: 'POST', json: { review, resolutions } });
 
 /** @throws ApiError with status 412 when the draft or the original changed after the review */

@@ -53,7 +53,7 @@ export const redactVersion = (tenant: string, id: string) =>
     redaction(tenant, id),
   );
 
-export interface Moments {
+export interface Times {
   path?: string | undefined;
   /** The beginning of the history by default. */
   at?: string | undefined;
@@ -61,11 +61,11 @@ export interface Moments {
   to?: string | undefined;
 }
 
-export const diffOfMoments = (tenant: string, moments: Moments, after: string | null, signal: AbortSignal) =>
+export const diffBetween = (tenant: string, times: Times, after: string | null, signal: AbortSignal) =>
   sendJson<{ changes: FileDiff[]; at: string; to: string; next: string | null }>(
     tenantPath(tenant, '/diff'),
     {
-      query: { ...moments, after, limit: 100 },
+      query: { ...times, after, limit: 100 },
       signal,
     },
   );

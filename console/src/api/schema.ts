@@ -12,7 +12,7 @@ export interface components {
             /** @description Calls that write, including those with invalid input. */
             writes: number;
             /** @description Requests that were rejected with 403, 409, or 429, and writes that were rejected because the memory is full, archived, or read-only. */
-            refused: number;
+            rejected: number;
         };
         Activity: {
             since: components["schemas"]["Time"];
@@ -363,7 +363,7 @@ export interface components {
             /** @description Calls that write, including those with invalid input. */
             writes: number;
             /** @description Requests that were rejected with 403, 409, or 429, and writes that were rejected because the memory is full, archived, or read-only. */
-            refused: number;
+            rejected: number;
         };
         FleetTotals: {
             tenants: number;
@@ -1020,7 +1020,7 @@ export interface components {
             /** @description Calls that write, including those with invalid input. */
             writes: number;
             /** @description Requests that were rejected with 403, 409, or 429, and writes that were rejected because the memory is full, archived, or read-only. */
-            refused: number;
+            rejected: number;
         };
         Used: {
             used: number;

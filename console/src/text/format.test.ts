@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatAge, formatExactTime, formatMoment } from './format.ts';
+import { formatAge, formatChosenTime, formatExactTime } from './format.ts';
 
 it('formats an age in the largest unit of which the age has at least one, when rounded', () => {
   const now = Date.parse('2026-11-25T12:00:00Z');
@@ -19,9 +19,9 @@ it('formats an age in the largest unit of which the age has at least one, when r
 
 it('formats a chosen time without a zone, and the time of a change exactly', () => {
   const minute = new Date(2026, 10, 23, 14, 51).getTime();
-  const format = (milliseconds: number) => formatMoment(new Date(minute + milliseconds).toISOString());
+  const format = (milliseconds: number) => formatChosenTime(new Date(minute + milliseconds).toISOString());
   expect(format(0)).toBe('23 Nov 2026, 14:51');
   expect(format(30_000)).toBe('23 Nov 2026, 14:51:30');
   const change = new Date(minute + 30_123).toISOString();
-  expect(formatMoment(change)).toBe(formatExactTime(change));
+  expect(formatChosenTime(change)).toBe(formatExactTime(change));
 });

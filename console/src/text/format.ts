@@ -30,7 +30,7 @@ export const formatTime = (time: string | number) => times.format(new Date(time)
 /** Formats a time with milliseconds, to distinguish changes made in the same second. */
 export const formatExactTime = (time: string) => exactTimes.format(new Date(time));
 /** Formats the time of a change exactly, and a time that a person chose as `23 Nov 2026, 14:51`. */
-export function formatMoment(time: string): string {
+export function formatChosenTime(time: string): string {
   const date = new Date(time);
   if (date.getMilliseconds() !== 0) return formatExactTime(time);
   return (date.getSeconds() === 0 ? minuteTimes : secondTimes).format(date);

@@ -15,21 +15,23 @@ export interface Question {
   request?: Requests;
 }
 
-const asked = signal<{ question: Question; answer: Promise<boolean>; settle: (yes: boolean) => void } | null>(
-  null,
-);
+const asked = signal<{
+  question: Question;
+  answer: Promise<boolean>;
+  respond: (yes: boolean) => void;
+} | null>(null);
 
 /** Asks a question in a dialog. While a dialog is open, another call returns the result of the open dialog. */
 export function confirm(question: Question): Promise<boolean> {
   if (asked.value !== null) return asked.value.answer;
-  let settle = (_yes: boolean) => {};
+  let respond = (_yes: boolean) => {};
   const answer = new Promise<boolean>((resolve) => {
-    settle = (yes) => {
+    respond = (yes) => {
       asked.value = null;
       resolve(yes);
     };
   });
-  asked.value = { question, answer, settle };
+  asked.value = { question, answer, respond };
   return answer;
 }
 
@@ -45,19 +47,19 @@ export const DISCARD: Question = {
 /** Renders the open question of `confirm`. */
 export function Questions() {
   if (asked.value === null) return null;
-  const { question, settle } = asked.value;
+  const { question, respond } = asked.value;
   const { title, text, verb, otherwise = 'Cancel', isDangerous = false, request } = question;
   return (
-    <Modal title={title} onClose={() => settle(false)}>
+    <Modal title={title} onClose={() => respond(false)}>
       <div class="dialog-body">
         <p>{text}</p>
       </div>
       <footer>
         {request && <CopyAs request={request} />}
-        <button type="button" autofocus onClick={() => settle(false)}>
+        <button type="button" autofocus onClick={() => respond(false)}>
           {otherwise}
         </button>
-        <button type="button" class={isDangerous ? 'danger' : 'primary'} onClick={() => settle(true)}>
+        <button type="button" class={isDangerous ? 'danger' : 'primary'} onClick={() => respond(true)}>
           {verb}
         </button>
       </footer>

@@ -10,7 +10,7 @@ const SHAPES = {
   download: 'M8 2v8m0 0 3-3m-3 3L5 7M3 13h10',
   edit: 'm10.5 3 2.5 2.5L6 12.5 3 13l.5-3L10.5 3Z',
   file: 'M4 2h5l3 3v9H4V2Zm5 0v3h3',
-  folder: 'M2 4h4l1.5 2H14v7H2V4Z',
+  directory: 'M2 4h4l1.5 2H14v7H2V4Z',
   key: 'M10 9a3 3 0 1 0-2.8-2L3 11.2V13h2v-1.5h1.5V10L8 8.6A3 3 0 0 0 10 9Z',
   copy: 'M5.5 5.5h8v8h-8v-8Zm-2.5 5V2.5h8',
   more: 'M3.5 8h0M8 8h0M12.5 8h0',

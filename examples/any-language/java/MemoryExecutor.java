@@ -55,9 +55,9 @@ public final class MemoryExecutor {
         HttpResponse<String> response = send(blocks, end);
         if (response.statusCode() == 200) return response.body();
         failure = new IOException("The memory service answered " + response.statusCode() + ": " + response.body());
-        if (!RETRYABLE.contains(response.statusCode())) throw new RefusedException(failure.getMessage());
+        if (!RETRYABLE.contains(response.statusCode())) throw new RejectedException(failure.getMessage());
         waitMs = retryAfterMs(response);
-      } catch (RefusedException e) {
+      } catch (RejectedException e) {
         throw e;
       } catch (IOException e) {
         failure = e;
@@ -95,8 +95,8 @@ public final class MemoryExecutor {
   }
 
   /** A response that a retry would not change. */
-  private static final class RefusedException extends IOException {
-    RefusedException(String message) {
+  private static final class RejectedException extends IOException {
+    RejectedException(String message) {
       super(message);
     }
   }

@@ -9,7 +9,7 @@ import {
   type AuditSubject,
   beginAudit,
   type OpenAuditEvent,
-  recordRefusal,
+  recordRejection,
 } from '../tenants/audit.ts';
 import { administratorOf } from './authentication.ts';
 import { isReading } from './permissions.ts';
@@ -51,7 +51,9 @@ export const audit = fp<{ database: Database }>(
       if (!isNotPermitted || isReading(request) || administrator === undefined || auditEvent !== undefined)
         return;
       const intent = intentOf(request, false);
-      await recordRefusal(database, intent, validSubject(request), error.code).catch(logUnrecorded(request));
+      await recordRejection(database, intent, validSubject(request), error.code).catch(
+        logUnrecorded(request),
+      );
     });
 
     app.addHook('onSend', async (request, reply, payload) => {

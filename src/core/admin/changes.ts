@@ -83,7 +83,7 @@ const restoreBody = z
 
 const cannot = new ServiceError('cannot_restore', 'acme', null, '/memories/notes.md', '/memories/notes.md');
 
-export const planOvertaken = new ServiceError('plan_overtaken');
+export const stalePlan = new ServiceError('stale_plan');
 
 export const restore = defineOperation({
   id: 'restore',
@@ -96,7 +96,7 @@ export const restore = defineOperation({
   params: tenantParams,
   body: restoreBody,
   response: { description: 'The changes, or with `dry_run` the changes to make.', schema: restoredSchema },
-  errors: [noSuchTenant, incomplete, cannot, overQuota('restore'), archived, planOvertaken],
+  errors: [noSuchTenant, incomplete, cannot, overQuota('restore'), archived, stalePlan],
   async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
     const { path: where, version, dry_run } = body;
     const options = await changeOptions(call, body);

@@ -58,10 +58,10 @@ const ASSETS = /^\/assets\//;
  */
 export async function consoleRoutes(
   app: FastifyInstance,
-  { folder = CONSOLE, hasOpenId = false }: { folder?: string; hasOpenId?: boolean },
+  { directory = CONSOLE, hasOpenId = false }: { directory?: string; hasOpenId?: boolean },
 ): Promise<void> {
   app.get('/sign-in/methods', { schema: { hide: true } }, async () => ({ openid: hasOpenId }));
-  if (!existsSync(folder)) {
+  if (!existsSync(directory)) {
     app.get('/', { schema: { hide: true } }, async () => ({
       name: 'Memory service administration',
       version,
@@ -78,7 +78,7 @@ export async function consoleRoutes(
     done();
   });
   await app.register(fastifyStatic, {
-    root: folder,
+    root: directory,
     // The plugin declares a route for each existing file, so that other paths are unknown routes.
     wildcard: false,
     // The build writes a compressed copy beside each script and style sheet.

@@ -18,11 +18,11 @@ it("runs one caller's heavy work on half of the cores, and another caller's besi
   const heavyWork = new HeavyWork(MAX_WAIT_MS);
   const { signal } = new AbortController();
   for (let i = 0; i < OF_ONE_CALLER; i++) void heavyWork.run('busy', endless, signal);
-  const refused = code(run(heavyWork, 'busy'));
+  const rejected = code(run(heavyWork, 'busy'));
   expect(await run(heavyWork, 'other')).toBe('other');
   expect(heavyWork.current).toMatchObject({ inFlight: OF_ONE_CALLER, waiting: 1 });
   await vi.advanceTimersByTimeAsync(MAX_WAIT_MS);
-  expect(await refused).toBe('too_many_at_once');
+  expect(await rejected).toBe('too_many_at_once');
 });
 
 it('removes a client that disconnects from the queue for heavy work', async () => {

@@ -44,9 +44,9 @@ function operatorIn(header: string): z.output<typeof operatorSchema> {
  * @throws NodeJS.ErrnoException if the socket cannot be created, because its path is too long or the file system does
  *   not support sockets
  */
-export async function listenOnSocket(app: FastifyInstance, folder: string): Promise<void> {
+export async function listenOnSocket(app: FastifyInstance, directory: string): Promise<void> {
   const { server } = app;
-  const path = socketPath(folder);
+  const path = socketPath(directory);
   await app.ready();
   // The lock is held, so an existing socket is left over from an earlier process.
   rmSync(path, { force: true });

@@ -8,14 +8,7 @@ import { readRevertedFile } from '../history/revert-difference.ts';
 import { byActorOrSource } from '../history/version.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { MAX_TEXT_BYTES } from '../tenants/settings.ts';
-import {
-  changeFields,
-  changeOptions,
-  changesRecord,
-  dryRun,
-  expectedPlan,
-  planOvertaken,
-} from './changes.ts';
+import { changeFields, changeOptions, changesRecord, dryRun, expectedPlan, stalePlan } from './changes.ts';
 import { differenceRecord, differenceSchema } from './differences.ts';
 import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
 import {
@@ -141,7 +134,7 @@ export const revert = defineOperation({
     incomplete,
     overQuota('revert'),
     archived,
-    planOvertaken,
+    stalePlan,
     fileUnknown,
     new ServiceError('revert_text_for_deletion', '/memories/notes.md'),
     new ServiceError('file_too_large', '/memories/notes.md', 1048576),

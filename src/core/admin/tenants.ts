@@ -7,7 +7,7 @@ import { copyTenantData, moveTenantData } from '../tenants/copy.ts';
 import { forgetTenant } from '../tenants/forget.ts';
 import { countTenants, findListedTenant, readTenantPage } from '../tenants/listing.ts';
 import { MAX_METADATA, pairsOf } from '../tenants/metadata.ts';
-import { refuseMounted } from '../tenants/mounts.ts';
+import { rejectMounted } from '../tenants/mounts.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
 import { Stores } from '../tenants/stores.ts';
 import { type Erased, NOTHING_ERASED, requireTenant, Tenants } from '../tenants/tenants.ts';
@@ -252,7 +252,7 @@ export const deleteTenant = defineOperation({
     const { force, forget, receipt: isSigned } = query;
     const tenants = new Tenants(database);
     const exists = (await tenants.find(tenant)) !== undefined;
-    if (exists && !force) await refuseMounted(database, tenant, administrator.onlyTenants);
+    if (exists && !force) await rejectMounted(database, tenant, administrator.onlyTenants);
     const erased = exists ? await tenants.delete(tenant) : undefined;
     if (erased !== undefined) note({ details: { ...erased } });
     if (!forget) {

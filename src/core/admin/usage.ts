@@ -15,7 +15,7 @@ const day = z.string().meta({ description: 'By UTC.', examples: ['2026-11-23'] }
 const usesFields = {
   reads: counted.meta({ description: 'Calls that read or searched.' }),
   writes: counted.meta({ description: 'Calls that write, including those with invalid input.' }),
-  refused: counted.meta({
+  rejected: counted.meta({
     description:
       'Requests that were rejected with 403, 409, or 429, and writes that were rejected because the memory is full, archived, or read-only.',
   }),

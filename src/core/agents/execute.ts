@@ -9,7 +9,7 @@ import { noteFault, problemFor } from '../http/problem-details.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
-import { failure, type MemoryResult, refusal } from '../memory/result.ts';
+import { failure, type MemoryResult, rejection } from '../memory/result.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { contextForWrite, inTenant } from './redirect.ts';
 import { countLongCalls, maxResultsChars, resultBytes } from './result-bounds.ts';
@@ -142,8 +142,8 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const command = findCommand(input.command);
   const access = command?.access;
   if (access === 'write') {
-    const refused = await contextForWrite(request).then(() => null, refusedWrite);
-    if (refused !== null) return refused;
+    const rejected = await contextForWrite(request).then(() => null, rejectedWrite);
+    if (rejected !== null) return rejected;
   }
   const { ip, id: requestId } = request;
   const language = languageOf(request);
@@ -157,7 +157,7 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
         const executed = read?.(opened.context) ?? executeCommand(command, input, opened.context);
         return opened.describeFault ? executed.catch(opened.describeFault) : executed;
       });
-    }).catch(refusedWrite),
+    }).catch(rejectedWrite),
   );
 }
 
@@ -171,10 +171,10 @@ function runFeatureTool(request: FastifyRequest, call: ValidCall): Promise<Memor
  * Converts the errors of an archived memory and of a draft that cannot be created to results. The model sees a memory
  * that it cannot change.
  */
-function refusedWrite(error: unknown): Executed {
+function rejectedWrite(error: unknown): Executed {
   if (!(error instanceof ServiceError)) throw error;
-  if (error.code === 'over_quota') return refusal(tooManyDrafts);
-  if (error.code === 'tenant_archived') return refusal(readOnly);
+  if (error.code === 'over_quota') return rejection(tooManyDrafts);
+  if (error.code === 'tenant_archived') return rejection(readOnly);
   throw error;
 }
 

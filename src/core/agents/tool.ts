@@ -122,7 +122,7 @@ export function notAMemoryInput(why: string): ServiceError {
 }
 
 /** Runs one call and records its outcome in the log, the metrics, the usage, and the trace. */
-export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isRefusal'>>(
+export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isRejection'>>(
   request: FastifyRequest,
   {
     tool,
@@ -151,7 +151,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
   try {
     const result = await (trace === undefined ? work() : trace.run(work));
     outcome = result.isError ? 'error' : 'ok';
-    if (result.isRefusal) countUse(request, 'refused');
+    if (result.isRejection) countUse(request, 'rejected');
     else if (access !== undefined) countUse(request, access === 'read' ? 'reads' : 'writes');
     // If one of several calls fails, the log line of the request reports the failure.
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;

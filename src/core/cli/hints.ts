@@ -25,7 +25,7 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
       ? 'Restore a directory that contains both paths, or move what is there out of the way.'
       : `Choose another path: memory-service restore ${tenant} PATH --version ${version}`,
   entry_outside_memories: () => 'Choose one with --into, for example --into /memories.',
-  folder_without_memories: () => 'Choose one with --into, for example --into /memories.',
+  directory_without_memories: () => 'Choose one with --into, for example --into /memories.',
   entry_stripped_away: () => 'Use a smaller number for --strip.',
   entry_history_not_placeable: () => 'Or omit --into and --strip.',
   entry_too_large: (_name, bytes, tenant) =>

@@ -99,7 +99,7 @@ export function request(
 
 /** Returns the name of an admin API for the middle of a sentence. */
 export function apiName({ origin }: URL, service: LocalService | undefined): string {
-  return service === undefined ? `the admin API at ${origin}` : `the service on ${service.folder}`;
+  return service === undefined ? `the admin API at ${origin}` : `the service on ${service.directory}`;
 }
 
 function unreachable(name: string, reason: string): OperatorError {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { adminTarget } from './profiles.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'profiles-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const file = join(folder, 'memory-service', 'config.json');
-mkdirSync(join(folder, 'memory-service'));
+const directory = mkdtempSync(join(tmpdir(), 'profiles-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+const file = join(directory, 'memory-service', 'config.json');
+mkdirSync(join(directory, 'memory-service'));
 
 const PROFILES = {
   profiles: {
@@ -22,7 +22,7 @@ function write(text: string, mode = 0o600): void {
 write(JSON.stringify(PROFILES));
 
 const chosen = (options: { url?: string; profile?: string }, env: object = {}) => {
-  const target = adminTarget(options, { XDG_CONFIG_HOME: folder, ...env });
+  const target = adminTarget(options, { XDG_CONFIG_HOME: directory, ...env });
   return target && `${target.url.href} ${target.key}`;
 };
 

@@ -73,11 +73,11 @@ function checked(text: string, key: string | undefined, source: string): AdminTa
 }
 
 function configFile({ XDG_CONFIG_HOME, APPDATA }: AdminEnvironment): string {
-  const folder = XDG_CONFIG_HOME || platformFolder(APPDATA);
-  return join(folder, 'memory-service', 'config.json');
+  const directory = XDG_CONFIG_HOME || platformDirectory(APPDATA);
+  return join(directory, 'memory-service', 'config.json');
 }
 
-function platformFolder(appData: string | undefined): string {
+function platformDirectory(appData: string | undefined): string {
   if (process.platform === 'win32') return appData || join(homedir(), 'AppData', 'Roaming');
   return process.platform === 'darwin'
     ? join(homedir(), 'Library', 'Application Support')

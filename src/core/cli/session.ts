@@ -31,7 +31,7 @@ export function audited<T>(
   const { actor } = operatorOrigin();
   const intent = { action, dryRun, channel: 'command_line', address: hostname(), requestId: null } as const;
   return recordAudited(database, { ...intent, actor }, subject, work, {
-    outcomeOf: (error) => (error instanceof OperatorError ? 'refused' : undefined),
+    outcomeOf: (error) => (error instanceof OperatorError ? 'rejected' : undefined),
     onUnrecorded: () =>
       printLine(io.stderr, 'Warning: the outcome of this command could not be recorded in the audit trail.'),
   });

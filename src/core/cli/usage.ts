@@ -39,7 +39,7 @@ interface Measures {
   history_bytes: number | null;
   reads: number;
   writes: number;
-  refused: number;
+  rejected: number;
 }
 
 /** Columns with the sizes and requests of a day. */
@@ -49,7 +49,7 @@ const MEASURES = {
   HISTORY: (day: Measures) => size(day.history_bytes),
   READS: (day: Measures) => day.reads,
   WRITES: (day: Measures) => day.writes,
-  REFUSED: (day: Measures) => day.refused,
+  REJECTED: (day: Measures) => day.rejected,
 };
 
 async function showDays(caller: Caller, tenant: string, query: { since: string }) {

@@ -117,26 +117,26 @@ export class BatchQueue {
     const params: Record<string, Value> = {};
     for (const name of batch.parameters)
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
-    let settle: () => void;
+    let finish: () => void;
     try {
       const { rows } = await serving(this.#batched, calls, this.#tracer)(batch, params);
-      settle = () => this.#settleWith(calls, rows);
+      finish = () => this.#resolveCalls(calls, rows);
     } catch (error) {
-      settle = () => fail(calls, error);
+      finish = () => fail(calls, error);
     }
     kind.statements.end();
     if (isWorthSending(kind.waiting.length, calls.length)) {
       // The server runs the next batch while the callers of this batch build their responses.
       void this.#send(batch, kind);
-      setImmediate(settle);
+      setImmediate(finish);
     } else {
-      settle();
+      finish();
       this.#schedule(batch, kind);
     }
   }
 
   /** Resolves the calls that have a row. The other calls fall back to the single query. */
-  #settleWith(calls: Call[], rows: { item: number }[]): void {
+  #resolveCalls(calls: Call[], rows: { item: number }[]): void {
     const left = new Set(calls);
     for (const row of rows) {
       const call = calls[row.item - 1];

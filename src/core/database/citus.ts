@@ -275,10 +275,10 @@ function faultOf({ name, success, result }: Worker, version: string): string | u
 /**
  * Distributes the remaining tables, with their rows, and functions in one transaction. Writes wait until it ends.
  *
- * @param folder directory of the migrations
+ * @param directory directory of the migrations
  * @throws OperatorError when a table is already distributed in a different way
  */
-export async function distribute(client: pg.ClientBase, folder: string): Promise<void> {
+export async function distribute(client: pg.ClientBase, directory: string): Promise<void> {
   await client.query('BEGIN');
   try {
     const tenantTables = await localTables(client, TENANT_TABLES, (table) =>
@@ -293,7 +293,7 @@ export async function distribute(client: pg.ClientBase, folder: string): Promise
       await client.query('SELECT citus_add_local_table_to_metadata($1)', [table]);
     }
     await copyFunctions(client);
-    await client.query(readFileSync(join(folder, 'citus/memory_hold_shard.sql'), 'utf8'));
+    await client.query(readFileSync(join(directory, 'citus/memory_hold_shard.sql'), 'utf8'));
     const functions = await rows<{ name: string }>(client, UNDISTRIBUTED_FUNCTIONS, [DELEGATED_FUNCTIONS]);
     for (const { name } of functions) await client.query(DISTRIBUTE_FUNCTION, [name]);
     // The shards now contain the rows, so the local copies are removed.

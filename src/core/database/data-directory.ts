@@ -18,14 +18,14 @@ import { OperatorError } from '../errors/errors.ts';
 const POSTGRES_VERSION = '18';
 
 const RESTORE =
-  'Restore the folder from a backup, or set DATA_DIR to another folder to start with an empty database.';
-const OWN_FILES = 'Make this user the owner of the folder and all files in it.';
-const CHANGE = 'Set DATA_DIR to a folder on a local disk that this user may read and write.';
+  'Restore the directory from a backup, or set DATA_DIR to another directory to start with an empty database.';
+const OWN_FILES = 'Make this user the owner of the directory and all files in it.';
+const CHANGE = 'Set DATA_DIR to a directory on a local disk that this user may read and write.';
 
 /** Creates the error for a damaged or unreadable embedded database. */
-export function damagedDatabase(folder: string, reason: string): OperatorError {
+export function damagedDatabase(directory: string, reason: string): OperatorError {
   const advice = reason.endsWith('Permission denied') ? OWN_FILES : RESTORE;
-  return new OperatorError(`The embedded database in ${folder} cannot be opened: ${reason}. ${advice}`);
+  return new OperatorError(`The embedded database in ${directory} cannot be opened: ${reason}. ${advice}`);
 }
 
 /**
@@ -35,28 +35,28 @@ export function damagedDatabase(folder: string, reason: string): OperatorError {
  * @returns false when the directory is empty or missing
  * @throws OperatorError when the directory contains other files or a damaged database
  */
-export function hasDatabase(folder: string): boolean {
+export function hasDatabase(directory: string): boolean {
   try {
-    if (!existsSync(folder) || readdirSync(folder).length === 0) return false;
-    if (!existsSync(join(folder, 'PG_VERSION'))) throw damagedDatabase(folder, 'PG_VERSION is missing');
-    const version = readFileSync(join(folder, 'PG_VERSION'), 'latin1').trim();
+    if (!existsSync(directory) || readdirSync(directory).length === 0) return false;
+    if (!existsSync(join(directory, 'PG_VERSION'))) throw damagedDatabase(directory, 'PG_VERSION is missing');
+    const version = readFileSync(join(directory, 'PG_VERSION'), 'latin1').trim();
     if (version === POSTGRES_VERSION) return true;
-    if (!/^\d{1,3}$/.test(version)) throw damagedDatabase(folder, 'PG_VERSION holds no version');
+    if (!/^\d{1,3}$/.test(version)) throw damagedDatabase(directory, 'PG_VERSION holds no version');
     throw new OperatorError(
-      `The embedded database in ${folder} is of PostgreSQL ${version}, and this version of memory-service needs ${POSTGRES_VERSION}. Export the memory with the version of memory-service that wrote it, and import it into another DATA_DIR.`,
+      `The embedded database in ${directory} is of PostgreSQL ${version}, and this version of memory-service needs ${POSTGRES_VERSION}. Export the memory with the version of memory-service that wrote it, and import it into another DATA_DIR.`,
     );
   } catch (error) {
-    throw explainFileError(folder, error);
+    throw explainFileError(directory, error);
   }
 }
 
 /** Converts a file system error into an error with advice. Returns other errors unchanged. */
-function explainFileError(folder: string, error: unknown): unknown {
+function explainFileError(directory: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
   const reason = FILE_ERRORS[code] ?? code;
   const advice = code === 'ENOSPC' ? 'Make room on its disk.' : CHANGE;
-  return new OperatorError(`The data directory ${folder} cannot be used: ${reason}. ${advice}`);
+  return new OperatorError(`The data directory ${directory} cannot be used: ${reason}. ${advice}`);
 }
 
 const FILE_ERRORS: Partial<Record<string, string>> = {
@@ -65,8 +65,8 @@ const FILE_ERRORS: Partial<Record<string, string>> = {
   EROFS: 'its file system is read-only',
   ENOSPC: 'its disk is full',
   EDQUOT: "this user's disk quota is used up",
-  EEXIST: 'it is not a folder',
-  ENOTDIR: 'it is not a folder, or is below a file',
+  EEXIST: 'it is not a directory',
+  ENOTDIR: 'it is not a directory, or is below a file',
   ENOENT: 'it cannot be created there',
   ELOOP: 'too many symbolic links',
   ENAMETOOLONG: 'its name is too long',
@@ -76,22 +76,22 @@ const FILE_ERRORS: Partial<Record<string, string>> = {
  * Creates a directory and its parents. `mkdirSync` with `recursive` loops forever on a file system that reports ENOENT,
  * such as `/proc`.
  */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolder(dirname(folder));
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(dirname(directory));
   try {
-    mkdirSync(folder, { mode: 0o700 });
+    mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
     // Another process may have created it in the meantime.
-    if (!existsSync(folder)) throw error;
+    if (!existsSync(directory)) throw error;
   }
 }
 
 /** Error for an embedded database that another process uses. Two processes would corrupt it. */
 export class DataDirectoryInUse extends OperatorError {
-  constructor(folder: string, user = 'another process') {
+  constructor(directory: string, user = 'another process') {
     super(
-      `The data directory ${folder} is in use by ${user}. Stop that process, set DATA_DIR to another folder, or set DATABASE_URL to run several processes on one Postgres.`,
+      `The data directory ${directory} is in use by ${user}. Stop that process, set DATA_DIR to another directory, or set DATABASE_URL to run several processes on one Postgres.`,
     );
   }
 }
@@ -107,12 +107,12 @@ const SQLITE_BUSY = 5;
  * @throws DataDirectoryInUse with the ID of the other process
  * @throws OperatorError when the directory is not writable
  */
-export function lockDataDirectory(folder: string): () => void {
-  const pidFile = join(folder, 'memory-service.pid');
+export function lockDataDirectory(directory: string): () => void {
+  const pidFile = join(directory, 'memory-service.pid');
   try {
-    makeFolder(resolve(folder));
-    const lock = lockFile(join(resolve(folder), 'memory-service.lock'));
-    if (lock === undefined) throw new DataDirectoryInUse(folder, readHolder(pidFile));
+    makeDirectory(resolve(directory));
+    const lock = lockFile(join(resolve(directory), 'memory-service.lock'));
+    if (lock === undefined) throw new DataDirectoryInUse(directory, readHolder(pidFile));
     const unlock = () => {
       rmSync(pidFile, { force: true });
       lock.close();
@@ -125,7 +125,7 @@ export function lockDataDirectory(folder: string): () => void {
     }
     return unlock;
   } catch (error) {
-    throw explainFileError(folder, error);
+    throw explainFileError(directory, error);
   }
 }
 
@@ -134,23 +134,23 @@ export function lockDataDirectory(folder: string): () => void {
  *
  * @throws DataDirectoryInUse with the ID of the other process
  */
-export function checkUnlocked(folder: string): void {
-  if (existsSync(join(folder, 'memory-service.lock'))) lockDataDirectory(folder)();
+export function checkUnlocked(directory: string): void {
+  if (existsSync(join(directory, 'memory-service.lock'))) lockDataDirectory(directory)();
 }
 
 /** Returns the path of the Unix domain socket on which a service accepts commands for a data directory. */
-export function socketPath(folder: string): string {
-  return join(folder, 'memory-service.sock');
+export function socketPath(directory: string): string {
+  return join(directory, 'memory-service.sock');
 }
 
 /** The operating system's maximum length of a socket path. */
 const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
 /** Explains why the process that uses a data directory accepts no commands. */
-export function explainNoCommands(folder: string): string {
+export function explainNoCommands(directory: string): string {
   if (process.platform === 'win32')
     return 'On Windows, a service on the embedded database takes commands only through its admin API: use --url, or stop the service.';
-  const path = socketPath(folder);
+  const path = socketPath(directory);
   const bytes = Buffer.byteLength(path);
   return bytes <= MAX_SOCKET_PATH_BYTES
     ? 'That process takes no commands, because it is still starting or is a command itself. Try again shortly.'
@@ -163,8 +163,8 @@ export function explainNoCommands(folder: string): string {
  *
  * @throws OperatorError when this user may not connect
  */
-export async function isServed(folder: string): Promise<boolean> {
-  const path = socketPath(folder);
+export async function isServed(directory: string): Promise<boolean> {
+  const path = socketPath(directory);
   const code = await new Promise<string | undefined>((resolve) => {
     const socket = connect(path, () => {
       socket.destroy();
@@ -174,7 +174,7 @@ export async function isServed(folder: string): Promise<boolean> {
   });
   if (code === 'EACCES' || code === 'EPERM') {
     throw new OperatorError(
-      `The service on ${folder} accepts commands only from its own user (${code}: ${path}). Run the command as that user.`,
+      `The service on ${directory} accepts commands only from its own user (${code}: ${path}). Run the command as that user.`,
     );
   }
   return code === undefined || code === 'EAGAIN';

@@ -35,10 +35,10 @@ export interface Database {
   /**
    * Applies the migrations, then the functions, one process at a time. On Citus, then distributes both.
    *
-   * @param folder directory of the migrations
+   * @param directory directory of the migrations
    * @param functions script that creates the functions
    */
-  migrate(folder: string, functions: string): Promise<void>;
+  migrate(directory: string, functions: string): Promise<void>;
   /** Reclaims the space of deleted rows. Only for the embedded database, because a server has autovacuum. */
   vacuum?(): Promise<void>;
   pool(): PoolState;

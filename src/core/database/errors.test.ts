@@ -109,9 +109,9 @@ it('reports each connection failure once, repeats it rarely, and reports the rec
     () => now,
   );
   watch.opened();
-  for (now = 0; now < 15 * 60_000; now += 1000) watch.failed(now < 5000 ? 'refused' : 'starting');
+  for (now = 0; now < 15 * 60_000; now += 1000) watch.failed(now < 5000 ? 'rejected' : 'starting');
   watch.opened();
   watch.opened();
-  watch.failed('refused');
-  expect(events).toStrictEqual(['refused', 'starting', 'starting', 'reachable', 'refused']);
+  watch.failed('rejected');
+  expect(events).toStrictEqual(['rejected', 'starting', 'starting', 'reachable', 'rejected']);
 });

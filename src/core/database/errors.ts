@@ -23,7 +23,7 @@ const NOT_MIGRATED: ReadonlySet<string> = new Set([UNDEFINED_TABLE, UNDEFINED_FU
  * SQLSTATEs of a rejected session. On an open connection they come from a pooler, which has not forwarded the
  * statement.
  */
-const SESSION_REFUSED = /^(28...|3D000|53300|57P03)$/;
+const SESSION_REJECTED = /^(28...|3D000|53300|57P03)$/;
 
 /** SQLSTATEs of a working database that did not execute the statement in time. */
 const BUSY: ReadonlySet<string> = new Set([
@@ -90,7 +90,7 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
     this.isUnavailable = isUnavailable;
     this.mayPass = isServerOrNetwork && !LASTING.test(state ?? '');
     this.isNodeLost = layers.some(({ message }) => typeof message === 'string' && NODE_LOST.test(message));
-    this.neverSent = connecting || this.isNodeLost || SESSION_REFUSED.test(state ?? '');
+    this.neverSent = connecting || this.isNodeLost || SESSION_REJECTED.test(state ?? '');
     this.unavailability = unavailability;
   }
 

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { MIGRATIONS_FOLDER } from './migrate.ts';
+import { MIGRATIONS_DIRECTORY } from './migrate.ts';
 
 /** drizzle-kit qualifies columns with the table, but the shards of a distributed table have other names. */
 it('finds no qualified column in the check constraints of migrations', () => {
-  const migrations = readdirSync(MIGRATIONS_FOLDER).filter((file) => file.endsWith('.sql'));
+  const migrations = readdirSync(MIGRATIONS_DIRECTORY).filter((file) => file.endsWith('.sql'));
   expect(migrations).toContain('0000_init.sql');
   for (const file of migrations) {
-    expect([file, readFileSync(join(MIGRATIONS_FOLDER, file), 'utf8')]).toStrictEqual([
+    expect([file, readFileSync(join(MIGRATIONS_DIRECTORY, file), 'utf8')]).toStrictEqual([
       file,
       expect.not.stringMatching(/ADD CONSTRAINT .* CHECK \(.*"\w+"\."\w+"/),
     ]);

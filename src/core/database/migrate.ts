@@ -16,13 +16,13 @@ import { asDatabaseError, DatabaseError } from './errors.ts';
 import { defineQuery, type QueryExecutor } from './query.ts';
 
 /** Directory of the SQL files. The relative path is valid from both `src` and `dist`. */
-export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
+export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../../migrations', import.meta.url));
 
 /** Sources of the database functions and their views, each a `CREATE OR REPLACE`. */
-const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
+const FUNCTIONS_DIRECTORY = join(MIGRATIONS_DIRECTORY, 'functions');
 
 /**
- * Version of the schema, which consists of the migrations and the functions in `FUNCTIONS_FOLDER`. It is stored in the
+ * Version of the schema, which consists of the migrations and the functions in `FUNCTIONS_DIRECTORY`. It is stored in the
  * database. Increment it once per release that changes either.
  *
  * Old and new replicas run side by side, so a released function must remain compatible. A function with a new meaning
@@ -46,7 +46,7 @@ export async function migrate(database: Database): Promise<void> {
   const state = await schemaState(database);
   if (state === 'current') return;
   assertCompatible(state);
-  await database.migrate(MIGRATIONS_FOLDER, functionsScript());
+  await database.migrate(MIGRATIONS_DIRECTORY, functionsScript());
 }
 
 /**
@@ -54,9 +54,9 @@ export async function migrate(database: Database): Promise<void> {
  * arbitrary, because the script does not call them.
  */
 export function functionsScript(): string {
-  const sources = readdirSync(FUNCTIONS_FOLDER)
+  const sources = readdirSync(FUNCTIONS_DIRECTORY)
     .sort()
-    .map((file) => readFileSync(join(FUNCTIONS_FOLDER, file), 'utf8'));
+    .map((file) => readFileSync(join(FUNCTIONS_DIRECTORY, file), 'utf8'));
   return `
 DO $script$
 DECLARE
@@ -152,7 +152,7 @@ let times: number[] | undefined;
 /** Returns the times of the migrations, oldest first. The database identifies a migration by its time. */
 function migrationTimes(): number[] {
   if (times === undefined) {
-    const journal = JSON.parse(readFileSync(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
+    const journal = JSON.parse(readFileSync(`${MIGRATIONS_DIRECTORY}/meta/_journal.json`, 'utf8')) as {
       entries: { when: number }[];
     };
     times = journal.entries.map(({ when }) => when);

@@ -50,7 +50,7 @@ function cluster(share = 2) {
       now += ms;
     },
     /** Lets the statements that were sent run until they wait. */
-    settle: () => new Promise((resolve) => setImmediate(resolve)),
+    nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
     events,
     lookups,
   };
@@ -59,49 +59,49 @@ function cluster(share = 2) {
 const REJECTED = ['database_unavailable', 503, 2];
 
 it('sends only a share of the statements for one node, and the statements for other nodes beside them', async () => {
-  const { query, running, end, settle, lookups } = cluster();
+  const { query, running, end, nextTurn, lookups } = cluster();
   const outcomes = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', null].map(query);
-  await settle();
+  await nextTurn();
   expect(running()).toStrictEqual([null, 'a1', 'a2', 'b1', 'b2']);
   for (const tenant of ['a1', 'a2', 'b1', 'b2', null]) end(tenant);
-  await settle();
+  await nextTurn();
   expect(running()).toStrictEqual(['a3', 'a4']);
   for (const tenant of ['a3', 'a4']) end(tenant);
   expect(new Set(await Promise.all(outcomes))).toStrictEqual(new Set(['done']));
   const again = query('a1');
-  await settle();
+  await nextTurn();
   end('a1');
   expect(await again).toBe('done');
   expect(lookups).toStrictEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2']);
 });
 
 it('rejects the tenants of a node whose share gives no result, and serves the tenants of other nodes', async () => {
-  const { query, inTransaction, running, wait, settle, end } = cluster();
+  const { query, inTransaction, running, wait, nextTurn, end } = cluster();
   const first = [query('a1'), query('a2')];
-  await settle();
+  await nextTurn();
   wait(1999);
   const patient = query('a3');
-  await settle();
+  await nextTurn();
   wait(1);
   expect(await query('a4')).toStrictEqual(REJECTED);
   expect(await inTransaction('a4')).toStrictEqual(REJECTED);
   const other = query('b1');
-  await settle();
+  await nextTurn();
   expect(running()).toStrictEqual(['a1', 'a2', 'b1']);
   for (const tenant of ['a1', 'b1']) end(tenant);
-  await settle();
+  await nextTurn();
   for (const tenant of ['a2', 'a3']) end(tenant);
   expect(await Promise.all([...first, patient, other])).toStrictEqual(['done', 'done', 'done', 'done']);
   const next = query('a4');
-  await settle();
+  await nextTurn();
   end('a4');
   expect(await next).toBe('done');
 });
 
 it('sends one statement at a time to a node after a timeout, until it responds', async () => {
-  const { query, inTransaction, running, wait, settle, end, events } = cluster(5);
+  const { query, inTransaction, running, wait, nextTurn, end, events } = cluster(5);
   const first = [query('a1'), query('a2')];
-  await settle();
+  await nextTurn();
   wait(10_000);
   for (const tenant of ['a1', 'a2']) end(tenant, timeout());
   expect(await Promise.all(first)).toStrictEqual([
@@ -111,7 +111,7 @@ it('sends one statement at a time to a node after a timeout, until it responds',
   expect(events).toStrictEqual(['a hangs']);
   for (let probes = 0; probes < 2; probes++) {
     const probe = query('a3');
-    await settle();
+    await nextTurn();
     expect(await Promise.all([query('a1'), inTransaction('a2')])).toStrictEqual([REJECTED, REJECTED]);
     expect(running()).toStrictEqual(['a3']);
     wait(10_000);
@@ -119,25 +119,25 @@ it('sends one statement at a time to a node after a timeout, until it responds',
     expect(await probe).toStrictEqual(['database_busy', 503, 1]);
   }
   const probe = inTransaction('a3');
-  await settle();
+  await nextTurn();
   end('a3');
   expect(await probe).toBe('done');
   expect(events).toStrictEqual(['a hangs', 'a responds']);
   const all = ['a1', 'a2', 'a3'].map(query);
-  await settle();
+  await nextTurn();
   expect(running()).toStrictEqual(['a1', 'a2', 'a3']);
   for (const tenant of ['a1', 'a2', 'a3']) end(tenant);
   await Promise.all(all);
 });
 
 it('takes a slow statement for no fault of its node while others have results', async () => {
-  const { query, wait, settle, end, events } = cluster(2);
+  const { query, wait, nextTurn, end, events } = cluster(2);
   const slow = query('a1');
-  await settle();
+  await nextTurn();
   for (let n = 0; n < 10; n++) {
     wait(1000);
     const quick = query('a2');
-    await settle();
+    await nextTurn();
     // An error of the statement is a result.
     end('a2', n % 2 === 0 ? undefined : new DatabaseError({ code: '23505' }));
     expect(await quick).toStrictEqual(n % 2 === 0 ? 'done' : ['internal_error', 500, undefined]);
@@ -148,20 +148,20 @@ it('takes a slow statement for no fault of its node while others have results', 
 });
 
 it('leaves a node open that rejects statements at once, and an idle node', async () => {
-  const { query, wait, settle, end, events, running } = cluster(1);
+  const { query, wait, nextTurn, end, events, running } = cluster(1);
   for (let n = 0; n < 3; n++) {
     wait(60_000);
     const failed = query('a1');
-    await settle();
+    await nextTurn();
     end('a1', new DatabaseError({ code: '08006' }));
     expect(await failed).toStrictEqual(REJECTED);
   }
   wait(60_000);
   const [first, second] = [query('a1'), query('a2')];
-  await settle();
+  await nextTurn();
   expect(running()).toStrictEqual(['a1']);
   end('a1');
-  await settle();
+  await nextTurn();
   end('a2');
   expect(await Promise.all([first, second])).toStrictEqual(['done', 'done']);
   expect(events).toStrictEqual([]);

@@ -21,7 +21,7 @@ it.each([
   ['ECONNREFUSED', 'nothing listens there'],
   ['ENOTFOUND', 'the host name does not resolve'],
   ['EAI_AGAIN', 'the host name does not resolve'],
-  ['28P01', 'it refuses the user or the password'],
+  ['28P01', 'it rejects the user or the password'],
   ['28000', 'pg_hba.conf'],
   ['3D000', 'there is no such database'],
   ['42501', 'may not create tables'],
@@ -38,7 +38,7 @@ it.each([
 it.each([
   ['25006', 'used: its disk is nearly full; make room'],
   ['53100', 'used: its disk is full; make room'],
-  ['XX001', 'opened: SQLSTATE XX001. Restore the folder from a backup'],
+  ['XX001', 'opened: SQLSTATE XX001. Restore the directory from a backup'],
 ])('describes the embedded database error %s with advice', (code, advice) => {
   const line = describeStartFault(loadConfig({ DATA_DIR: '/data' }), failure(code));
   expect(line).toContain(`The embedded database in /data cannot be ${advice}`);

@@ -34,8 +34,8 @@ const LISTEN_FAULTS: Partial<Record<string, string>> = {
   EAI_AGAIN: UNKNOWN_HOST,
 };
 const EMBEDDED_FAULTS: Partial<Record<string, string>> = {
-  25006: 'its disk is nearly full; make room, or set DATA_DIR to a folder on another disk',
-  53100: 'its disk is full; make room, or set DATA_DIR to a folder on another disk',
+  25006: 'its disk is nearly full; make room, or set DATA_DIR to a directory on another disk',
+  53100: 'its disk is full; make room, or set DATA_DIR to a directory on another disk',
 };
 
 /**
@@ -165,7 +165,7 @@ export async function openSession(
   const events = {
     ...NO_EVENTS,
     readOnly: (isReadOnly: boolean) => {
-      if (isReadOnly) options.notify(`The disk with ${config.DATA_DIR} is nearly full: writes are refused.`);
+      if (isReadOnly) options.notify(`The disk with ${config.DATA_DIR} is nearly full: writes are rejected.`);
     },
   };
   const open = () => openExistingDatabase(config, events);
@@ -191,12 +191,12 @@ export async function openPlace(
   const scheme = /^[a-z][a-z\d+.-]*:\/\//i.exec(place)?.[0];
   if (!isServer && scheme !== undefined) {
     throw new OperatorError(
-      `There is no database behind ${scheme} that this command knows: name a folder, or a URL like postgres://user:password@host:5432/database.`,
+      `There is no database behind ${scheme} that this command knows: name a directory, or a URL like postgres://user:password@host:5432/database.`,
     );
   }
   if (!isServer && looksLikeUrl(place)) {
     throw new OperatorError(
-      'A place is neither a folder nor a URL: name a folder, or a URL like postgres://user:password@host:5432/database.',
+      'A place is neither a directory nor a URL: name a directory, or a URL like postgres://user:password@host:5432/database.',
     );
   }
   const config = configured(() =>
@@ -233,7 +233,7 @@ function ready(config: Config, migrates: boolean, report: Report): (opened: Data
 export interface LocalService {
   socketPath: string;
   /** Data directory of the service. */
-  folder: string;
+  directory: string;
 }
 
 /**
@@ -243,9 +243,9 @@ export interface LocalService {
  * @throws OperatorError when the service accepts no commands of this user
  */
 export async function findService(env: NodeJS.ProcessEnv): Promise<LocalService | undefined> {
-  const { DATABASE_URL, DATA_DIR: folder } = configured(() => loadConfig(env));
-  if (DATABASE_URL !== undefined || !(await isServed(folder))) return undefined;
-  return { socketPath: socketPath(folder), folder };
+  const { DATABASE_URL, DATA_DIR: directory } = configured(() => loadConfig(env));
+  if (DATABASE_URL !== undefined || !(await isServed(directory))) return undefined;
+  return { socketPath: socketPath(directory), directory };
 }
 
 /**
@@ -255,30 +255,30 @@ export async function findService(env: NodeJS.ProcessEnv): Promise<LocalService 
  */
 async function openExistingDatabase(config: Config, events: DatabaseEvents): Promise<Database> {
   if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
-  const { DATA_DIR: folder } = config;
+  const { DATA_DIR: directory } = config;
   // Checked first, because the incomplete database of a starting service would look damaged.
-  explainingUse(folder, () => checkUnlocked(folder));
-  if (!hasDatabase(join(folder, 'pglite'))) {
+  explainingUse(directory, () => checkUnlocked(directory));
+  if (!hasDatabase(join(directory, 'pglite'))) {
     throw new OperatorError(
-      `There is no embedded database in ${resolve(folder)}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
+      `There is no embedded database in ${resolve(directory)}. Set DATABASE_URL, or DATA_DIR to the directory of the service. To create a database there, start the service: memory-service serve`,
     );
   }
   // Compiles PGlite's WebAssembly without optimizing it. Most commands end before optimization pays off.
   setFlagsFromString('--liftoff-only');
-  return openDatabase(config, events).catch((error) => explainUse(folder, error));
+  return openDatabase(config, events).catch((error) => explainUse(directory, error));
 }
 
-function explainingUse(folder: string, check: () => void): void {
+function explainingUse(directory: string, check: () => void): void {
   try {
     check();
   } catch (error) {
-    explainUse(folder, error);
+    explainUse(directory, error);
   }
 }
 
-function explainUse(folder: string, error: unknown): never {
+function explainUse(directory: string, error: unknown): never {
   if (!(error instanceof DataDirectoryInUse)) throw error;
-  throw new OperatorError(`${error.message}\n${explainNoCommands(folder)}`);
+  throw new OperatorError(`${error.message}\n${explainNoCommands(directory)}`);
 }
 
 /**

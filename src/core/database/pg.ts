@@ -225,9 +225,9 @@ export async function openPostgres(
         failingWithFirstFault(traced(limited(query, false), tracer), work),
       ),
     withJobLock: (lock, job) => withAdvisoryLock(connection, maxMs, lock, job),
-    migrate: async (folder, functions) => {
+    migrate: async (directory, functions) => {
       if (isPooled) throw unmigratedBehindPooler(config);
-      await migrateOnOneConnection(url, config, folder, functions);
+      await migrateOnOneConnection(url, config, directory, functions);
     },
     pool: () => {
       const [some, others] = [pool.state, forBatches.state];
@@ -408,7 +408,7 @@ async function withAdvisoryLock(
 async function migrateOnOneConnection(
   url: string,
   config: Config,
-  folder: string,
+  directory: string,
   functions: string,
 ): Promise<void> {
   // Imported on demand, because most starts do not migrate.
@@ -426,8 +426,8 @@ async function migrateOnOneConnection(
     await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
     const isCitus = await hasCitus(client);
     if (isCitus) await prepareCluster(client);
-    await migrate(drizzle(client), { migrationsFolder: folder });
+    await migrate(drizzle(client), { migrationsFolder: directory });
     await client.query(functions);
-    if (isCitus) await distribute(client, folder);
+    if (isCitus) await distribute(client, directory);
   });
 }

@@ -19,8 +19,8 @@ export const RESERVED_BYTES = 64 * MEBIBYTE;
 export const NEW_DATABASE_BYTES = 128 * MEBIBYTE;
 
 /** Returns the free bytes on the file system of a directory, or `Infinity` if the file system does not report them. */
-export function freeBytes(folder: string): number {
-  const { bavail, bsize, blocks } = statfsSync(folder);
+export function freeBytes(directory: string): number {
+  const { bavail, bsize, blocks } = statfsSync(directory);
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
@@ -98,13 +98,13 @@ export class PgliteEngine extends PGlite {
   readonly #end: { reason?: string };
 
   /**
-   * @param folder directory of the database; a new database is created if it is empty or missing
+   * @param directory directory of the database; a new database is created if it is empty or missing
    * @param onEnd called once, with the message of Postgres, when Postgres stops
    */
-  constructor(folder: string, onEnd: (reason: string) => void) {
+  constructor(directory: string, onEnd: (reason: string) => void) {
     const end: { reason?: string } = {};
     const settings = Object.entries(LOG_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    super(folder, {
+    super(directory, {
       startParams: [...PGlite.defaultStartParams, ...settings],
       onStderr: (line) => {
         const [, message, aborted] = END.exec(line) ?? [];
@@ -159,16 +159,16 @@ export async function migrateEngine(
 }
 
 /** Opens or creates the database in a directory. Removes incomplete files if the creation fails. */
-export async function openEngine(folder: string, events: EmbeddedEvents): Promise<PgliteEngine> {
-  const isNew = !hasDatabase(folder);
-  const free = freeBytes(dirname(folder));
-  if (isNew && free < NEW_DATABASE_BYTES) throw diskFull(folder, free, NEW_DATABASE_BYTES);
+export async function openEngine(directory: string, events: EmbeddedEvents): Promise<PgliteEngine> {
+  const isNew = !hasDatabase(directory);
+  const free = freeBytes(dirname(directory));
+  if (isNew && free < NEW_DATABASE_BYTES) throw diskFull(directory, free, NEW_DATABASE_BYTES);
   // Imported on demand, because most starts create no database.
-  if (isNew) await (await import('./template.ts')).copyTemplate(folder);
+  if (isNew) await (await import('./template.ts')).copyTemplate(directory);
   keepByteOrderMarks();
   let isOpen = false;
   let firstReason: string | undefined;
-  const client = new PgliteEngine(folder, (reason) => {
+  const client = new PgliteEngine(directory, (reason) => {
     firstReason = reason;
     if (isOpen) events.stopped(reason);
   });
@@ -179,18 +179,18 @@ export async function openEngine(folder: string, events: EmbeddedEvents): Promis
     );
     await client.exec(settings.join('\n'));
   } catch (error) {
-    if (isNew) await rm(folder, { recursive: true, force: true });
-    const left = freeBytes(dirname(folder));
-    if (left < RESERVED_BYTES) throw diskFull(folder, left, RESERVED_BYTES);
-    throw damagedDatabase(folder, firstReason ?? (error instanceof Error ? error.message : String(error)));
+    if (isNew) await rm(directory, { recursive: true, force: true });
+    const left = freeBytes(dirname(directory));
+    if (left < RESERVED_BYTES) throw diskFull(directory, left, RESERVED_BYTES);
+    throw damagedDatabase(directory, firstReason ?? (error instanceof Error ? error.message : String(error)));
   }
   isOpen = true;
   return client;
 }
 
-function diskFull(folder: string, free: number, needed: number): OperatorError {
+function diskFull(directory: string, free: number, needed: number): OperatorError {
   return new OperatorError(
-    `The embedded database in ${folder} needs ${mebibytes(needed)} of free disk space, but only ${mebibytes(free)} are free. Make room, or set DATA_DIR to a folder on another disk.`,
+    `The embedded database in ${directory} needs ${mebibytes(needed)} of free disk space, but only ${mebibytes(free)} are free. Make room, or set DATA_DIR to a directory on another disk.`,
   );
 }
 

@@ -24,22 +24,22 @@ import { BatchLimits } from './running-statements.ts';
  * @throws OperatorError when it cannot be opened, or another process uses it
  */
 export async function openPglite(
-  folder: string,
+  directory: string,
   calls: number,
   events: EmbeddedEvents,
   tracer?: StatementTracer,
 ): Promise<Database> {
-  const unlock = lockDataDirectory(folder);
+  const unlock = lockDataDirectory(directory);
   let client: PgliteEngine;
   try {
     // If a user deleted the lock file, the socket still reveals a running service.
-    if (await isServed(folder)) throw new DataDirectoryInUse(folder);
-    client = await openEngine(join(folder, 'pglite'), events);
+    if (await isServed(directory)) throw new DataDirectoryInUse(directory);
+    client = await openEngine(join(directory, 'pglite'), events);
   } catch (error) {
     unlock();
     throw error;
   }
-  const guard = diskGuard(folder, client, events);
+  const guard = diskGuard(directory, client, events);
   const checkpoint = checkpoints();
   const execute = executorOn(client, checkpoint);
   const query = traced(async (statement, params) => {
@@ -88,8 +88,8 @@ export async function openPglite(
         lockedJobs.delete(lock);
       }
     },
-    migrate: (migrationsFolder, functions) =>
-      counted(() => migrateEngine(client, migrationsFolder, functions)),
+    migrate: (migrationsDirectory, functions) =>
+      counted(() => migrateEngine(client, migrationsDirectory, functions)),
     vacuum: () => counted(() => vacuumTables(client)),
     pool: () => ({
       total: 1,
@@ -113,12 +113,12 @@ export async function openPglite(
  * Returns a function to call before each transaction. While the disk is nearly full, it makes transactions read-only.
  * Postgres then rejects writes with SQLSTATE 25006, and reads continue.
  */
-function diskGuard(folder: string, client: PgliteEngine, events: EmbeddedEvents): () => Promise<void> {
+function diskGuard(directory: string, client: PgliteEngine, events: EmbeddedEvents): () => Promise<void> {
   let isReadOnly = false;
   const update = async () => {
     // Accepting writes again requires more space, so that the state does not change with every statement.
     const needed = isReadOnly ? 1.25 * RESERVED_BYTES : RESERVED_BYTES;
-    const isShort = freeBytes(folder) < needed;
+    const isShort = freeBytes(directory) < needed;
     if (isShort === isReadOnly) return;
     isReadOnly = isShort;
     events.readOnly(isReadOnly);

@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
 import { extract } from 'tar-stream';
-import { functionsScript, MIGRATIONS_FOLDER } from './migrate.ts';
+import { functionsScript, MIGRATIONS_DIRECTORY } from './migrate.ts';
 
 /**
  * Directory of the template, which the build writes (`write-template.ts`). The relative path is valid from both `src`
  * and `dist`.
  */
-export const TEMPLATE_FOLDER = fileURLToPath(new URL('../../../template', import.meta.url));
+export const TEMPLATE_DIRECTORY = fileURLToPath(new URL('../../../template', import.meta.url));
 
 /**
  * Returns the path of the template: an archive of an empty, migrated embedded database. The name identifies the schema
@@ -21,11 +21,11 @@ export const TEMPLATE_FOLDER = fileURLToPath(new URL('../../../template', import
  */
 export function templatePath(templates: string): string {
   const hash = createHash('sha256').update(pgliteVersion()).update(functionsScript());
-  const files = readdirSync(MIGRATIONS_FOLDER, { recursive: true, withFileTypes: true })
+  const files = readdirSync(MIGRATIONS_DIRECTORY, { recursive: true, withFileTypes: true })
     .filter((each) => each.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
   for (const path of files.sort())
-    hash.update(`\0${path.slice(MIGRATIONS_FOLDER.length)}\0`).update(readFileSync(path));
+    hash.update(`\0${path.slice(MIGRATIONS_DIRECTORY.length)}\0`).update(readFileSync(path));
   return join(templates, `${hash.digest('hex').slice(0, 32)}.tar.br`);
 }
 
@@ -40,8 +40,8 @@ function pgliteVersion(): string {
  *
  * @returns false without a template for this version, or if it cannot be copied
  */
-export async function copyTemplate(folder: string, templates = TEMPLATE_FOLDER): Promise<boolean> {
-  const copy = `${folder}.new`;
+export async function copyTemplate(directory: string, templates = TEMPLATE_DIRECTORY): Promise<boolean> {
+  const copy = `${directory}.new`;
   try {
     await rm(copy, { recursive: true, force: true });
     const template = templatePath(templates);
@@ -49,8 +49,8 @@ export async function copyTemplate(folder: string, templates = TEMPLATE_FOLDER):
     mkdirSync(copy);
     await unpack(await promisify(brotliDecompress)(readFileSync(template)), copy);
     // `rmdir` and `rename` fail if the directory has files.
-    if (existsSync(folder)) await rmdir(folder);
-    await rename(copy, folder);
+    if (existsSync(directory)) await rmdir(directory);
+    await rename(copy, directory);
     return true;
   } catch {
     await rm(copy, { recursive: true, force: true });
@@ -59,11 +59,11 @@ export async function copyTemplate(folder: string, templates = TEMPLATE_FOLDER):
 }
 
 /** Writes files one by one, because a thousand asynchronous writes would take much longer. */
-async function unpack(archive: Buffer, folder: string): Promise<void> {
+async function unpack(archive: Buffer, directory: string): Promise<void> {
   const entries = extract();
   entries.end(archive);
   for await (const entry of entries) {
-    const path = join(folder, entry.header.name);
+    const path = join(directory, entry.header.name);
     const chunks: Buffer[] = [];
     for await (const chunk of entry as AsyncIterable<Buffer>) chunks.push(chunk);
     if (entry.header.type === 'directory') mkdirSync(path);

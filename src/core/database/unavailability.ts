@@ -32,7 +32,7 @@ const SYSTEM: Partial<Record<string, string>> = {
   ENFILE: NO_SOCKETS,
   ENOBUFS: NO_SOCKETS,
   EADDRNOTAVAIL: NO_SOCKETS,
-  ENOENT: 'there is no socket; check the folder of the socket in DATABASE_URL, and that the server runs',
+  ENOENT: 'there is no socket; check the directory of the socket in DATABASE_URL, and that the server runs',
   EACCES: NO_ACCESS,
   EPERM: NO_ACCESS,
   ERR_SOCKET_BAD_PORT: 'the port is not a number from 1 to 65535; check DATABASE_URL',
@@ -59,7 +59,7 @@ const TLS: Partial<Record<string, string>> = {
 };
 
 const USER_OR_PASSWORD =
-  'it refuses the user or the password; check both in DATABASE_URL, where special characters must be percent-encoded';
+  'it rejects the user or the password; check both in DATABASE_URL, where special characters must be percent-encoded';
 const FULL =
   'it accepts no more connections; lower DB_POOL_MAX, or raise the limit of the server, database, or role';
 const STOPPED = 'it is starting, stopping, or recovering, or has ended the session; its log says why';
@@ -68,7 +68,7 @@ const UNMIGRATED = 'the schema of the service is missing; run memory-service mig
 
 /** Reasons by SQLSTATE. */
 const SERVER: Partial<Record<string, string>> = {
-  '08P01': 'a pooler there refuses the connection; its log says why',
+  '08P01': 'a pooler there rejects the connection; its log says why',
   25006: 'it is read-only; check that DATABASE_URL names the primary, and that its disk has room',
   '25P03': 'it has ended a transaction that was idle for too long',
   28000:

@@ -2,24 +2,24 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
-import { functionsScript, MIGRATIONS_FOLDER } from './migrate.ts';
+import { functionsScript, MIGRATIONS_DIRECTORY } from './migrate.ts';
 import { migrateEngine, PgliteEngine } from './pglite-engine.ts';
-import { TEMPLATE_FOLDER, templatePath } from './template.ts';
+import { TEMPLATE_DIRECTORY, templatePath } from './template.ts';
 
 /** Writes the template unless it exists, and removes the templates of other versions. */
 export async function writeTemplate(): Promise<void> {
-  const path = templatePath(TEMPLATE_FOLDER);
+  const path = templatePath(TEMPLATE_DIRECTORY);
   if (existsSync(path)) return;
   // In memory, which is faster than a directory.
   const engine = new PgliteEngine('memory://', () => {});
   await engine.waitReady;
-  await migrateEngine(engine, MIGRATIONS_FOLDER, functionsScript());
+  await migrateEngine(engine, MIGRATIONS_DIRECTORY, functionsScript());
   await engine.exec('CHECKPOINT');
   const archive = await engine.dumpDataDir('none');
   await engine.close();
   const compressed = await compress(Buffer.from(await archive.arrayBuffer()));
-  await rm(TEMPLATE_FOLDER, { recursive: true, force: true });
-  mkdirSync(TEMPLATE_FOLDER);
+  await rm(TEMPLATE_DIRECTORY, { recursive: true, force: true });
+  mkdirSync(TEMPLATE_DIRECTORY);
   writeFileSync(`${path}.new`, compressed);
   await rename(`${path}.new`, path);
 }

@@ -2,7 +2,7 @@ import { describeSecrets, removalOf } from '../lib/secret-kinds.ts';
 import { amount, quotaAmount } from '../lib/units.ts';
 import { reasonFor } from './definition.ts';
 
-const refused = reasonFor('refused');
+const rejected = reasonFor('rejected');
 const overQuota = reasonFor('over_quota');
 
 /**
@@ -10,7 +10,7 @@ const overQuota = reasonFor('over_quota');
  * printable.
  */
 const entry = <Values extends unknown[]>(why: (...values: Values) => string) =>
-  refused((name: string, ...values: Values) => `Cannot import ${name}: ${why(...values)}`);
+  rejected((name: string, ...values: Values) => `Cannot import ${name}: ${why(...values)}`);
 
 const unsupported = (type: string, advice: string) =>
   entry(() => `it is ${type}; a memory holds only files and directories. ${advice}`);
@@ -69,34 +69,36 @@ export const ARCHIVE_ERRORS = {
   ),
   entry_lists_secret_path: entry(
     (path: string, kinds: readonly string[]) =>
-      `a path in it, ${path}, contains ${describeSecrets(kinds)}. Redact the versions with that path and export again, or import only the folder memories/ of the archive, without the history.`,
+      `a path in it, ${path}, contains ${describeSecrets(kinds)}. Redact the versions with that path and export again, or import only the directory memories/ of the archive, without the history.`,
   ),
   entry_history_not_placeable: entry(
     () =>
-      'an archive with a history can be imported only as a whole, at its own paths. Unpack it, and import its folder memories/.',
+      'an archive with a history can be imported only as a whole, at its own paths. Unpack it, and import its directory memories/.',
   ),
-  history_damaged: refused(
+  history_damaged: rejected(
     (what: string) =>
-      `The history in the archive is damaged: ${what}. Export it again, or import only the folder memories/ of the archive, without the history.`,
+      `The history in the archive is damaged: ${what}. Export it again, or import only the directory memories/ of the archive, without the history.`,
   ),
-  archive_empty: refused(() => 'The archive is empty.'),
-  not_an_archive: refused(
+  archive_empty: rejected(() => 'The archive is empty.'),
+  not_an_archive: rejected(
     () => 'This is not a tar archive, or it is damaged. If it is compressed, decompress it first.',
   ),
-  archive_truncated: refused(() => 'The archive is truncated. Create or copy it again.'),
-  archive_unreadable: refused((systemCode: string) => `Cannot read the archive (${systemCode}).`),
-  folder_unreadable: refused((path: string, systemCode: string) => `Cannot read ${path} (${systemCode}).`),
-  folder_without_memories: refused(
-    (folder: string) =>
-      `${folder} is not named memories and contains no folder memories, and no destination directory is given.`,
+  archive_truncated: rejected(() => 'The archive is truncated. Create or copy it again.'),
+  archive_unreadable: rejected((systemCode: string) => `Cannot read the archive (${systemCode}).`),
+  directory_unreadable: rejected(
+    (path: string, systemCode: string) => `Cannot read ${path} (${systemCode}).`,
   ),
-  paths_in_use: refused(
+  directory_without_memories: rejected(
+    (directory: string) =>
+      `${directory} is not named memories and contains no directory memories, and no destination directory is given.`,
+  ),
+  paths_in_use: rejected(
     (paths: readonly string[], total: number) =>
       `${amount(total, 'path')} ${total === 1 ? 'is' : 'are'} already in use:${paths.map((path) => `\n  ${path}`).join('')}${
         total > paths.length ? `\n  and ${total - paths.length} more` : ''
       }\nDelete or rename what is there, or import into another directory.`,
   ),
-  secrets_setting_changed: refused(
+  secrets_setting_changed: rejected(
     (tenant: string) =>
       `The setting SECRETS of tenant ${tenant} changed while the archive was read. Import it again.`,
   ),
@@ -104,12 +106,12 @@ export const ARCHIVE_ERRORS = {
     (tenant: string, of: 'files' | 'bytes', limit: number) =>
       `The import has more than the ${quotaAmount(limit, of)} that ${tenant} may have.`,
   ),
-  export_failed: refused(
+  export_failed: rejected(
     (systemCode: string) =>
       `The archive is incomplete because writing it failed (${systemCode}). Do not use it.`,
   ),
-  no_temporary_file: refused(
-    (folder: string, systemCode: string, work: 'export' | 'import') =>
-      `Cannot write a temporary file in ${folder} (${systemCode}). Set TMPDIR to a folder with room for the ${work}.`,
+  no_temporary_file: rejected(
+    (directory: string, systemCode: string, work: 'export' | 'import') =>
+      `Cannot write a temporary file in ${directory} (${systemCode}). Set TMPDIR to a directory with room for the ${work}.`,
   ),
 };

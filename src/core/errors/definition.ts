@@ -24,7 +24,7 @@ const SHARED = {
     description: 'A parameter or a field of the body is missing, unknown or not valid.',
   },
   not_found: { status: 404, description: 'The resource does not exist.' },
-  refused: {
+  rejected: {
     status: 409,
     description: 'The operation is not possible and changed no data; `detail` says why.',
   },

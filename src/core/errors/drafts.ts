@@ -3,7 +3,7 @@ import { amount } from '../lib/units.ts';
 import { reasonFor } from './definition.ts';
 
 const notFound = reasonFor('not_found');
-const refused = reasonFor('refused');
+const rejected = reasonFor('rejected');
 const overQuota = reasonFor('over_quota');
 const precondition = reasonFor('precondition_failed');
 
@@ -22,23 +22,23 @@ export const DRAFT_ERRORS = {
   no_such_file_in_draft: notFound(
     (draft: string, id: string) => `The draft ${draft} has no file with the ID ${id}.`,
   ),
-  too_many_comments: refused(
+  too_many_comments: rejected(
     (draft: string, limit: number) =>
       `The draft ${draft} already has ${limit} comments, its maximum. Delete one first.`,
   ),
-  draft_closed: refused((id: string, state: string) => `The draft ${id} is closed: it was ${state}.`),
-  is_draft: refused(
+  draft_closed: rejected((id: string, state: string) => `The draft ${id} is closed: it was ${state}.`),
+  is_draft: rejected(
     (tenant: string, id: string) => `${id} is a draft of tenant ${tenant}. Merge it or close it instead.`,
   ),
-  draft_has_no_settings: refused(
+  draft_has_no_settings: rejected(
     (tenant: string, id: string) =>
       `${id} is a draft of tenant ${tenant} and follows the settings of that tenant. Change them there.`,
   ),
-  propose_for_draft: refused(
+  propose_for_draft: rejected(
     (id: string, tenant: string) =>
       `${id} is a draft of tenant ${tenant}, and a propose-only key writes into a draft of its own. Create the key for tenant ${tenant}, or with another access.`,
   ),
-  draft_of_draft: refused((id: string) => `${id} is a draft itself, and a draft has no drafts.`),
+  draft_of_draft: rejected((id: string) => `${id} is a draft itself, and a draft has no drafts.`),
   too_many_drafts: overQuota(
     (tenant: string, limit: number) =>
       `Tenant ${tenant} already has ${amount(limit, 'open draft')}, its maximum. Merge or close one first.`,
@@ -52,28 +52,28 @@ export const DRAFT_ERRORS = {
       ? 'The draft or the memory has changed since the review. Nothing was changed. Review it again.'
       : `Changed since the review: ${some(paths)}. Nothing was changed. Review it again.`,
   ),
-  draft_has_secrets: refused(
+  draft_has_secrets: rejected(
     (paths: readonly string[], kinds: readonly string[]) =>
-      `The draft would add ${describeSecrets(kinds)} to ${some(paths)}. Nothing was changed. ${removalOf(kinds)} in the draft, or settle each of these files with \`original\` or a text.`,
+      `The draft would add ${describeSecrets(kinds)} to ${some(paths)}. Nothing was changed. ${removalOf(kinds)} in the draft, or resolve each of these files with \`original\` or a text.`,
   ),
-  draft_conflicts: refused(
+  draft_conflicts: rejected(
     (paths: readonly string[]) =>
-      `${amount(paths.length, 'conflict')} ${paths.length === 1 ? 'is' : 'are'} not settled: ${some(paths)}. Nothing was changed.`,
+      `${amount(paths.length, 'conflict')} ${paths.length === 1 ? 'is' : 'are'} not resolved: ${some(paths)}. Nothing was changed.`,
   ),
-  draft_blocked_by: refused((path: string, other: string, elsewhere: string | null) =>
+  draft_blocked_by: rejected((path: string, other: string, elsewhere: string | null) =>
     elsewhere === null
-      ? `Cannot take ${path} from the draft: it is blocked by ${other}, which is settled differently. Nothing was changed. Settle both with \`draft\`, or ${path} with \`original\`.`
-      : `Cannot take ${path} from the draft: it is blocked by ${other}, which cannot move to ${elsewhere}, its path in the draft, which is occupied as well. Nothing was changed. Settle ${path} with \`original\`, or make room for it first.`,
+      ? `Cannot take ${path} from the draft: it is blocked by ${other}, which is resolved differently. Nothing was changed. Resolve both with \`draft\`, or ${path} with \`original\`.`
+      : `Cannot take ${path} from the draft: it is blocked by ${other}, which cannot move to ${elsewhere}, its path in the draft, which is occupied as well. Nothing was changed. Resolve ${path} with \`original\`, or make room for it first.`,
   ),
-  draft_text_blocked_by: refused(
+  draft_text_blocked_by: rejected(
     (path: string, other: string) =>
-      `Cannot write the text to ${path}: it is blocked by ${other}. Nothing was changed. Settle ${path} with \`draft\` or \`original\`.`,
+      `Cannot write the text to ${path}: it is blocked by ${other}. Nothing was changed. Resolve ${path} with \`draft\` or \`original\`.`,
   ),
-  draft_file_unknown: refused(
-    (file: string) => `The draft did not change file ${file}, so there is nothing to settle.`,
+  draft_file_unknown: rejected(
+    (file: string) => `The draft did not change file ${file}, so there is nothing to resolve.`,
   ),
-  draft_text_for_deletion: refused(
-    (path: string) => `${path} no longer exists in either memory. Settle it with \`draft\` or \`original\`.`,
+  draft_text_for_deletion: rejected(
+    (path: string) => `${path} no longer exists in either memory. Resolve it with \`draft\` or \`original\`.`,
   ),
   own_draft: {
     description: 'The admin key changed files in the draft, so another one must merge it.',

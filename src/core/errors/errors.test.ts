@@ -53,7 +53,7 @@ it('names one thing in the singular', () => {
     'The body is larger than 1 byte, the limit of this tenant.',
     'The open drafts of tenant acme use 1 of 1 byte, and this one needs 1 more. Merge or close one first.',
     'Everything else was moved. Left out: 1 row of entries without a tenant.',
-    '1 conflict is not settled: /memories/a. Nothing was changed.',
+    '1 conflict is not resolved: /memories/a. Nothing was changed.',
   ]);
 });
 

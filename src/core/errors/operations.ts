@@ -4,7 +4,7 @@ import { reasonFor } from './definition.ts';
 
 const invalid = reasonFor('invalid_parameter');
 const notFound = reasonFor('not_found');
-const refused = reasonFor('refused');
+const rejected = reasonFor('rejected');
 const incomplete = reasonFor('history_incomplete');
 const overQuota = reasonFor('over_quota');
 const precondition = reasonFor('precondition_failed');
@@ -36,15 +36,15 @@ export const OPERATION_ERRORS = {
 
   too_much_metadata: invalid((max: number) => `The metadata must have at most ${max} pairs.`),
   no_such_tenant: notFound((tenant: string) => `Tenant ${tenant} does not exist.`),
-  tenant_is_mounted: refused((tenant: string, by: readonly string[], more: boolean) => {
+  tenant_is_mounted: rejected((tenant: string, by: readonly string[], more: boolean) => {
     const which = by.length === 0 ? 'other tenants' : `${by.join(', ')}${more ? ' and others' : ''}`;
     return `Tenant ${tenant} is mounted by ${which}. Without it, these mounts would be unavailable.`;
   }),
-  mounts_itself: refused((tenant: string) => `Tenant ${tenant} cannot mount itself.`),
-  too_many_mounts: refused(
+  mounts_itself: rejected((tenant: string) => `Tenant ${tenant} cannot mount itself.`),
+  too_many_mounts: rejected(
     (tenant: string, max: number) => `Tenant ${tenant} already has ${max} mounts, the maximum.`,
   ),
-  mount_name_taken: refused(
+  mount_name_taken: rejected(
     (tenant: string, path: string) =>
       `Tenant ${tenant} already has ${path}. Rename or delete it, or choose another name for the mount.`,
   ),
@@ -59,8 +59,8 @@ export const OPERATION_ERRORS = {
       message: 'The Idempotency-Key was used for another request. Use a new one for each key.',
     }),
   },
-  key_expired: refused((id: string) => `Key ${id} has expired. Change its expiry first.`),
-  key_in_use: refused(
+  key_expired: rejected((id: string) => `Key ${id} has expired. Change its expiry first.`),
+  key_in_use: rejected(
     (id: string) => `Key ${id} was created by this request and has been used, rotated or revoked since.`,
   ),
   quota_exceeded: overQuota(
@@ -86,7 +86,7 @@ export const OPERATION_ERRORS = {
     (maxTokens: number) =>
       `The text has more than ${maxTokens} words and punctuation marks. Choose its most distinctive part.`,
   ),
-  too_many_kept_out: refused(
+  too_many_kept_out: rejected(
     (max: number) => `There are already ${max} texts that are kept out, the maximum. Remove one first.`,
   ),
   no_such_kept_out: notFound((id: string) => `The entry ${id} does not exist in this list.`),
@@ -100,42 +100,42 @@ export const OPERATION_ERRORS = {
   no_such_job: notFound(
     (id: string) => `Job ${id} does not exist. Jobs are deleted 30 days after their end.`,
   ),
-  too_many_jobs: refused(
+  too_many_jobs: rejected(
     (whose: keyof typeof JOB_SHARES, max: number) =>
       `${max} jobs ${JOB_SHARES[whose]}have not ended, the maximum. Wait, or cancel a job.`,
     { retryAfter: 10 },
   ),
-  job_not_ended: refused(
+  job_not_ended: rejected(
     (id: string) =>
       `Job ${id} has not ended, so it has not found all tenants yet. Wait for its end, or cancel it and use its tenants so far.`,
     { retryAfter: 10 },
   ),
-  not_a_dry_run: refused(
+  not_a_dry_run: rejected(
     (id: string) => `Job ${id} is not a dry run of a revert that has ended. Start one first.`,
   ),
   no_such_outcome: notFound((id: string, tenant: string) => `Job ${id} has no outcome for tenant ${tenant}.`),
-  job_is_running: refused((job: keyof typeof JOBS) => `Another process is ${JOBS[job]}. Try again later.`),
+  job_is_running: rejected((job: keyof typeof JOBS) => `Another process is ${JOBS[job]}. Try again later.`),
 
   // Moving a whole database
 
-  target_has_other_data: refused(
+  target_has_other_data: rejected(
     (what: string) => `The target already has ${what}, with different data. Nothing was changed.`,
   ),
-  columns_differ: refused(
+  columns_differ: rejected(
     (table: string) => `The table ${table} does not have the same columns in both databases.`,
   ),
-  copy_differs: refused(
+  copy_differs: rejected(
     (table: string, copied: number, rows: number) =>
       `The copy does not match the source: ${table} has ${copied} of ${amount(rows, 'row')}, or different values. It was not committed.`,
   ),
-  rows_without_tenant: refused(
+  rows_without_tenant: rejected(
     (table: string, rows: number) =>
       `Everything else was moved. Left out: ${amount(rows, 'row')} of ${table} without a tenant.`,
   ),
 
   // Files
 
-  search_too_expensive: refused(
+  search_too_expensive: rejected(
     () => 'The search takes too long. Search a directory, or use a simpler query.',
   ),
   nothing_at: notFound((_tenant: string, path: string) => `${path} does not exist.`),
@@ -145,38 +145,38 @@ export const OPERATION_ERRORS = {
       : `${path} did not exist at that time, unless it was ${redacted === 1 ? 'the file' : `one of the ${redacted} files`} that ${redacted === 1 ? 'has' : 'have'} been redacted since.`,
   ),
   nothing_at_either_time: notFound((path: string) => `${path} did not exist at either time.`),
-  is_directory: refused((_tenant: string, path: string) => `${path} is a directory.`),
-  directory_not_recursive: refused(
+  is_directory: rejected((_tenant: string, path: string) => `${path} is a directory.`),
+  directory_not_recursive: rejected(
     (path: string) =>
       `${path} is a directory. Request a recursive deletion to delete it with everything below it.`,
   ),
-  was_directory: refused(
+  was_directory: rejected(
     (_tenant: string, path: string, _at: string) => `${path} was a directory at that time.`,
   ),
-  not_a_directory: refused((path: string) => `${path} is a file, so nothing can be below it.`),
-  cannot_delete_root: refused(() => 'The directory /memories itself cannot be deleted.'),
-  cannot_move_root: refused(() => 'The directory /memories itself cannot be moved.'),
-  destination_exists: refused((path: string) => `${path} already exists. Nothing was overwritten.`),
-  move_inside_itself: refused(
+  not_a_directory: rejected((path: string) => `${path} is a file, so nothing can be below it.`),
+  cannot_delete_root: rejected(() => 'The directory /memories itself cannot be deleted.'),
+  cannot_move_root: rejected(() => 'The directory /memories itself cannot be moved.'),
+  destination_exists: rejected((path: string) => `${path} already exists. Nothing was overwritten.`),
+  move_inside_itself: rejected(
     (from: string, to: string) => `Cannot move ${from} to ${to}, which is inside it.`,
   ),
-  path_too_long: refused((path: string) => `The path would be too long or too deep: ${path}`),
+  path_too_long: rejected((path: string) => `The path would be too long or too deep: ${path}`),
   path_exists: precondition((_tenant: string, path: string) => `${path} already exists.`),
   no_file_to_replace: precondition(
     (path: string) => `File ${path} does not exist. To create it, send If-None-Match: *.`,
   ),
   changed_since_read: precondition((path: string) => `${path} has changed since it was read. Read it again.`),
-  file_too_large: refused(
+  file_too_large: rejected(
     (path: string, maxBytes: number) =>
       `${path} would exceed the maximum file size of ${amount(maxBytes, 'byte')}.`,
   ),
-  content_has_nul: refused(
+  content_has_nul: rejected(
     (path: string) => `The content of ${path} contains a NUL character, which cannot be stored.`,
   ),
-  secrets_in_content: refused(
+  secrets_in_content: rejected(
     (kinds: readonly string[]) => `The content contains ${describeSecrets(kinds)}. Remove it and try again.`,
   ),
-  secret_in_path: refused(
+  secret_in_path: rejected(
     (kinds: readonly string[]) => `The path contains ${describeSecrets(kinds)}. Choose another path.`,
   ),
 
@@ -192,43 +192,43 @@ export const OPERATION_ERRORS = {
       `The history of ${tenant} is complete only since ${since}. Choose a later time.`,
   ),
   no_such_version: notFound((tenant: string, id: string) => `Version ${id} of ${tenant} does not exist.`),
-  ambiguous_version: refused(
+  ambiguous_version: rejected(
     (tenant: string, start: string, ids: readonly string[], hasMore: boolean) =>
       `Several versions of ${tenant} have an ID that starts with ${start}:${ids.map((id) => `\n  ${id}`).join('')}${hasMore ? '\n  …' : ''}`,
   ),
-  plan_overtaken: precondition(
+  stale_plan: precondition(
     () =>
       'The memory has changed since the dry run, so the changes would differ. Nothing was changed. Do another dry run.',
   ),
   revert_file_unknown: notFound(
     (id: string) => `The revert does not affect the file ${id}. Use the \`memory_id\` of a dry run.`,
   ),
-  revert_text_for_deletion: refused(
+  revert_text_for_deletion: rejected(
     (path: string) =>
       `${path} exists neither now nor in the reverted state, so it cannot get a text. Resolve it with \`current\`.`,
   ),
   nothing_to_restore: notFound((path: string) => `${path} does not exist, now or at that time.`),
   /** `version` is the restored version, or null if the operation restores a time. */
-  cannot_restore: refused(
+  cannot_restore: rejected(
     (_tenant: string, _version: string | null, path: string, blockedBy: string) =>
       `Cannot restore ${path}: ${blockedBy} is occupied.`,
   ),
-  version_is_deletion: refused(
+  version_is_deletion: rejected(
     (id: string) => `Version ${id} records a deletion, so it has no content. Restore an earlier version.`,
   ),
-  version_redacted: refused(
+  version_redacted: rejected(
     (id: string) =>
       `This requires version ${id}, which has been redacted. Restore to another time, or choose a path that does not need it.`,
   ),
-  version_is_live: refused((id: string, head: string | null) =>
+  version_is_live: rejected((id: string, head: string | null) =>
     head === id
       ? `Version ${id} is live. Edit or delete the file first, then redact this version.`
       : `Version ${id} has the same content as a live file (version ${head}). Edit or delete that file first, then redact this version.`,
   ),
-  directory_exists: refused(
+  directory_exists: rejected(
     (path: string) => `${path} still exists. Delete or rename it first, then redact its name.`,
   ),
-  directory_has_versions: refused(
+  directory_has_versions: rejected(
     (path: string, version: string | null) =>
       `Version ${version} was at ${path} or below it. Redact the versions of the files there first.`,
   ),

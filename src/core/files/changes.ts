@@ -9,7 +9,7 @@ import { deleted } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { success } from '../memory/result.ts';
-import type { PolicyRefusal, Refusal } from '../memory/store.ts';
+import type { PolicyRejection, Rejection } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
@@ -53,7 +53,7 @@ export function createAt(session: FileSession, path: MemoryPath, text: string): 
     if (file.kind === 'created') {
       return { action: 'created', message: file.result.content, sha256: contentHash(file.content) };
     }
-    throw refusalOf(session.tenant.id, file);
+    throw rejectionOf(session.tenant.id, file);
   });
 }
 
@@ -72,8 +72,8 @@ export function replaceAt(
   const tenant = session.tenant.id;
   return changing(session, async (context) => {
     checkText(path, text);
-    const edited = await context.store.edit<PolicyRefusal | 'changed'>(path, (before) => {
-      if (!isAsExpected(before, expected)) return { refusal: 'changed' };
+    const edited = await context.store.edit<PolicyRejection | 'changed'>(path, (before) => {
+      if (!isAsExpected(before, expected)) return { rejection: 'changed' };
       const change = { content: text, start: 0, end: text.length };
       const describe = (written: Change) =>
         written.content === before
@@ -88,12 +88,12 @@ export function replaceAt(
       }
       case 'missing':
         return undefined;
-      case 'refused':
-        throw edited.refusal === 'changed'
+      case 'rejected':
+        throw edited.rejection === 'changed'
           ? new ServiceError('changed_since_read', path)
-          : refusalOf(tenant, edited.refusal);
+          : rejectionOf(tenant, edited.rejection);
       case 'over_quota':
-        throw refusalOf(tenant, edited);
+        throw rejectionOf(tenant, edited);
     }
   });
 }
@@ -156,7 +156,7 @@ export function moveAt(session: FileSession, from: MemoryPath, to: MemoryPath): 
       case 'too_long':
         throw new ServiceError('path_too_long', outcome.path);
       default:
-        throw refusalOf(tenant, outcome);
+        throw rejectionOf(tenant, outcome);
     }
   });
 }
@@ -170,19 +170,19 @@ function checkText(path: MemoryPath, text: string): void {
 }
 
 /** Converts a rejection by the domain into an error for an operator. */
-function refusalOf(tenant: string, refusal: Refusal): ServiceError {
-  switch (refusal.kind) {
+function rejectionOf(tenant: string, rejection: Rejection): ServiceError {
+  switch (rejection.kind) {
     case 'exists':
-      return new ServiceError('path_exists', tenant, refusal.path);
+      return new ServiceError('path_exists', tenant, rejection.path);
     case 'not_a_directory':
-      return new ServiceError('not_a_directory', refusal.path);
+      return new ServiceError('not_a_directory', rejection.path);
     case 'file_too_large':
-      return new ServiceError('file_too_large', refusal.path, refusal.maxBytes);
+      return new ServiceError('file_too_large', rejection.path, rejection.maxBytes);
     case 'secrets_in_content':
     case 'secret_in_path':
-      return new ServiceError(refusal.kind, refusal.kinds);
+      return new ServiceError(rejection.kind, rejection.kinds);
     case 'over_quota':
-      return quotaExceeded(tenant, refusal, 'change');
+      return quotaExceeded(tenant, rejection, 'change');
   }
 }
 

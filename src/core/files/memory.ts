@@ -221,7 +221,7 @@ export class Memory implements MemoryStore {
           pending.newest(file) ?? fileOf(await this.#read(readFileQuery, { tenant, path: inner }));
         if (base === undefined) return undefined;
         const edit = await change(base.content);
-        if ('refusal' in edit) return { base, refusal: edit.refusal };
+        if ('rejection' in edit) return { base, rejection: edit.rejection };
         // A write that keeps the content creates no version.
         const version = edit.content === base.content ? base.version : randomUUID();
         const params = this.#splice(inner, base, edit, version);
@@ -232,9 +232,9 @@ export class Memory implements MemoryStore {
       });
       if (tried === undefined) return { kind: 'missing' };
       const { base } = tried;
-      if ('refusal' in tried) {
+      if ('rejection' in tried) {
         // The rejected content may be a pending write that failed.
-        if (await (base.isWritten ?? true)) return { kind: 'refused', refusal: tried.refusal };
+        if (await (base.isWritten ?? true)) return { kind: 'rejected', rejection: tried.rejection };
         continue;
       }
       const edited = editedBy(await tried.write, base, tried.edit);
@@ -252,7 +252,7 @@ export class Memory implements MemoryStore {
       const base = fileOf((await query(readFileQuery, { tenant: this.tenant, path: inner })).rows[0]);
       if (base === undefined) return { kind: 'missing' } as const;
       const edit = await change(base.content);
-      if ('refusal' in edit) return { kind: 'refused', refusal: edit.refusal } as const;
+      if ('rejection' in edit) return { kind: 'rejected', rejection: edit.rejection } as const;
       const params = this.#splice(inner, base, edit, randomUUID());
       const options = { size: edit.content.length, transaction: query };
       const edited = editedBy(await this.write(writeFileFunction, params, edit.result, options), base, edit);

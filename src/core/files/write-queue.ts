@@ -51,7 +51,7 @@ interface Sent {
   /** Writes to send again in other groups. */
   again: QueuedWrite[];
   /** Resolves or rejects the promises of the other writes. */
-  settle(): void;
+  finish(): void;
 }
 
 /**
@@ -96,8 +96,8 @@ export class WriteQueue {
     if (mayShare && !this.#shared.has(group)) this.#shared.set(group, new RunningStatements(this.#limits));
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {
-      const settle = { resolve: resolve as QueuedWrite['resolve'], reject };
-      this.#waiting.push({ tenant, group, characters, requests, work: { fn, params }, ...settle });
+      const promise = { resolve: resolve as QueuedWrite['resolve'], reject };
+      this.#waiting.push({ tenant, group, characters, requests, work: { fn, params }, ...promise });
       this.#scheduled ??= setImmediate(() => this.#dispatch());
     });
   };
@@ -180,7 +180,7 @@ export class WriteQueue {
       const [first] = writes as [QueuedWrite, ...QueuedWrite[]];
       if (typeof first.work === 'function') {
         const result = await first.work();
-        sent = { again: [], settle: () => first.resolve(result) };
+        sent = { again: [], finish: () => first.resolve(result) };
       } else {
         const { fn } = first.work;
         const calls = writes.map((write) => (write.work as FunctionCall).params);
@@ -201,9 +201,9 @@ export class WriteQueue {
     this.#waiting.unshift(...sent.again);
     if (isWorthSending(this.#waiting.length, writes.length)) {
       this.#dispatch();
-      setImmediate(sent.settle);
+      setImmediate(sent.finish);
     } else {
-      sent.settle();
+      sent.finish();
       if (this.#waiting.length > 0) this.#scheduled ??= setImmediate(() => this.#dispatch());
     }
   }
@@ -214,12 +214,12 @@ export class WriteQueue {
     // Sent one by one, only the faulty call fails. After a lock timeout, each call would wait for the lock again.
     if (writes.length > 1 && isUndone) {
       for (const write of writes) write.group = this.#newGroup();
-      return { again: writes, settle: () => {} };
+      return { again: writes, finish: () => {} };
     }
-    const settle = () => {
+    const finish = () => {
       for (const write of writes) write.reject(error);
     };
-    return { again: [], settle };
+    return { again: [], finish };
   }
 
   #newGroup(): string {
@@ -232,10 +232,10 @@ function succeeded(fn: WriteFunction, writes: QueuedWrite[], outcomes: { kind: s
   const again = writes.filter((_, i) => isSkipped(i));
   // The statement of the tenant's group waits for the lock.
   for (const write of again) write.group = groupOfTenant(fn, write.tenant);
-  const settle = () => {
+  const finish = () => {
     for (const [i, write] of writes.entries()) if (!isSkipped(i)) write.resolve(outcomes[i]);
   };
-  return { again, settle };
+  return { again, finish };
 }
 
 function isShared(group: string, fn: WriteFunction): boolean {

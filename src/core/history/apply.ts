@@ -194,7 +194,7 @@ export const NO_CHANGES = createHash('sha256').update('made\0removed').digest('h
 /**
  * Computes the fingerprint of a plan.
  *
- * @throws ServiceError `plan_overtaken` if the fingerprint differs from `expectedPlan`
+ * @throws ServiceError `stale_plan` if the fingerprint differs from `expectedPlan`
  */
 async function checkedPlan(
   { files, directoriesMade, directoriesRemoved }: PlannedChanges,
@@ -207,6 +207,6 @@ async function checkedPlan(
     sha256.update(`${path}\0${oldVersion ?? ''}\0${version ?? mergedSha256 ?? ''}\0`);
   sha256.update(['made', ...directoriesMade, 'removed', ...directoriesRemoved].join('\0'));
   const plan = sha256.digest('hex');
-  if (expectedPlan !== undefined && plan !== expectedPlan) throw new ServiceError('plan_overtaken');
+  if (expectedPlan !== undefined && plan !== expectedPlan) throw new ServiceError('stale_plan');
   return plan;
 }

@@ -40,7 +40,7 @@ const libraries: [library: string, accept: string | undefined][] = [
   ['Safari', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'],
   ['Internet Explorer', 'image/jpeg, application/x-ms-application, */*'],
   ['a wildcard of text beside any type', 'text/*, */*'],
-  ['text that is refused', 'text/plain;q=0, */*'],
+  ['text that is rejected', 'text/plain;q=0, */*'],
   ['something else', 'image/png'],
   ['not a header', ',;=q"'],
 ];

@@ -60,7 +60,7 @@ function countChunks(request: FastifyRequest, reply: FastifyReply, maxBytes: num
   let counted = REQUEST_BYTES;
   let hasEnded = false;
 
-  const refuse = (error: unknown) => {
+  const reject = (error: unknown) => {
     hasEnded = true;
     // An error event on the body makes the parser fail with the error.
     if (!reply.sent) body.emit('error', error);
@@ -70,18 +70,18 @@ function countChunks(request: FastifyRequest, reply: FastifyReply, maxBytes: num
     // The rest of a body is discarded once the response is sent.
     if (hasEnded || reply.sent) return;
     // A chunked body does not declare its length, so each chunk is checked.
-    if (isOver(received, maxBytes)) return refuse(new ServiceError('body_too_large', maxBytes, 'tenant'));
+    if (isOver(received, maxBytes)) return reject(new ServiceError('body_too_large', maxBytes, 'tenant'));
     if (received <= counted) return;
     let waiting: Promise<void> | undefined;
     try {
       waiting = bytes.acquire(received - counted);
     } catch (error) {
-      return refuse(error);
+      return reject(error);
     }
     counted = received;
     if (waiting === undefined) return;
     transfer?.pause();
-    waiting.then(() => transfer?.resume(), refuse);
+    waiting.then(() => transfer?.resume(), reject);
   });
 }
 

@@ -113,13 +113,13 @@ export function respondToClientError(
     // Node reports all overdue requests of a second at once, possibly thousands, so the queue spreads the work. The
     // rest of an overdue request is not read.
     socket.pause();
-    overdue.add(() => refuse(error, socket, rawError));
+    overdue.add(() => reject(error, socket, rawError));
   } else {
-    refuse(error, socket, rawError);
+    reject(error, socket, rawError);
   }
 }
 
-function refuse(error: ConnectionError, socket: Socket, rawError: RawError): void {
+function reject(error: ConnectionError, socket: Socket, rawError: RawError): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
     const problem = clientProblem(error.code);

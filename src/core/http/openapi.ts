@@ -106,7 +106,7 @@ function nameOf(codes: string[], title: string, taken: Map<string, string[]>): s
   return name;
 }
 
-/** Names each distinct example by its code, with a number if the code repeats: `refused`, `refused_2`. */
+/** Names each distinct example by its code, with a number if the code repeats: `rejected`, `rejected_2`. */
 function named(examples: Example[]): Record<string, Example> {
   const byName: Record<string, Example> = {};
   for (const [example] of groupBy(examples, (each) => JSON.stringify(each))) {

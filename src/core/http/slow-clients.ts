@@ -132,7 +132,7 @@ class Transfer {
   #check(): void {
     const { bytesRead } = this.#socket;
     if (this.#pace.isTooSlow(this.#responseBytes())) return void this.#reply.raw.destroy();
-    if (this.#isSending() && bytesRead - this.#bytesRead < MIN_TRANSFER_BYTES) this.#refuseBody();
+    if (this.#isSending() && bytesRead - this.#bytesRead < MIN_TRANSFER_BYTES) this.#rejectBody();
     this.#deadline = this.#startPeriod();
   }
 
@@ -155,7 +155,7 @@ class Transfer {
   }
 
   /** Fails the body with an error, which its reader reports, and then closes the connection. */
-  #refuseBody(): void {
+  #rejectBody(): void {
     const reply = this.#reply;
     this.#isTooSlow = true;
     // The connection must close, because the rest of the body would be parsed as the next request.

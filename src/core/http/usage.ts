@@ -16,11 +16,11 @@ declare module 'fastify' {
 }
 
 /** Statuses that count as rejections: missing access, a conflict, and too many requests. */
-const REFUSALS = new Set([403, 409, 429]);
+const REJECTIONS = new Set([403, 409, 429]);
 
 /** Counts one read, write, or rejected call for the usage of a request's tenant. */
 export function countUse(request: FastifyRequest, use: keyof Uses): void {
-  request.uses ??= { reads: 0, writes: 0, refused: 0 };
+  request.uses ??= { reads: 0, writes: 0, rejected: 0 };
   request.uses[use]++;
 }
 
@@ -40,7 +40,7 @@ export const usageCounting = fp<{ counts: UsageCounts }>(
   async (app, { counts }) => {
     app.decorateRequest('uses');
     app.addHook('onResponse', (request, reply, done) => {
-      if (REFUSALS.has(reply.statusCode)) countUse(request, 'refused');
+      if (REJECTIONS.has(reply.statusCode)) countUse(request, 'rejected');
       const { uses, context, logEntry } = request;
       // A request that was rejected before authentication has no context.
       const tenant = context === undefined ? logEntry.tenant : countedTenant(context);

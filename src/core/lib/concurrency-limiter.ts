@@ -10,7 +10,7 @@ export interface ConcurrencyLimits {
 }
 
 /** The reason for rejecting a slot: the limit of its key, the limit of all keys, or a release during the wait. */
-export type Refusal = 'key_at_limit' | 'at_limit' | 'released';
+export type Rejection = 'key_at_limit' | 'at_limit' | 'released';
 
 interface Waiter {
   slot: Slot;
@@ -37,7 +37,7 @@ interface Share {
  */
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
-  readonly #errorFor: (refusal: Refusal) => Error;
+  readonly #errorFor: (rejection: Rejection) => Error;
   #inFlight = 0;
   #slotsInFlight = 0;
   readonly #shares = new Map<string, Share>();
@@ -46,7 +46,7 @@ export class ConcurrencyLimiter {
   readonly #queues = new Map<string, Waiter[]>();
 
   /** @param errorFor creates the error to throw */
-  constructor(limits: ConcurrencyLimits, errorFor: (refusal: Refusal) => Error) {
+  constructor(limits: ConcurrencyLimits, errorFor: (rejection: Rejection) => Error) {
     this.#limits = limits;
     this.#errorFor = errorFor;
   }
@@ -106,7 +106,7 @@ export class ConcurrencyLimiter {
         units,
         resolve,
         reject,
-        timer: setTimeout(() => this.#refuse(waiter), this.#limits.maxWaitMs - slot.waitedMs),
+        timer: setTimeout(() => this.#reject(waiter), this.#limits.maxWaitMs - slot.waitedMs),
         startedAt: performance.now(),
       };
       slot.waiter = waiter;
@@ -176,18 +176,18 @@ export class ConcurrencyLimiter {
     for (const queue of this.#queues.values()) if (queue.length > longest.length) longest = queue;
     const newest = longest.at(-1);
     const own = this.#queues.get(slot.key)?.length ?? 0;
-    if (newest === undefined || longest.length <= own + 1) throw this.#refusal(slot, units);
-    this.#refuse(newest);
+    if (newest === undefined || longest.length <= own + 1) throw this.#rejection(slot, units);
+    this.#reject(newest);
   }
 
-  #refuse(waiter: Waiter): void {
-    const refusal = this.#refusal(waiter.slot, waiter.units);
+  #reject(waiter: Waiter): void {
+    const rejection = this.#rejection(waiter.slot, waiter.units);
     this.#remove(waiter);
-    waiter.reject(refusal);
+    waiter.reject(rejection);
     this.#admit();
   }
 
-  #refusal(slot: Slot, units: number): Error {
+  #rejection(slot: Slot, units: number): Error {
     return this.#errorFor(this.#keyHasRoom(slot, units) ? 'at_limit' : 'key_at_limit');
   }
 

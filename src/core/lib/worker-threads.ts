@@ -39,7 +39,7 @@ export class WorkerThreads<Task, Result> {
         maxWaiting: Number.POSITIVE_INFINITY,
         maxWaitMs: MAX_WAIT_MS,
       },
-      (refusal) => new Error(`A task did not get a thread: ${refusal}.`),
+      (rejection) => new Error(`A task did not get a thread: ${rejection}.`),
     );
   }
 

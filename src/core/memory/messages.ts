@@ -1,6 +1,6 @@
 import { describeSecrets } from '../lib/secret-kinds.ts';
 import type { PathProblem } from './path.ts';
-import type { Refusal } from './store.ts';
+import type { Rejection } from './store.ts';
 
 /**
  * All strings that a memory command can return, byte for byte. Source: the memory tool's documentation or, where it has
@@ -120,7 +120,7 @@ const fileTooLarge = (path: string, maxBytes: number) =>
 
 export const readOnly = 'Error: This memory is read-only';
 export const tooManyDrafts =
-  'Error: Changes of this memory are proposed in a draft, and it cannot have another one: a reviewer has to settle the open ones first.';
+  'Error: Changes of this memory are proposed in a draft, and it cannot have another one: a reviewer has to resolve the open ones first.';
 const tooManyFiles = (used: number, limit: number) =>
   `Error: This memory is full: it has ${used} files, and ${limit} are allowed. Delete files to make room.`;
 const tooManyDirectories = (used: number, limit: number) =>
@@ -167,24 +167,24 @@ const secretsRejected = (kinds: readonly string[]) =>
   `Error: Nothing was written: the text contains ${describeSecrets(kinds)}. Leave it out and try again.`;
 
 /** Returns the error message of a rejected write. */
-export function refused(refusal: Refusal): string {
-  switch (refusal.kind) {
+export function rejected(rejection: Rejection): string {
+  switch (rejection.kind) {
     case 'exists':
-      return alreadyExists(refusal.path);
+      return alreadyExists(rejection.path);
     case 'not_a_directory':
-      return notADirectory(refusal.path);
+      return notADirectory(rejection.path);
     case 'file_too_large':
-      return fileTooLarge(refusal.path, refusal.maxBytes);
+      return fileTooLarge(rejection.path, rejection.maxBytes);
     case 'secrets_in_content':
-      return secretsRejected(refusal.kinds);
+      return secretsRejected(rejection.kinds);
     case 'secret_in_path':
-      return secretInPath(refusal.kinds);
+      return secretInPath(rejection.kinds);
     case 'over_quota':
-      return overQuota(refusal);
+      return overQuota(rejection);
   }
 }
 
-function overQuota({ of, used, limit, needed }: Extract<Refusal, { kind: 'over_quota' }>): string {
+function overQuota({ of, used, limit, needed }: Extract<Rejection, { kind: 'over_quota' }>): string {
   switch (of) {
     case 'files':
       return tooManyFiles(used, limit);

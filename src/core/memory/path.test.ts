@@ -3,7 +3,7 @@ import { executeCommand } from './commands/index.ts';
 import { invalidPath, MAX_QUOTED_CHARS, quoted } from './messages.ts';
 import { MAX_RAW_PATH_BYTES, parsePath } from './path.ts';
 
-const refusal = (given: string) => {
+const rejection = (given: string) => {
   const parsed = parsePath(given);
   return parsed.ok ? undefined : invalidPath(parsed.problem);
 };
@@ -18,7 +18,7 @@ describe('an overlong path', () => {
     ['percent signs', `/memories/${'%25'.repeat(2_000_000)}`, 6_000_010],
     ['format characters', `/memories/${'\u{e0001}'.repeat(1_500_000)}`, 6_000_010],
   ])('rejects an overlong path by its length before it is parsed: %s', (_title, given, bytes) => {
-    expect(refusal(given)).toBe(`Error: Path is too long: ${bytes} bytes (limit 1024)`);
+    expect(rejection(given)).toBe(`Error: Path is too long: ${bytes} bytes (limit 1024)`);
   });
 });
 
@@ -30,14 +30,14 @@ describe('a path within the length limit', () => {
 
   it('rejects a path for the first rule that it breaks', () => {
     const long = 'x'.repeat(2000);
-    expect(refusal(`/other/${long}`)).toBe(`Error: Path must start with /memories, got: /other/${long}`);
-    expect(refusal(`/memories/../${long}`)).toBe(
+    expect(rejection(`/other/${long}`)).toBe(`Error: Path must start with /memories, got: /other/${long}`);
+    expect(rejection(`/memories/../${long}`)).toBe(
       `Error: Path /memories/../${long} would escape /memories directory`,
     );
-    expect(refusal(`/memories/\n${long}`)).toBe(
+    expect(rejection(`/memories/\n${long}`)).toBe(
       `Error: Path "/memories/\\n${long}" contains a character that is not allowed: U+000A`,
     );
-    expect(refusal(`/memories/${long}`)).toBe('Error: Path is too long: 2010 bytes (limit 1024)');
+    expect(rejection(`/memories/${long}`)).toBe('Error: Path is too long: 2010 bytes (limit 1024)');
   });
 
   it('accepts a path in any Unicode normalization form', () => {

@@ -43,19 +43,19 @@ export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; problem: 
 export function parsePath(given: string): ParsedPath {
   if (PLAIN_PATH.test(given)) return { ok: true, path: given as MemoryPath };
   const rawBytes = Buffer.byteLength(given);
-  if (rawBytes > MAX_RAW_PATH_BYTES) return refuse(tooLong('path', rawBytes, MAX_PATH_BYTES));
+  if (rawBytes > MAX_RAW_PATH_BYTES) return reject(tooLong('path', rawBytes, MAX_PATH_BYTES));
   const segments = given.split('/').filter((segment) => segment !== '' && segment !== '.');
   if (!given.startsWith('/') || segments[0] !== 'memories') {
-    return refuse({ kind: 'outside', given });
+    return reject({ kind: 'outside', given });
   }
-  if (hasParentSegment(given)) return refuse({ kind: 'escape', given });
+  if (hasParentSegment(given)) return reject({ kind: 'escape', given });
 
   const forbidden = FORBIDDEN_CHARACTER.exec(given);
-  if (forbidden) return refuse({ kind: 'character', given, character: forbidden[0] });
+  if (forbidden) return reject({ kind: 'character', given, character: forbidden[0] });
 
   const path = `/${segments.join('/')}`.normalize('NFC') as MemoryPath;
   const problem = lengthProblem(path);
-  return problem === undefined ? { ok: true, path } : refuse(problem);
+  return problem === undefined ? { ok: true, path } : reject(problem);
 }
 
 /** Returns the length limit that a canonical path exceeds, or undefined. */
@@ -84,7 +84,7 @@ export function ancestorsOf(path: MemoryPath): MemoryPath[] {
   return ancestors;
 }
 
-function refuse(problem: PathProblem): ParsedPath {
+function reject(problem: PathProblem): ParsedPath {
   return { ok: false, problem };
 }
 

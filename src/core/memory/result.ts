@@ -6,9 +6,9 @@ export interface MemoryResult {
    * Whether the command was rejected because the memory is full or not writable. The usage of the tenant counts such
    * commands.
    */
-  isRefusal?: true;
+  isRejection?: true;
 }
 
 export const success = (content: string): MemoryResult => ({ content, isError: false });
 export const failure = (content: string): MemoryResult => ({ content, isError: true });
-export const refusal = (content: string): MemoryResult => ({ content, isError: true, isRefusal: true });
+export const rejection = (content: string): MemoryResult => ({ content, isError: true, isRejection: true });

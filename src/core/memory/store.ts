@@ -47,26 +47,26 @@ export type Created =
   | OverQuota;
 
 /** Reason why a write is rejected for its size or its secrets. */
-export type PolicyRefusal =
+export type PolicyRejection =
   | { kind: 'file_too_large'; path: MemoryPath; maxBytes: number }
   | { kind: 'secrets_in_content' | 'secret_in_path'; kinds: readonly string[] };
 
 /**
  * Reason why a write is rejected. `messages.ts` has the messages for the model, and the error catalog those for people.
  */
-export type Refusal =
-  | PolicyRefusal
+export type Rejection =
+  | PolicyRejection
   | { kind: 'exists'; path: MemoryPath }
   | { kind: 'not_a_directory'; path: MemoryPath }
   | OverQuota;
 
 /** Outcome of a change function: the new content with the result for its success, or the reason of a rejection. */
-export type Edit<R> = (Change & { result: MemoryResult }) | { refusal: R };
+export type Edit<R> = (Change & { result: MemoryResult }) | { rejection: R };
 
 export type Edited<R> =
   /** `before` and `content` are the contents before and after the edit. */
   | { kind: 'edited'; result: MemoryResult; before: string; content: string }
-  | { kind: 'refused'; refusal: R }
+  | { kind: 'rejected'; rejection: R }
   | { kind: 'missing' }
   | OverQuota;
 

@@ -254,7 +254,7 @@ function outcomeOf(error: unknown): string {
   return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
 }
 
-export async function recordRefusal(
+export async function recordRejection(
   database: Database,
   intent: AuditIntent,
   subject: AuditSubject,

@@ -104,8 +104,8 @@ SELECT $to, path, created_at, removed_at FROM past_directories WHERE tenant_id =
 export const copyUsageQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_usage',
   `
-INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
-SELECT $to, day, files, bytes, history_bytes, reads, writes, refused FROM tenant_usage WHERE tenant_id = $tenant
+INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, rejected)
+SELECT $to, day, files, bytes, history_bytes, reads, writes, rejected FROM tenant_usage WHERE tenant_id = $tenant
 `,
 );
 

@@ -62,8 +62,8 @@ const OF_DAYS = `day >= $from::text::date
 const activityQuery = defineQuery<Days, Pick<FleetDay, 'day' | 'active' | keyof Uses>>(
   'fleet_activity',
   `
-SELECT ${DAY}, sum(reads)::float8 AS reads, sum(writes)::float8 AS writes, sum(refused)::float8 AS refused,
-  sum(CASE WHEN reads + writes + refused > 0 THEN 1 ELSE 0 END)::float8 AS active
+SELECT ${DAY}, sum(reads)::float8 AS reads, sum(writes)::float8 AS writes, sum(rejected)::float8 AS rejected,
+  sum(CASE WHEN reads + writes + rejected > 0 THEN 1 ELSE 0 END)::float8 AS active
 FROM tenant_usage WHERE ${OF_DAYS} GROUP BY day
 `,
 );
@@ -86,7 +86,7 @@ export async function fleetDays(database: Database, days: Days): Promise<FleetDa
     database.query(sizesQuery, days),
   ]);
   const all = new Map<string, FleetDay>();
-  for (const row of sizes.rows) all.set(row.day, { ...row, active: 0, reads: 0, writes: 0, refused: 0 });
+  for (const row of sizes.rows) all.set(row.day, { ...row, active: 0, reads: 0, writes: 0, rejected: 0 });
   for (const row of activity.rows) all.set(row.day, { ...(all.get(row.day) ?? UNRECORDED), ...row });
   return [...all.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
 }
@@ -94,9 +94,9 @@ export async function fleetDays(database: Database, days: Days): Promise<FleetDa
 const mostActiveQuery = defineQuery<Days & { limit: number }, Uses & { tenant: string }>(
   'most_active_tenants',
   `
-SELECT tenant_id AS tenant, sum(reads)::float8 AS reads, sum(writes)::float8 AS writes, sum(refused)::float8 AS refused
-FROM tenant_usage WHERE ${OF_DAYS} AND reads + writes + refused > 0
-GROUP BY tenant_id ORDER BY sum(reads + writes + refused) DESC, tenant_id LIMIT $limit::bigint
+SELECT tenant_id AS tenant, sum(reads)::float8 AS reads, sum(writes)::float8 AS writes, sum(rejected)::float8 AS rejected
+FROM tenant_usage WHERE ${OF_DAYS} AND reads + writes + rejected > 0
+GROUP BY tenant_id ORDER BY sum(reads + writes + rejected) DESC, tenant_id LIMIT $limit::bigint
 `,
 );
 
@@ -118,7 +118,7 @@ const tenantIdsQuery = defineQuery<{ after: string; limit: number }, { id: strin
 const recordSizesQuery = defineQuery<{ tenant: string; day: string }>(
   'record_sizes',
   `
-INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
+INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, rejected)
 SELECT id, $day::text::date, file_count, byte_count, history_bytes, 0, 0, 0 FROM tenants AS t
 WHERE id = $tenant AND NOT EXISTS (
   SELECT FROM (SELECT * FROM tenant_usage WHERE tenant_id = $tenant ORDER BY day DESC LIMIT 1) AS latest

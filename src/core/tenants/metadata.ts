@@ -4,7 +4,7 @@ import { storableText } from '../lib/text.ts';
 export const MAX_METADATA = 16;
 
 /** The name that zod silently omits from records. */
-export const REFUSED_METADATA_KEY = '__proto__';
+export const REJECTED_METADATA_KEY = '__proto__';
 
 export const metadataKey = storableText(64).min(1);
 export const metadataValue = storableText(512);
@@ -13,7 +13,7 @@ export const metadataValue = storableText(512);
 const PAIR_RULE =
   'a key of 1 to 64 characters, an equals sign, and a value of at most 512 characters, such as plan=pro';
 
-const NOT_REFUSED = `must not have a pair named ${REFUSED_METADATA_KEY}.`;
+const NOT_REJECTED = `must not have a pair named ${REJECTED_METADATA_KEY}.`;
 
 /** Schema of metadata pairs. Rejects the name `__proto__`, which zod would silently omit. */
 export function metadataPairs<Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(
@@ -22,8 +22,8 @@ export function metadataPairs<Key extends z.core.$ZodRecordKey, Value extends z.
 ) {
   return z.preprocess(
     (given, { issues }) => {
-      if (typeof given === 'object' && given !== null && Object.hasOwn(given, REFUSED_METADATA_KEY))
-        issues.push({ code: 'custom', message: NOT_REFUSED, input: given });
+      if (typeof given === 'object' && given !== null && Object.hasOwn(given, REJECTED_METADATA_KEY))
+        issues.push({ code: 'custom', message: NOT_REJECTED, input: given });
       return given;
     },
     z.record(key, value),
@@ -42,7 +42,7 @@ export function pairsProblem(texts: readonly string[]): string | null {
   const pairs = texts.map(parsePair);
   if (pairs.includes(null)) return `must be ${PAIR_RULE}.`;
   const keys = new Set(pairs.map((pair) => pair?.[0]));
-  if (keys.has(REFUSED_METADATA_KEY)) return NOT_REFUSED;
+  if (keys.has(REJECTED_METADATA_KEY)) return NOT_REJECTED;
   return keys.size < pairs.length ? 'must not have the same key twice.' : null;
 }
 

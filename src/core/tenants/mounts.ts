@@ -203,7 +203,7 @@ const NAMED = 5;
  * @param scope tenants that the error may list; null means all
  * @throws ServiceError if other tenants mount the tenant
  */
-export async function refuseMounted(
+export async function rejectMounted(
   database: Database,
   tenant: string,
   scope: string[] | null,

@@ -16,7 +16,7 @@ function slowTenants() {
 it('looks up at most 16 tenants at once, and serves another address before the whole queue', async () => {
   const { lookups, policies } = slowTenants();
   const unknown = Array.from({ length: 100 }, async (_, i) => policies.policyFor(`unknown-${i}`, stranger));
-  const refused = Promise.allSettled(unknown);
+  const rejected = Promise.allSettled(unknown);
   await setImmediate();
   expect(lookups).toHaveLength(16);
   let isFound = false;
@@ -35,7 +35,7 @@ it('looks up at most 16 tenants at once, and serves another address before the w
     lookups[done]?.();
     await setImmediate();
   }
-  expect(new Set((await refused).map(({ status }) => status))).toStrictEqual(new Set(['rejected']));
+  expect(new Set((await rejected).map(({ status }) => status))).toStrictEqual(new Set(['rejected']));
 });
 
 it('rejects lookups with 503 when 1,000 lookups are already waiting', async () => {

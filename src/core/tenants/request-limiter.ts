@@ -13,7 +13,7 @@ const PROBLEMS = {
  */
 export class RequestLimiter extends ConcurrencyLimiter {
   constructor(limits: ConcurrencyLimits) {
-    super(limits, (refusal) => new ServiceError(PROBLEMS[refusal]));
+    super(limits, (rejection) => new ServiceError(PROBLEMS[rejection]));
   }
 }
 

@@ -163,7 +163,7 @@ export const SETTINGS = {
   createExisting: {
     variable: 'CREATE_EXISTING',
     default: 'error',
-    choices: { error: 'Refuse', overwrite: 'Overwrite the file' },
+    choices: { error: 'Reject', overwrite: 'Overwrite the file' },
     title: 'Creating a file that exists',
     help: 'effect of create on a file that exists',
   },

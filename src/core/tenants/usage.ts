@@ -63,13 +63,13 @@ export function dayOf(time: Date): string {
 export const recordUsageQuery = defineQuery<{ tenant: string; day: string; createdAt: string | null } & Uses>(
   'record_usage',
   `
-INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
-SELECT id, $day::text::date, file_count, byte_count, history_bytes, $reads::bigint, $writes::bigint, $refused::bigint
+INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, rejected)
+SELECT id, $day::text::date, file_count, byte_count, history_bytes, $reads::bigint, $writes::bigint, $rejected::bigint
 FROM tenants
 WHERE id = $tenant AND ($createdAt::text::timestamptz IS NULL OR created_at = $createdAt::text::timestamptz)
 ON CONFLICT (tenant_id, day) DO UPDATE SET
   files = excluded.files, bytes = excluded.bytes, history_bytes = excluded.history_bytes,
-  reads = u.reads + excluded.reads, writes = u.writes + excluded.writes, refused = u.refused + excluded.refused
+  reads = u.reads + excluded.reads, writes = u.writes + excluded.writes, rejected = u.rejected + excluded.rejected
 `,
 );
 
@@ -83,7 +83,7 @@ const daysQuery = defineQuery<{ tenant: string } & Days, UsageDay>(
   'list_usage_days',
   `
 SELECT ${DAY}, files::float8, bytes::float8, history_bytes::float8 AS "historyBytes",
-  reads::float8, writes::float8, refused::float8
+  reads::float8, writes::float8, rejected::float8
 FROM tenant_usage
 WHERE tenant_id = $tenant AND day >= $from::text::date
   AND ($until::text IS NULL OR day::timestamp < $until::text::timestamptz AT TIME ZONE 'UTC')
@@ -124,10 +124,10 @@ export class UsageCounts {
   readonly #database: Database;
   readonly #counts = new WriteBehindBuffer<Counted>((counted) => this.#write(counted), MAX_TENANTS, {
     flushMs: FLUSH_INTERVAL_MS,
-    merge: (buffered, { reads, writes, refused }) => {
+    merge: (buffered, { reads, writes, rejected }) => {
       buffered.reads += reads;
       buffered.writes += writes;
-      buffered.refused += refused;
+      buffered.rejected += rejected;
       return buffered;
     },
   });
@@ -178,5 +178,5 @@ export class UsageCounts {
 export type Uses = {
   reads: number;
   writes: number;
-  refused: number;
+  rejected: number;
 };

@@ -4,9 +4,9 @@ import { timeSliced } from '../../core/lib/time-slice.ts';
 import { cannotImport, printable, type SourceEntry } from './entry.ts';
 import {
   type ArchivedDirectory,
+  DIRECTORY,
   damagedHistory,
   directorySchema,
-  FOLDER,
   MANIFEST,
   type Manifest,
   manifestSchema,
@@ -29,7 +29,7 @@ const FIELDS_BYTES = 64 * 1024;
  */
 function nameInHistory(name: string): string | undefined {
   const names = name.split('/').filter((each) => each !== '' && each !== '.');
-  return names[0] === FOLDER && !name.startsWith('/') ? names.slice(1).join('/') : undefined;
+  return names[0] === DIRECTORY && !name.startsWith('/') ? names.slice(1).join('/') : undefined;
 }
 
 /** Whether an archive entry is part of a history. A history cannot be imported with `into` or `strip`. */
@@ -105,7 +105,7 @@ export class ArchivedHistory implements HistorySource {
    */
   check(files: number): void {
     const manifest = this.#manifest;
-    if (manifest === undefined) throw damagedHistory(`${FOLDER}/${MANIFEST} is missing`);
+    if (manifest === undefined) throw damagedHistory(`${DIRECTORY}/${MANIFEST} is missing`);
     for (const kind of ['versions', 'directories'] as const) {
       if (this.#found[kind] === manifest[kind]) continue;
       throw damagedHistory(`it has ${this.#found[kind]} ${kind} instead of ${manifest[kind]}`);
@@ -115,7 +115,7 @@ export class ArchivedHistory implements HistorySource {
   }
 
   get manifest(): Manifest {
-    if (this.#manifest === undefined) throw damagedHistory(`${FOLDER}/${MANIFEST} is missing`);
+    if (this.#manifest === undefined) throw damagedHistory(`${DIRECTORY}/${MANIFEST} is missing`);
     return this.#manifest;
   }
 

@@ -11,7 +11,7 @@ import { findTenantQuery } from '../../core/tenants/queries.ts';
 import {
   type ArchivedVersion,
   archivedVersion,
-  FOLDER,
+  DIRECTORY,
   type KeptContent,
   MANIFEST,
   type Manifest,
@@ -124,12 +124,12 @@ export async function exportHistory(
   // Uses the tenant's creation time for all entries, so that exports of the same history are identical.
   const modified = Math.floor(Date.parse(manifest.created_at) / 1000);
   const add = (name: string, content: string) =>
-    write({ path: `/${FOLDER}/${name}`, kind: 'history', content, modified });
-  const addPages = async (folder: string, rows: AsyncIterable<object>) => {
+    write({ path: `/${DIRECTORY}/${name}`, kind: 'history', content, modified });
+  const addPages = async (directory: string, rows: AsyncIterable<object>) => {
     let page = 0;
     for await (const lines of batches(linesOf(rows), PAGE)) {
       page++;
-      await add(`${folder}/${String(page).padStart(6, '0')}.ndjson`, lines.join(''));
+      await add(`${directory}/${String(page).padStart(6, '0')}.ndjson`, lines.join(''));
     }
   };
 

@@ -9,7 +9,7 @@ import { parsePath } from '../../core/memory/path.ts';
  * contains a manifest and pages of JSON lines.
  */
 
-export const FOLDER = 'history';
+export const DIRECTORY = 'history';
 export const MANIFEST = 'memory-history.json';
 /** Maximum number of lines of a page, and its approximate maximum size. A single line may be larger. */
 export const PAGE_ROWS = 500;

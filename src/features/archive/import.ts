@@ -106,7 +106,7 @@ export async function inspectorFor(secretsMode: EffectiveSettings['secrets'], ke
     const secrets = await redaction.scanner.scan(text);
     const kinds = [...new Set(secrets.map(({ kind }) => kind))];
     return {
-      isRefused: redaction.mode === 'reject' && secrets.length > 0,
+      isRejected: redaction.mode === 'reject' && secrets.length > 0,
       kinds,
       masked: mask(text, secrets),
     };

@@ -12,7 +12,7 @@ import { closeAll, Spool } from './spool.ts';
 
 /** Result of applying a policy on secrets to a text: the kinds of detected secrets, and the masked text. */
 export interface Inspected {
-  isRefused: boolean;
+  isRejected: boolean;
   kinds: string[];
   masked: string;
 }
@@ -168,8 +168,8 @@ async function inspected(
   { onChanged }: ImportRules,
   inspect: (text: string) => Promise<Inspected>,
 ): Promise<string> {
-  const { isRefused, kinds, masked } = await inspect(text);
-  if (isRefused) throw cannotImport(name, 'entry_has_secret', kinds);
+  const { isRejected, kinds, masked } = await inspect(text);
+  if (isRejected) throw cannotImport(name, 'entry_has_secret', kinds);
   if (masked !== text) onChanged?.(name, kinds);
   return masked;
 }

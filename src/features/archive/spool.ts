@@ -16,11 +16,11 @@ type Purpose = 'import' | 'export';
  */
 export async function openTemporaryFile(purpose: Purpose): Promise<FileHandle> {
   try {
-    const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
+    const directory = await mkdtemp(join(tmpdir(), 'memory-service-'));
     try {
-      return await open(join(folder, purpose), 'wx+', 0o600);
+      return await open(join(directory, purpose), 'wx+', 0o600);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     }
   } catch (error) {
     throw cannotWrite(error, purpose);

@@ -136,7 +136,7 @@ async function copyEntry(
     if (copied > bytes) break;
     if (sink?.write(chunk) === false) await Promise.race([once(sink, 'drain'), added]);
   }
-  if (copied !== bytes) throw new ServiceError('folder_unreadable', name, 'it changed while it was read');
+  if (copied !== bytes) throw new ServiceError('directory_unreadable', name, 'it changed while it was read');
   sink?.end(undefined);
   await added;
 }

@@ -70,7 +70,7 @@ export function eraseJobs(database: Database, config: Config): JobKind {
       const erasing = new ErasingTenant({ database, config, finder, eraseThread }, job, tenant, run);
       return (job.request as StoredEraseRequest).isDryRun ? erasing.try() : erasing.erase();
     },
-    settleMs(job) {
+    pauseMs(job) {
       const { isDryRun, keepsOut } = job.request as StoredEraseRequest;
       // Until then, agents write with earlier lists. The next pass erases the text from these files.
       return isDryRun || keepsOut === null ? 0 : keptOutEverywhereMs(config);

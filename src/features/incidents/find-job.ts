@@ -50,7 +50,7 @@ export function findQuery(
   { text }: FindTexts,
 ): FindQuery {
   const read = readSearchInput({ query: text, mode }, where);
-  if (!read.ok) throw new ServiceError('invalid_search', read.refusal);
+  if (!read.ok) throw new ServiceError('invalid_search', read.rejection);
   const { query } = read.request;
   if (query.mode !== 'literal') return query;
   if (isExact) return { ...query, ignoresCase };

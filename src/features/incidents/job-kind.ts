@@ -36,7 +36,7 @@ export interface JobKind {
    */
   work(job: RunningJob, tenant: string, run: TenantRun): Promise<TenantResult | null>;
   /** Returns the time in milliseconds before changed tenants are processed again. The default is 0. */
-  settleMs?(job: RunningJob): number;
+  pauseMs?(job: RunningJob): number;
   /** Finishes a job after its last tenant, in the transaction that ends the job. */
   finish?(job: RunningJob, query: QueryExecutor): Promise<void>;
   close?(): Promise<void>;

@@ -249,7 +249,7 @@ export class JobRun {
       await this.#saves.run();
     }
     if (isFirst || hadArrivals)
-      await delay(this.#kind.settleMs?.(job) ?? 0, undefined, { signal: this.#signal });
+      await delay(this.#kind.pauseMs?.(job) ?? 0, undefined, { signal: this.#signal });
     const since = { since: later(at, -COMMIT_MS), arrivals };
     this.#position = startOfPass(pass + 1, await this.#now(), job.arrived.length, since);
     return false;

@@ -160,7 +160,7 @@ async function revertInTenant(
   try {
     return resultOf(await revertActor(database, tenant, selection, { ...options, expectedPlan }));
   } catch (error) {
-    if (!hasReason(error, 'plan_overtaken')) throw error;
+    if (!hasReason(error, 'stale_plan')) throw error;
     // An interrupted attempt, or another job, has reverted the tenant already.
     const now = await dryRun();
     if (now.plan !== NO_CHANGES) throw error;

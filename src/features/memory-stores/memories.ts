@@ -3,11 +3,11 @@ import { fileJsonBytes } from '../../core/agents/result-bounds.ts';
 import { encodeCursor } from '../../core/lib/cursor.ts';
 import { describeSecrets } from '../../core/lib/secret-kinds.ts';
 import { amount, quotaAmount } from '../../core/lib/units.ts';
-import { refuseSecretPath } from '../../core/memory/commands/command.ts';
+import { rejectSecretPath } from '../../core/memory/commands/command.ts';
 import { applyWritePolicy } from '../../core/memory/commands/edit.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import type { Redaction } from '../../core/memory/secrets/secrets.ts';
-import type { OverQuota, PolicyRefusal } from '../../core/memory/store.ts';
+import type { OverQuota, PolicyRejection } from '../../core/memory/store.ts';
 import { directoryOf, filePathOf, shownPath, uuidOf } from '../../core/tenants/store-ids.ts';
 import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
 import { defineOperation } from './operation.ts';
@@ -35,19 +35,19 @@ export async function applySecretPolicy(
 ): Promise<string | null> {
   if (redaction === undefined) return content;
   const context = { redaction, limits: { maxFileBytes: 0, maxViewChars: 0 } };
-  const refusal = path === null ? undefined : await refuseSecretPath(path, context);
-  if (refusal !== undefined) throw refusedBy(refusal);
+  const rejection = path === null ? undefined : await rejectSecretPath(path, context);
+  if (rejection !== undefined) throw rejectedBy(rejection);
   if (content === null) return null;
   const change = { content, start: 0, end: content.length };
   const edit = await applyWritePolicy(path ?? ROOT, undefined, change, () => '', context);
-  if ('refusal' in edit) throw refusedBy(edit.refusal);
+  if ('rejection' in edit) throw rejectedBy(edit.rejection);
   return edit.content;
 }
 
-function refusedBy(refusal: PolicyRefusal): StoreError {
-  if (refusal.kind === 'file_too_large') return tooLarge(refusal.maxBytes);
-  const field = refusal.kind === 'secret_in_path' ? 'path' : 'content';
-  return invalid(`${field}: it contains ${describeSecrets(refusal.kinds)}.`);
+function rejectedBy(rejection: PolicyRejection): StoreError {
+  if (rejection.kind === 'file_too_large') return tooLarge(rejection.maxBytes);
+  const field = rejection.kind === 'secret_in_path' ? 'path' : 'content';
+  return invalid(`${field}: it contains ${describeSecrets(rejection.kinds)}.`);
 }
 
 export const tooLarge = (maxFileBytes: number): StoreError =>
@@ -91,7 +91,7 @@ export const createMemory = defineOperation({
     const { maxFileBytes } = policy.limits;
     if (maxFileBytes > 0 && Buffer.byteLength(content) > maxFileBytes) throw tooLarge(maxFileBytes);
     const created = await memories.create({ path, content, withContent: view === 'full' });
-    if (created.kind !== 'created') throw refused(created, maxFileBytes);
+    if (created.kind !== 'created') throw rejected(created, maxFileBytes);
     return memoryRecord(store, created);
   },
 });
@@ -175,7 +175,7 @@ export const updateMemory = defineOperation({
       withContent: view === 'full',
       expected: body.precondition?.content_sha256 ?? null,
     });
-    if (updated.kind !== 'updated' && updated.kind !== 'unchanged') throw refused(updated, maxFileBytes);
+    if (updated.kind !== 'updated' && updated.kind !== 'unchanged') throw rejected(updated, maxFileBytes);
     return memoryRecord(store, updated);
   },
 });
@@ -194,7 +194,7 @@ export const deleteMemory = defineOperation({
   errors: [notFound('memory'), preconditionFailed()],
   run: async ({ memories, params, query }) => {
     const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);
-    if (deleted.kind !== 'deleted') throw refused(deleted, 0);
+    if (deleted.kind !== 'deleted') throw rejected(deleted, 0);
     return { id: params.memory_id, type: 'memory_deleted' as const };
   },
 });
@@ -206,12 +206,12 @@ function memoryUuid({ memory_id: id }: { memory_id: string }): string {
   return uuid;
 }
 
-type Refused =
+type Rejected =
   | { kind: 'missing' | 'precondition_failed' | 'too_large' }
   | ({ kind: 'conflict' } & Parameters<typeof pathConflict>[0])
   | ({ kind: 'over_quota' } & Parameters<typeof overQuota>[0]);
 
-function refused(outcome: Refused, maxFileBytes: number): StoreError {
+function rejected(outcome: Rejected, maxFileBytes: number): StoreError {
   switch (outcome.kind) {
     case 'missing':
       return notFound('memory');

@@ -1,5 +1,5 @@
 import { encodeCursor } from '../../core/lib/cursor.ts';
-import { refuseMounted } from '../../core/tenants/mounts.ts';
+import { rejectMounted } from '../../core/tenants/mounts.ts';
 import { newStoreId } from '../../core/tenants/store-ids.ts';
 import { mergeDetails, type StoreFilter, type StoreRow } from '../../core/tenants/stores.ts';
 import { Tenants } from '../../core/tenants/tenants.ts';
@@ -118,7 +118,7 @@ export const deleteMemoryStore = defineOperation({
   response: done(deletedSchema('memory_store_deleted')),
   isForSuspended: true,
   run: async ({ database, store }) => {
-    await refuseMounted(database, store, null);
+    await rejectMounted(database, store, null);
     if ((await new Tenants(database).delete(store)) === undefined) throw notFound('memory store');
     return { id: store, type: 'memory_store_deleted' as const };
   },

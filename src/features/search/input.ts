@@ -96,7 +96,7 @@ export interface SearchRequest {
   maxResults: number;
 }
 
-export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; refusal: string };
+export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; rejection: string };
 
 /**
  * Validates an input as a model wrote it. A regular expression is not compiled. An error text does not start with
@@ -104,16 +104,16 @@ export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; refu
  */
 export function readSearchInput(input: unknown, where: Where = 'both'): ReadInput {
   const parsed = searchSchema.safeParse(input);
-  if (!parsed.success) return refuse(fieldProblemText(SEARCH_TOOL, ...firstProblem(parsed.error.issues)));
+  if (!parsed.success) return reject(fieldProblemText(SEARCH_TOOL, ...firstProblem(parsed.error.issues)));
   const { query: text, mode, path: given, max_results: maxResults } = parsed.data;
-  if (text.trim() === '') return refuse(emptyQuery);
-  if (text.length > MAX_QUERY_LENGTH) return refuse(queryTooLong(text.length, MAX_QUERY_LENGTH));
+  if (text.trim() === '') return reject(emptyQuery);
+  if (text.length > MAX_QUERY_LENGTH) return reject(queryTooLong(text.length, MAX_QUERY_LENGTH));
   const found = parsePath(given ?? ROOT);
-  if (!found.ok) return refuse(pathProblemText(found.problem));
+  if (!found.ok) return reject(pathProblemText(found.problem));
   const most = maxResults ?? DEFAULT_RESULTS;
-  if (most < 1 || most > MAX_RESULTS) return refuse(invalidMaxResults(most, MAX_RESULTS));
+  if (most < 1 || most > MAX_RESULTS) return reject(invalidMaxResults(most, MAX_RESULTS));
   const query = queryOf(text, mode ?? DEFAULT_MODE, where);
-  if (query.mode === 'words' && query.words.length === 0) return refuse(queryWithoutWords);
+  if (query.mode === 'words' && query.words.length === 0) return reject(queryWithoutWords);
   return { ok: true, request: { query, path: found.path, maxResults: most } };
 }
 
@@ -121,6 +121,6 @@ function queryOf(text: string, mode: Mode, where: Where): Query {
   return mode === 'words' ? { mode, where, words: wordsOf(text) } : { mode, where, text };
 }
 
-function refuse(refusal: string): ReadInput {
-  return { ok: false, refusal };
+function reject(rejection: string): ReadInput {
+  return { ok: false, rejection };
 }

@@ -39,7 +39,7 @@ export async function searchForOperator(
   if (result.failed === undefined) return result;
   switch (result.failed.about) {
     case 'input':
-      throw new ServiceError('invalid_search', result.failed.refusal);
+      throw new ServiceError('invalid_search', result.failed.rejection);
     case 'path': {
       const path = String((rest.input as { path?: unknown }).path);
       throw at === undefined

@@ -10,7 +10,7 @@ afterAll(() => search.close());
 
 function request(input: object): SearchRequest {
   const read = readSearchInput(input);
-  if (!read.ok) throw new Error(read.refusal);
+  if (!read.ok) throw new Error(read.rejection);
   return read.request;
 }
 

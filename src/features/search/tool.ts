@@ -37,7 +37,7 @@ export interface SearchResult extends MemoryResult {
   /** Number of further files, or of further matches in the modes that sort by path. */
   more: number;
   /** Kind of a failure, and its description for models and people. */
-  failed?: { about: Failed; refusal: string };
+  failed?: { about: Failed; rejection: string };
 }
 
 type Failed = 'input' | 'path' | 'work';
@@ -65,16 +65,16 @@ export async function runSearch(
   { countedAs, files, input, where, maxChars, gone }: Search,
 ): Promise<SearchResult> {
   const read = readSearchInput(input, where);
-  if (!read.ok) return invalid(read.refusal);
+  if (!read.ok) return invalid(read.rejection);
   return describe(await search.find(countedAs, files, read.request, gone), read.request, maxChars);
 }
 
-function invalid(refusal: string): SearchResult {
-  return failed('input', `Error: ${refusal}`, refusal);
+function invalid(rejection: string): SearchResult {
+  return failed('input', `Error: ${rejection}`, rejection);
 }
 
-function failed(about: Failed, text: string, refusal = text): SearchResult {
-  return { ...failure(text), matches: [], more: 0, failed: { about, refusal } };
+function failed(about: Failed, text: string, rejection = text): SearchResult {
+  return { ...failure(text), matches: [], more: 0, failed: { about, rejection } };
 }
 
 function describe(found: Found, { path, query, maxResults }: SearchRequest, maxChars: number): SearchResult {

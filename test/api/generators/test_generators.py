@@ -34,36 +34,36 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
-def check_types(folder: Path, *targets: str) -> None:
+def check_types(directory: Path, *targets: str) -> None:
     # Imported modules are the generator's own code. Only the targets are checked against its types.
-    run(BIN / "mypy", "--strict", "--follow-imports=silent", *targets, cwd=folder, MYPYPATH=str(folder))
+    run(BIN / "mypy", "--strict", "--follow-imports=silent", *targets, cwd=directory, MYPYPATH=str(directory))
 
 
-def call_with_python(caller: str, folder: Path, url: str) -> None:
+def call_with_python(caller: str, directory: Path, url: str) -> None:
     script = CALLERS / f"{caller}.py"
-    check_types(folder, str(script))
-    output = run(BIN / "python", script, url, cwd=folder, PYTHONPATH=str(folder))
+    check_types(directory, str(script))
+    output = run(BIN / "python", script, url, cwd=directory, PYTHONPATH=str(directory))
     assert output.strip() == CREATED.format(name=caller)
 
 
-def call_with_typescript(caller: str, folder: Path, url: str) -> None:
+def call_with_typescript(caller: str, directory: Path, url: str) -> None:
     # Beside the generated code and below the packages that it needs.
-    (folder / f"{caller}.ts").write_text((CALLERS / f"{caller}.ts").read_text())
+    (directory / f"{caller}.ts").write_text((CALLERS / f"{caller}.ts").read_text())
     options = "--noEmit --strict --target es2022 --module es2022 --moduleResolution bundler --types node"
-    run(NODE_BIN / "tsc", *options.split(), f"{caller}.ts", cwd=folder)
+    run(NODE_BIN / "tsc", *options.split(), f"{caller}.ts", cwd=directory)
     tsx = REPOSITORY / "node_modules" / ".bin" / "tsx"
-    assert run(tsx, f"{caller}.ts", url, cwd=folder).strip() == CREATED.format(name=caller)
+    assert run(tsx, f"{caller}.ts", url, cwd=directory).strip() == CREATED.format(name=caller)
 
 
 @pytest.fixture
-def node_folder() -> Iterator[Path]:
+def node_directory() -> Iterator[Path]:
     """A directory in which Node.js finds the packages of package.json."""
     with tempfile.TemporaryDirectory(dir=HERE, prefix="generated-") as name:
         yield Path(name)
 
 
-def openapi_generator(generator: str, folder: Path) -> None:
-    run(BIN / "openapi-generator-cli", "generate", "-i", DOCUMENT, "-g", generator, "-o", folder, cwd=folder)
+def openapi_generator(generator: str, directory: Path) -> None:
+    run(BIN / "openapi-generator-cli", "generate", "-i", DOCUMENT, "-g", generator, "-o", directory, cwd=directory)
 
 
 def test_openapi_generator_accepts_the_document(tmp_path: Path) -> None:
@@ -90,16 +90,16 @@ def test_openapi_generator_python(tmp_path: Path, service: str) -> None:
     call_with_python("openapi_generator_python", tmp_path, service)
 
 
-def test_openapi_generator_typescript(node_folder: Path, service: str) -> None:
-    openapi_generator("typescript-fetch", node_folder)
-    call_with_typescript("openapi_generator_typescript", node_folder, service)
+def test_openapi_generator_typescript(node_directory: Path, service: str) -> None:
+    openapi_generator("typescript-fetch", node_directory)
+    call_with_typescript("openapi_generator_typescript", node_directory, service)
 
 
-def test_openapi_typescript(node_folder: Path, service: str) -> None:
-    run(NODE_BIN / "openapi-typescript", DOCUMENT, "-o", "schema.d.ts", cwd=node_folder)
-    call_with_typescript("openapi_typescript", node_folder, service)
+def test_openapi_typescript(node_directory: Path, service: str) -> None:
+    run(NODE_BIN / "openapi-typescript", DOCUMENT, "-o", "schema.d.ts", cwd=node_directory)
+    call_with_typescript("openapi_typescript", node_directory, service)
 
 
-def test_hey_api(node_folder: Path, service: str) -> None:
-    run(NODE_BIN / "openapi-ts", "-i", DOCUMENT, "-o", "client", "--no-log-file", cwd=node_folder)
-    call_with_typescript("hey_api", node_folder, service)
+def test_hey_api(node_directory: Path, service: str) -> None:
+    run(NODE_BIN / "openapi-ts", "-i", DOCUMENT, "-o", "client", "--no-log-file", cwd=node_directory)
+    call_with_typescript("hey_api", node_directory, service)

@@ -132,10 +132,10 @@ async function send(
 
 /** Counts the open files of a process, without sockets. */
 function filesOf(pid: number): number {
-  const folder = `/proc/${pid}/fd`;
-  return readdirSync(folder).filter((fd) => {
+  const directory = `/proc/${pid}/fd`;
+  return readdirSync(directory).filter((fd) => {
     try {
-      return !readlinkSync(`${folder}/${fd}`).startsWith('socket:');
+      return !readlinkSync(`${directory}/${fd}`).startsWith('socket:');
     } catch {
       // The file was closed after the directory was read.
       return false;

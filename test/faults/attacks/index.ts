@@ -13,7 +13,7 @@ import { keptOutCosts } from './kept-out-costs.ts';
 import { keptOutErasures } from './kept-out-erasures.ts';
 import { longRequests } from './long-requests.ts';
 import { mountedRoots } from './mounted-roots.ts';
-import { refusedRequests } from './refused-requests.ts';
+import { rejectedRequests } from './rejected-requests.ts';
 import { replacedTenants } from './replaced-tenants.ts';
 import { scopedAdmins } from './scoped-admins.ts';
 import { signInCallbacks } from './sign-in-callbacks.ts';
@@ -23,7 +23,7 @@ import { unreadResponses } from './unread-responses.ts';
 export const attackCases: Record<string, (environment: Environment) => Promise<Row>> = {
   longRequests,
   crowds,
-  refusedRequests,
+  rejectedRequests,
   departures,
   differenceShares,
   draftShares,

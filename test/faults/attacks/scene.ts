@@ -58,7 +58,7 @@ export async function openScene(
         headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/x-tar' },
         body: new Uint8Array(archive),
       });
-      if (!response.ok) throw new Error(`an archive was refused: ${await response.text()}`);
+      if (!response.ok) throw new Error(`an archive was rejected: ${await response.text()}`);
     },
     async newKey(purpose) {
       const { status, text } = await admin('POST', '/keys', {
@@ -66,7 +66,7 @@ export async function openScene(
         label: randomUUID(),
         ...purpose,
       });
-      if (status !== 201) throw new Error(`a key was refused: ${text}`);
+      if (status !== 201) throw new Error(`a key was rejected: ${text}`);
       return (JSON.parse(text) as { key: string }).key;
     },
     end: async () => {

@@ -15,7 +15,7 @@ import { Row } from '../report.ts';
 /** Maximum number of requests that wait for the provider, for one address. */
 const MAX_AT_PROVIDER = 4;
 const MAX_HEALTH_MS = 250;
-const REFUSALS = new Set([429, 503]);
+const REJECTIONS = new Set([429, 503]);
 
 /** Starts a provider whose token endpoint never responds. */
 async function startHangingProvider() {
@@ -99,17 +99,17 @@ export async function signInCallbacks({ postgres, option }: Environment): Promis
       descriptors = Math.max(descriptors, readdirSync(`/proc/${replica.pid}/fd`).length);
     }
     const all = await responses;
-    const refused = all.filter(({ status }) => REFUSALS.has(status));
+    const rejected = all.filter(({ status }) => REJECTIONS.has(status));
     const path = new URL(url).pathname;
     row.expect(
-      refused.every(({ retryAfter }) => retryAfter !== undefined),
+      rejected.every(({ retryAfter }) => retryAfter !== undefined),
       `${path}: no Retry-After`,
     );
     row.expect(
       all.every(({ status }) => status !== 0),
       `${path}: a request without a response`,
     );
-    row.notes.push(`${path}: ${refused.length} of ${count} rejected`);
+    row.notes.push(`${path}: ${rejected.length} of ${count} rejected`);
     row.times += count;
   }
   const [median = 0] = healthTimes.toSorted((a, b) => a - b).slice(healthTimes.length >> 1);

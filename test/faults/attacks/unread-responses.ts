@@ -41,19 +41,19 @@ export async function unreadResponses({ postgres, option }: Environment): Promis
     for (let i = 0; i < FILES; i++) {
       const file = cmd.create(`/memories/${i}`, `${character.repeat(99)}\n`.repeat(MIB / 100));
       const { status } = await send(replica.url, '/execute', key, file);
-      row.expect(status === 200, `a file of ${tenant} was refused with ${status}`);
+      row.expect(status === 200, `a file of ${tenant} was rejected with ${status}`);
     }
     for (const [title, { isAdmin = false, request }] of Object.entries(requestsOf(tenant))) {
       const port = isAdmin ? adminPort : Number(new URL(replica.url).port);
       const sent = request(isAdmin ? keys.admin : key);
       const stop = readNothing(port, sent);
       const end = performance.now() + seconds * 1000;
-      let [resident, slowest, refused, asked] = [0, 0, 0, 0];
+      let [resident, slowest, rejected, asked] = [0, 0, 0, 0];
       while (performance.now() < end) {
         const start = performance.now();
         const { status } = await quiet('/execute', cmd.view('/memories/f'));
         asked++;
-        if (status !== 200) refused++;
+        if (status !== 200) rejected++;
         slowest = Math.max(slowest, performance.now() - start);
         resident = Math.max(resident, residentMiB(replica.pid));
         await delay(EVERY_MS);
@@ -65,7 +65,7 @@ export async function unreadResponses({ postgres, option }: Environment): Promis
         `${what}: RSS ${resident} MiB, the slowest view of another tenant ${Math.round(slowest)} ms`,
       );
       row.expect(resident <= MAX_RESIDENT_MIB, `${what}: RSS ${resident} MiB`);
-      row.expect(refused === 0, `${what}: ${refused} of ${asked} views of another tenant failed`);
+      row.expect(rejected === 0, `${what}: ${rejected} of ${asked} views of another tenant failed`);
     }
   }
   row.expect((await replica.status('/healthz')) === 200, 'the service ended');

@@ -162,8 +162,8 @@ def main() -> int:
         assert view["content"].endswith("     1\tLives in Paris.\n     2\t")
 
         reader = make_key(Path(name), "--tenant", "agent", "--access", "read_only")
-        refused = MemoryBackend(MemoryClient(url, api_key=reader)).write("/user.md", "x")
-        assert refused.error == "Error: The credential is read-only."
+        rejected = MemoryBackend(MemoryClient(url, api_key=reader)).write("/user.md", "x")
+        assert rejected.error == "Error: The credential is read-only."
     print(f"deepagents {version('deepagents')}: {len(CALLS) + 1} calls as with StoreBackend, and an agent")
     return 0
 

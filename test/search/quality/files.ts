@@ -64,9 +64,9 @@ const THINGS = [
 ];
 
 /** Names and sentences of the files of each kind. */
-const KINDS: { folder: string; name: (n: number) => string; title: string; lines: string[] }[] = [
+const KINDS: { directory: string; name: (n: number) => string; title: string; lines: string[] }[] = [
   {
-    folder: 'journal',
+    directory: 'journal',
     name: (n) => `2026-0${1 + (n % 9)}-${String(1 + ((n * 7) % 28)).padStart(2, '0')}.md`,
     title: 'Journal',
     lines: [
@@ -83,7 +83,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'work/meetings',
+    directory: 'work/meetings',
     name: (n) => `weekly-${n}.md`,
     title: 'Weekly meeting',
     lines: [
@@ -99,7 +99,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'work/customers',
+    directory: 'work/customers',
     name: (n) => `call-${n}.md`,
     title: 'Call with {customer}',
     lines: [
@@ -113,7 +113,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'projects/notes',
+    directory: 'projects/notes',
     name: (n) => `note-${n}.md`,
     title: 'Notes on {project}',
     lines: [
@@ -129,7 +129,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'people/acquaintances',
+    directory: 'people/acquaintances',
     name: (n) => `contact-${n}.md`,
     title: 'Contact {n}',
     lines: [
@@ -142,7 +142,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'recipes/tried',
+    directory: 'recipes/tried',
     name: (n) => `dish-${n}.md`,
     title: 'Recipe {n}',
     lines: [
@@ -156,7 +156,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'home/log',
+    directory: 'home/log',
     name: (n) => `entry-${n}.md`,
     title: 'House',
     lines: [
@@ -170,7 +170,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'health/log',
+    directory: 'health/log',
     name: (n) => `week-${n}.md`,
     title: 'Week {n}',
     lines: [
@@ -178,12 +178,12 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
       'Slept seven hours on average, one bad night.',
       'Physiotherapy on Tuesday, same exercises.',
       'Dentist called to move an appointment, not yet fixed.',
-      'Vaccination card is in the blue folder.',
+      'Vaccination card is in the blue directory.',
       'Allergy season: eyes itch, drops help.',
     ],
   },
   {
-    folder: 'learning/notes',
+    directory: 'learning/notes',
     name: (n) => `session-${n}.md`,
     title: 'Study notes {n}',
     lines: [
@@ -197,7 +197,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'travel',
+    directory: 'travel',
     name: (n) => `trip-${n}.md`,
     title: 'Trip {n}',
     lines: [
@@ -210,7 +210,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
     ],
   },
   {
-    folder: 'archive/andere',
+    directory: 'archive/andere',
     name: (n) => `notiz-${n}.md`,
     title: 'Notiz {n}',
     lines: [
@@ -248,11 +248,11 @@ function others(count: number): File[] {
       .replace('{thing}', any(THINGS))
       .replace('{n}', String(100 + n));
   return Array.from({ length: count }, (_, i) => {
-    const { folder, name, title, lines } = KINDS[i % KINDS.length] as (typeof KINDS)[number];
+    const { directory, name, title, lines } = KINDS[i % KINDS.length] as (typeof KINDS)[number];
     const n = Math.floor(i / KINDS.length);
     const chosen = lines.filter(() => below(3) > 0).map((line) => filled(line, below(800)));
     const content = `# ${filled(title, n)}\n${chosen.map((line) => `- ${line}`).join('\n')}\n`;
-    return { path: `/memories/${folder}/${name(n)}`, content };
+    return { path: `/memories/${directory}/${name(n)}`, content };
   });
 }
 

@@ -21,18 +21,18 @@ export type Substitutions = Record<string, string>;
 
 /** Runs shell commands in a directory, as the user that Postgres runs as or as the current one. */
 export class Operator {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #env: Record<string, string>;
   readonly #substitutions: Substitutions;
   readonly #user: object;
 
   constructor(
-    folder: string,
+    directory: string,
     env: Record<string, string>,
     substitutions: Substitutions = {},
     user: object = {},
   ) {
-    this.#folder = folder;
+    this.#directory = directory;
     this.#env = env;
     this.#substitutions = substitutions;
     this.#user = user;
@@ -50,7 +50,7 @@ export class Operator {
   async run(commands: string): Promise<string> {
     const { stdout } = await run('sh', ['-e', '-c', this.translate(commands)], {
       ...this.#user,
-      cwd: this.#folder,
+      cwd: this.#directory,
       env: { ...process.env, ...this.#env },
     });
     return stdout.trim();
@@ -79,15 +79,15 @@ export async function findTools(ours: string): Promise<Tools | string> {
   const has = (program: string) => existsSync(join(bin, program));
   const needed = ['pg_dump', 'pg_restore', 'createdb', 'pg_basebackup', 'psql'];
   const missing = needed.filter((program) => !has(program));
-  if (missing.length > 0) return `no ${missing.join(', ')} in ${bin}; PG_BIN may name another folder`;
+  if (missing.length > 0) return `no ${missing.join(', ')} in ${bin}; PG_BIN may name another directory`;
   const server = ['initdb', 'pg_ctl', 'postgres'].every(has) ? bin : ours;
   const [version, dump] = [await versionOf(server, 'postgres'), await versionOf(bin, 'pg_dump')];
   if (parseInt(version, 10) !== parseInt(dump, 10))
-    return `pg_dump in ${bin} is ${dump}, the server ${version}; PG_BIN may name another folder`;
+    return `pg_dump in ${bin} is ${dump}, the server ${version}; PG_BIN may name another directory`;
   return { server, path: `${server}:${bin}:${process.env.PATH}`, version };
 }
 
-async function versionOf(folder: string, program: string): Promise<string> {
-  const { stdout } = await run(join(folder, program), ['--version'], { ...asNobody });
+async function versionOf(directory: string, program: string): Promise<string> {
+  const { stdout } = await run(join(directory, program), ['--version'], { ...asNobody });
   return /\(PostgreSQL\) (\S+)/.exec(stdout)?.[1] ?? stdout;
 }

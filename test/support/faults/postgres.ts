@@ -33,8 +33,8 @@ export function freePort(): Promise<number> {
 export interface PostgresOptions {
   binaries: string;
   /** Existing, empty directory for the server. */
-  folder: string;
-  /** Data directory, by default in `folder`. */
+  directory: string;
+  /** Data directory, by default in `directory`. */
   data?: string;
   settings?: string[];
   initdb?: string[];
@@ -49,22 +49,22 @@ export class PostgresServer {
 
   private constructor(options: PostgresOptions) {
     this.#options = options;
-    this.data = options.data ?? join(options.folder, 'data');
+    this.data = options.data ?? join(options.directory, 'data');
   }
 
   /** Creates a cluster and starts a server on it. */
   static async create(options: PostgresOptions): Promise<PostgresServer> {
     const server = new PostgresServer(options);
-    const { folder, binaries } = options;
-    await mkdir(folder, { recursive: true });
-    if (asNobody) chownSync(folder, asNobody.uid, asNobody.gid);
-    const password = join(folder, 'password');
+    const { directory, binaries } = options;
+    await mkdir(directory, { recursive: true });
+    if (asNobody) chownSync(directory, asNobody.uid, asNobody.gid);
+    const password = join(directory, 'password');
     await writeFile(password, server.#password);
     if (asNobody) chownSync(password, asNobody.uid, asNobody.gid);
     const args = ['-D', server.data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', password];
     await run(join(binaries, 'initdb'), [...args, '--no-locale', ...(options.initdb ?? [])], {
       ...asNobody,
-      cwd: folder,
+      cwd: directory,
     });
     server.port = await freePort();
     await server.start();
@@ -88,11 +88,11 @@ export class PostgresServer {
     // Processes of a killed server may briefly hold its shared memory. The new server then exits immediately and must
     // be started again.
     for (;;) {
-      const log = openSync(join(this.#options.folder, 'log'), 'a');
+      const log = openSync(join(this.#options.directory, 'log'), 'a');
       const args = ['-D', this.data, ...settings.flatMap((setting) => ['-c', setting])];
       const child = spawn(join(this.#options.binaries, 'postgres'), args, {
         ...asNobody,
-        cwd: this.#options.folder,
+        cwd: this.#options.directory,
         stdio: ['ignore', log, log],
       });
       this.#postmaster = child;

@@ -47,7 +47,7 @@ export class TcpProxy {
   }
 
   /** Rejects new connections and resets the open ones. */
-  async refuse(): Promise<void> {
+  async reject(): Promise<void> {
     const server = this.#server;
     if (!server) return;
     this.#server = undefined;

@@ -25,7 +25,7 @@ interface Write {
 }
 
 /** Interval in which the database was read or copied. */
-export interface Moment {
+export interface TimeSpan {
   from: number;
   until: number;
 }
@@ -191,8 +191,8 @@ export class Workload {
     return outcome;
   }
 
-  /** Compares the ledger with the database while no client runs, or with a copy from `moment`. */
-  async verify(query: Query, moment: Moment = now()): Promise<Verdict> {
+  /** Compares the ledger with the database while no client runs, or with a copy from `span`. */
+  async verify(query: Query, span: TimeSpan = now()): Promise<Verdict> {
     const verdict: Verdict = {
       acknowledged: this.acknowledged,
       lost: [],
@@ -222,7 +222,7 @@ export class Workload {
     for (const [slot, states] of this.#slots) {
       const files = found.get(slot) ?? {};
       found.delete(slot);
-      if (allowed(states, moment).some((each) => JSON.stringify(each) === JSON.stringify(files))) continue;
+      if (allowed(states, span).some((each) => JSON.stringify(each) === JSON.stringify(files))) continue;
       const what = `${slot}: found ${Object.keys(files).join(' and ') || 'nothing'}, a state that no write left`;
       (Object.keys(files).length > 1 ? verdict.doubled : verdict.lost).push(what);
     }
@@ -231,17 +231,17 @@ export class Workload {
       const times = lines.get(line) ?? 0;
       lines.delete(line);
       if (times > 1) verdict.doubled.push(`the line ${line} was found ${times} times`);
-      if (times === 0 && acknowledged <= moment.from) verdict.lost.push(`the line ${line}`);
-      if (times > 0 && sent > moment.until)
+      if (times === 0 && acknowledged <= span.from) verdict.lost.push(`the line ${line}`);
+      if (times > 0 && sent > span.until)
         verdict.wrong.push(`the line ${line} was found before it was written`);
     }
     for (const line of lines.keys()) verdict.wrong.push(`the line ${line}: nobody wrote it`);
-    await this.#verifyHistory(query, moment, verdict);
+    await this.#verifyHistory(query, span, verdict);
     return verdict;
   }
 
   /** Each acknowledged write changes one file, so it creates one version. */
-  async #verifyHistory(query: Query, moment: Moment, verdict: Verdict): Promise<void> {
+  async #verifyHistory(query: Query, span: TimeSpan, verdict: Verdict): Promise<void> {
     const rows = await query(
       `SELECT origin ->> 'toolUseId' AS use, count(*)::integer AS times FROM memory_versions
        WHERE tenant_id = ANY (string_to_array($1, ',')) GROUP BY 1`,
@@ -252,8 +252,8 @@ export class Workload {
       const found = times.get(write.toolUse) ?? 0;
       const what = `the write ${write.toolUse} in the history`;
       if (found > 1) verdict.doubled.push(`${what}, ${found} times`);
-      if (found === 0 && write.acknowledged <= moment.from) verdict.lost.push(what);
-      if (found > 0 && write.sent > moment.until) verdict.wrong.push(`${what}, before it was sent`);
+      if (found === 0 && write.acknowledged <= span.from) verdict.lost.push(what);
+      if (found > 0 && write.sent > span.until) verdict.wrong.push(`${what}, before it was sent`);
     }
   }
 }
@@ -266,7 +266,7 @@ const sentNow = (): Write => ({
   acknowledged: Number.POSITIVE_INFINITY,
 });
 
-function now(): Moment {
+function now(): TimeSpan {
   const time = performance.now();
   return { from: time, until: time };
 }
@@ -275,8 +275,8 @@ function now(): Moment {
  * Returns the possible states of a client's files at a time: the state after the last acknowledged write, or after a
  * write in flight.
  */
-function allowed(states: (Write & { files: Files })[], { from, until }: Moment): Files[] {
-  const settled = states.findLastIndex(({ acknowledged }) => acknowledged <= from);
-  const inFlight = states.slice(settled + 1).filter(({ sent }) => sent <= until);
-  return [states[settled]?.files ?? {}, ...inFlight.map(({ files }) => files)];
+function allowed(states: (Write & { files: Files })[], { from, until }: TimeSpan): Files[] {
+  const resolved = states.findLastIndex(({ acknowledged }) => acknowledged <= from);
+  const inFlight = states.slice(resolved + 1).filter(({ sent }) => sent <= until);
+  return [states[resolved]?.files ?? {}, ...inFlight.map(({ files }) => files)];
 }

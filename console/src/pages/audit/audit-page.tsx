@@ -45,13 +45,13 @@ export function AuditPage() {
     outcome: of('outcome'),
     since: of('since'),
   };
-  const settled = useDebounced(JSON.stringify(filter), 200);
+  const debounced = useDebounced(JSON.stringify(filter), 200);
   const pages = usePages<AuditEvent>(
     async (after, signal) => {
-      const { events, next } = await listAudit(JSON.parse(settled), after, signal);
+      const { events, next } = await listAudit(JSON.parse(debounced), after, signal);
       return { items: events, next };
     },
-    [settled],
+    [debounced],
   );
   return (
     <main>

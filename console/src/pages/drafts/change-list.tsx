@@ -4,7 +4,7 @@ import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { type Progress, progressOf, type Settlement, type Settlements } from './settlements.ts';
+import { type Progress, progressOf, type Resolution, type Resolutions } from './resolutions.ts';
 import { isViewed } from './viewed.ts';
 import { GROUPS, type Group, grouped, pathsOf, sidesText } from './words.ts';
 
@@ -14,7 +14,7 @@ interface Props {
   /** ID of the draft. */
   draft: string;
   changes: readonly DraftChange[];
-  settlements: Settlements;
+  resolutions: Resolutions;
   comments: readonly DraftComment[];
   /** Memory ID of the selected file. */
   selected: string | null;
@@ -22,7 +22,7 @@ interface Props {
 }
 
 /** Lists the changed files by kind of change, conflicts first. */
-export function ChangeList({ draft, changes, settlements, comments, selected, onSelect }: Props) {
+export function ChangeList({ draft, changes, resolutions, comments, selected, onSelect }: Props) {
   const list = useRef<VirtualListHandle>(null);
   const rows = useMemo(() => rowsOf(changes), [changes]);
   const index = rows.findIndex((row) => 'change' in row && row.change.memory_id === selected);
@@ -48,7 +48,7 @@ export function ChangeList({ draft, changes, settlements, comments, selected, on
           return (
             <ChangeRow
               change={change}
-              settlement={settlements.get(change.memory_id)}
+              resolution={resolutions.get(change.memory_id)}
               isSelected={change.memory_id === selected}
               isViewed={isViewed(draft, change)}
               comments={comments.filter(({ memory_id }) => memory_id === change.memory_id).length}
@@ -75,7 +75,7 @@ function Counts({ draft, changes }: Pick<Props, 'draft' | 'changes'>) {
   return (
     <p class="review-counts small" role="status">
       {grouped(changes).map(([group, { length }]) => (
-        <span key={group} class={group === 'conflict' ? 'to-settle' : 'muted'}>
+        <span key={group} class={group === 'conflict' ? 'to-resolve' : 'muted'}>
           {formatNumber(length)} {COUNTED[group]}
           {group === 'conflict' && length > 1 ? 's' : ''}
         </span>
@@ -99,7 +99,7 @@ const COUNTED: Record<Group, string> = {
 
 interface RowProps {
   change: DraftChange;
-  settlement: Settlement | undefined;
+  resolution: Resolution | undefined;
   isSelected: boolean;
   isViewed: boolean;
   /** Number of comments on the file. */
@@ -107,9 +107,9 @@ interface RowProps {
   onSelect: (id: string) => void;
 }
 
-function ChangeRow({ change, settlement, isSelected, isViewed, comments, onSelect }: RowProps) {
+function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelect }: RowProps) {
   const kind = change.conflict === null ? (change.in_draft ?? change.in_original ?? '') : 'conflict';
-  const progress = progressOf(change, settlement);
+  const progress = progressOf(change, resolution);
   return (
     <button
       type="button"
@@ -136,7 +136,7 @@ function ChangeRow({ change, settlement, isSelected, isViewed, comments, onSelec
         </span>
         {comments > 0 && <span>{count(comments, 'comment')}</span>}
         <span class="spacer" />
-        <span class={`progress-of ${progress}`}>{PROGRESS[progress](settlement)}</span>
+        <span class={`progress-of ${progress}`}>{PROGRESS[progress](resolution)}</span>
       </span>
     </button>
   );
@@ -149,10 +149,10 @@ const CHOICES = {
   text: 'takes your text',
 };
 
-const PROGRESS: Record<Progress, (settlement: Settlement | undefined) => string> = {
+const PROGRESS: Record<Progress, (resolution: Resolution | undefined) => string> = {
   merges: () => '',
   open: () => 'to resolve',
   marked: () => 'has marks left',
   stale: () => 'changed since',
-  settled: (settlement) => (settlement === undefined ? '' : CHOICES[settlement.choice]),
+  resolved: (resolution) => (resolution === undefined ? '' : CHOICES[resolution.choice]),
 };

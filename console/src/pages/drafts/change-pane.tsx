@@ -17,8 +17,8 @@ import { markedText } from './own-text.ts';
 import { OwnText } from './own-text-editor.tsx';
 import { Parts } from './parts.tsx';
 import { choosableParts, type Side, withSides } from './regions.ts';
-import { SettleBar } from './settle-bar.tsx';
-import { type Settlement, settle, stateOf, textOf } from './settlements.ts';
+import { ResolutionBar } from './resolution-bar.tsx';
+import { type Resolution, resolve, stateOf, textOf } from './resolutions.ts';
 import { isViewed, markViewed } from './viewed.ts';
 import { shownOf, type View, viewsOf } from './views.ts';
 import { conflictText, pathsOf, sidesText } from './words.ts';
@@ -27,31 +27,31 @@ interface Props {
   tenant: string;
   draft: string;
   change: DraftChange;
-  settlement: Settlement | undefined;
+  resolution: Resolution | undefined;
   comments: DraftComments;
   /** Called when the file differs from the reviewed comparison. */
-  onOvertaken: () => void;
+  onStale: () => void;
   /** Called when the conflict of the file was resolved by taking one side. */
   onResolved: () => void;
 }
 
 /** Shows the changes to a file and its resolution. */
-export function ChangePane({ comments, tenant, draft, change, settlement, onOvertaken, onResolved }: Props) {
+export function ChangePane({ comments, tenant, draft, change, resolution, onStale, onResolved }: Props) {
   const state = stateOf(change);
   const { data, error, isLoading, reload } = useLoad(
     (signal) => diffDraft(tenant, draft, change.memory_id, signal),
     [tenant, draft, state],
   );
-  const isOvertaken = data !== undefined && !isLoading && stateOf(data.change) !== state;
+  const isStale = data !== undefined && !isLoading && stateOf(data.change) !== state;
   useLayoutEffect(() => {
-    if (isOvertaken) onOvertaken();
-  }, [isOvertaken]);
+    if (isStale) onStale();
+  }, [isStale]);
   const parts = useMemo(() => (data === undefined ? null : choosableParts(data)), [data]);
   const chooseSide = (part: number, side: Side) => {
-    if (settlement?.parts === undefined || parts === null) return;
-    const sides = settlement.parts.sides.with(part, side);
+    if (resolution?.parts === undefined || parts === null) return;
+    const sides = resolution.parts.sides.with(part, side);
     const text = sides.includes(null) ? null : markedText(withSides(parts, sides));
-    settle(tenant, draft, change.memory_id, { ...settlement, of: state, parts: { sides, text } });
+    resolve(tenant, draft, change.memory_id, { ...resolution, of: state, parts: { sides, text } });
   };
   const { from, path } = pathsOf(change);
   return (
@@ -84,11 +84,11 @@ export function ChangePane({ comments, tenant, draft, change, settlement, onOver
       )}
       {change.blocked_by !== null && <BlockedBy {...change.blocked_by} />}
       {canWrite.value && change.in_draft !== null && (
-        <SettleBar
+        <ResolutionBar
           tenant={tenant}
           draft={draft}
           change={change}
-          settlement={settlement}
+          resolution={resolution}
           diff={data}
           parts={parts}
           onResolved={onResolved}
@@ -102,14 +102,14 @@ export function ChangePane({ comments, tenant, draft, change, settlement, onOver
           <Differences
             key={state}
             diff={data}
-            chosen={settlement === undefined ? null : textOf(settlement)}
+            chosen={resolution === undefined ? null : textOf(resolution)}
           />
           {canWrite.value &&
-            settlement?.choice === 'parts' &&
-            settlement.parts !== undefined &&
-            parts !== null && <Parts regions={parts} sides={settlement.parts.sides} onChoose={chooseSide} />}
-          {canWrite.value && settlement?.choice === 'text' && (
-            <OwnText tenant={tenant} draft={draft} settlement={settlement} diff={data} />
+            resolution?.choice === 'parts' &&
+            resolution.parts !== undefined &&
+            parts !== null && <Parts regions={parts} sides={resolution.parts.sides} onChoose={chooseSide} />}
+          {canWrite.value && resolution?.choice === 'text' && (
+            <OwnText tenant={tenant} draft={draft} resolution={resolution} diff={data} />
           )}
         </div>
       )}

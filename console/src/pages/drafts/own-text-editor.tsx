@@ -2,18 +2,18 @@ import type { DraftDiff } from '../../api/drafts.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { lineEndingOf, withLineEnding } from '../memory/line-endings.ts';
 import { hasMarks } from './own-text.ts';
-import { type Settlement, settle } from './settlements.ts';
+import { type Resolution, resolve } from './resolutions.ts';
 
 interface Props {
   tenant: string;
   draft: string;
-  settlement: Settlement;
+  resolution: Resolution;
   diff: DraftDiff;
 }
 
 /** Editor of the reviewer's text for a file. */
-export function OwnText({ tenant, draft, settlement, diff }: Props) {
-  const text = settlement.text ?? '';
+export function OwnText({ tenant, draft, resolution, diff }: Props) {
+  const text = resolution.text ?? '';
   const ending = endingOf(diff);
   return (
     <div class="own-text field">
@@ -29,8 +29,8 @@ export function OwnText({ tenant, draft, settlement, diff }: Props) {
         label="Own text"
         text={withLineEnding(text, '\n')}
         onChange={(changed) =>
-          settle(tenant, draft, diff.change.memory_id, {
-            ...settlement,
+          resolve(tenant, draft, diff.change.memory_id, {
+            ...resolution,
             text: withLineEnding(changed, ending),
           })
         }

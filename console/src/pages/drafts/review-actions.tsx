@@ -20,41 +20,41 @@ import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 import { undoOf } from '../history/undo.ts';
-import { forgetSettlements, resolutionsOf, type Settlements, unsettled } from './settlements.ts';
+import { forgetResolutions, type Resolutions, toResolutionInputs, unresolved } from './resolutions.ts';
 import { forgetViewed } from './viewed.ts';
 
 interface Props {
   comparison: Comparison;
-  settlements: Settlements;
+  resolutions: Resolutions;
   /** Whether a new comparison is loading. */
   isLoading: boolean;
   onStart: () => void;
   /** Called with the service's message if a merge is rejected because the review is outdated. */
-  onRefused: (message: string) => void;
+  onRejected: (message: string) => void;
 }
 
 /**
  * Buttons to merge a draft as reviewed, to replace the original, or to reject the draft. A read-only key can only open
  * the draft.
  */
-export function ReviewActions({ comparison, settlements, isLoading, onStart, onRefused }: Props) {
+export function ReviewActions({ comparison, resolutions, isLoading, onStart, onRejected }: Props) {
   const { draft, review, changes } = comparison;
   const { tenant, id } = draft;
   const [dialog, setDialog] = useState<'replace' | 'reject' | null>(null);
   const merging = useAction();
-  const open = unsettled(changes, settlements);
+  const open = unresolved(changes, resolutions);
   const ofDraft = changes.filter(({ in_draft }) => in_draft !== null).length;
   const merge = () =>
     merging.run(async () => {
       onStart();
       try {
-        const done = await mergeDraft(tenant, id, review, resolutionsOf(changes, settlements));
+        const done = await mergeDraft(tenant, id, review, toResolutionInputs(changes, resolutions));
         forgetReview(draft.id);
         changed();
         toast(`Merged ${draft.title}: ${count(done.files.length, 'file')} changed.`, undoOfMerge(done));
       } catch (error) {
-        if (!isOvertaken(error)) throw error;
-        onRefused(messageOf(error));
+        if (!isStale(error)) throw error;
+        onRejected(messageOf(error));
       }
     });
   const onClose = () => setDialog(null);
@@ -89,10 +89,10 @@ export function ReviewActions({ comparison, settlements, isLoading, onStart, onR
           </>
         )}
         <a class="button" href={hrefOf(['tenants', id])}>
-          <Icon name="folder" /> Open the draft
+          <Icon name="directory" /> Open the draft
         </a>
         {canWrite.value && open.length > 0 && (
-          <span class="small to-settle" role="status">
+          <span class="small to-resolve" role="status">
             {count(open.length, 'file')} to resolve before the merge
           </span>
         )}
@@ -100,7 +100,7 @@ export function ReviewActions({ comparison, settlements, isLoading, onStart, onR
       <ErrorText message={merging.error} />
       {merging.isRunning && <WorkProgress what={`Merging ${count(ofDraft, 'file')}`} fraction={null} />}
       {dialog === 'replace' && (
-        <ReplaceDialog comparison={comparison} onClose={onClose} onStart={onStart} onRefused={onRefused} />
+        <ReplaceDialog comparison={comparison} onClose={onClose} onStart={onStart} onRejected={onRejected} />
       )}
       {dialog === 'reject' && <RejectDialog comparison={comparison} onClose={onClose} />}
     </>
@@ -112,16 +112,16 @@ const undoOfMerge = ({ draft, merged_at }: MergedDraft) =>
 
 /** Discards the choices and marks of a draft that is closed. */
 function forgetReview(draft: string): void {
-  forgetSettlements();
+  forgetResolutions();
   forgetViewed(draft);
 }
 
-const isOvertaken = (error: unknown) => error instanceof ApiError && error.status === 412;
+const isStale = (error: unknown) => error instanceof ApiError && error.status === 412;
 
 type DialogProps = Pick<Props, 'comparison'> & { onClose: () => void };
 
-function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>) {
-  const { comparison, onClose, onStart, onRefused } = props;
+function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRejected'>) {
+  const { comparison, onClose, onStart, onRejected } = props;
   const { draft, review, counts } = comparison;
   const action = useAction();
   const lost = counts.original + counts.both;
@@ -134,8 +134,8 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>
         changed();
         toast(`Replaced the memory by ${draft.title}.`, undoOfMerge(done));
       } catch (error) {
-        if (!isOvertaken(error)) throw error;
-        onRefused(messageOf(error));
+        if (!isStale(error)) throw error;
+        onRejected(messageOf(error));
       }
       onClose();
     });

@@ -17,16 +17,16 @@ import { ChangePane } from './change-pane.tsx';
 import { Comments } from './comments.tsx';
 import { DraftTitle } from './draft-title.tsx';
 import { Author } from './drafts-section.tsx';
-import { Overtaken, type Refusal } from './overtaken.tsx';
+import { storedResolutions, unresolved } from './resolutions.ts';
 import { ReviewActions } from './review-actions.tsx';
-import { settlementsOf, unsettled } from './settlements.ts';
+import { type Rejection, StaleReview } from './stale-review.tsx';
 import { selectedFile, useReviewKeys } from './use-review-keys.ts';
 import { grouped } from './words.ts';
 
 /** The review of an open draft. The URL selects the file. */
 export function Review({ draft }: { draft: Draft }) {
   const { tenant, id } = draft;
-  const [refusal, setRefusal] = useState<Refusal | null>(null);
+  const [rejection, setRejection] = useState<Rejection | null>(null);
   const { data, error, isLoading, reload } = useLoad(
     (signal) => compareDraft(tenant, id, signal),
     [tenant, id, changesMade.value],
@@ -37,7 +37,7 @@ export function Review({ draft }: { draft: Draft }) {
   );
   const comments = { all: commented?.comments ?? [], reload: reloadComments };
   const chosen = route.value.query.get('file');
-  const settlements = settlementsOf(tenant, id);
+  const resolutions = storedResolutions(tenant, id);
   const ordered = useMemo(
     () => (data ? grouped(data.changes).flatMap(([, members]) => members) : []),
     [data],
@@ -46,7 +46,7 @@ export function Review({ draft }: { draft: Draft }) {
   const pane = useRef<HTMLElement>(null);
   useReviewKeys(id, ordered);
   const openNextConflict = (resolved: DraftChange) => {
-    const left = new Set(unsettled(ordered, settlementsOf(tenant, id)));
+    const left = new Set(unresolved(ordered, storedResolutions(tenant, id)));
     const at = ordered.indexOf(resolved);
     const next = [...ordered.slice(at + 1), ...ordered.slice(0, at)].find((each) => left.has(each));
     if (next === undefined) return;
@@ -55,8 +55,8 @@ export function Review({ draft }: { draft: Draft }) {
     pane.current?.focus({ preventScroll: true });
   };
   const change = data?.changes.find(({ memory_id }) => memory_id === selected);
-  const refused = (message: string) => {
-    if (data !== undefined) setRefusal({ message, seen: data });
+  const rejected = (message: string) => {
+    if (data !== undefined) setRejection({ message, seen: data });
     reload();
   };
   return (
@@ -65,14 +65,16 @@ export function Review({ draft }: { draft: Draft }) {
       {data !== undefined && (
         <ReviewActions
           comparison={data}
-          settlements={settlements}
+          resolutions={resolutions}
           isLoading={isLoading}
-          onStart={() => setRefusal(null)}
-          onRefused={refused}
+          onStart={() => setRejection(null)}
+          onRejected={rejected}
         />
       )}
       <Comments tenant={tenant} draft={id} file={null} {...comments} />
-      {refusal && data && data !== refusal.seen && !isLoading && <Overtaken refusal={refusal} now={data} />}
+      {rejection && data && data !== rejection.seen && !isLoading && (
+        <StaleReview rejection={rejection} now={data} />
+      )}
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the comparison" />}
       {data?.changes.length === 0 && <Empty title="Neither the draft nor the original has changed" />}
@@ -82,7 +84,7 @@ export function Review({ draft }: { draft: Draft }) {
             <ChangeList
               draft={id}
               changes={data.changes}
-              settlements={settlements}
+              resolutions={resolutions}
               comments={comments.all}
               selected={selected}
               onSelect={(file) => pushQuery({ file })}
@@ -104,8 +106,8 @@ export function Review({ draft }: { draft: Draft }) {
                 change={change}
                 draft={id}
                 comments={comments}
-                settlement={settlements.get(selected)}
-                onOvertaken={() => refused('This file has changed since you opened the review.')}
+                resolution={resolutions.get(selected)}
+                onStale={() => rejected('This file has changed since you opened the review.')}
                 onResolved={() => openNextConflict(change)}
               />
             )}

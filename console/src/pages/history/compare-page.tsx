@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
-import { diffOfMoments } from '../../api/history.ts';
+import { diffBetween } from '../../api/history.ts';
 import type { Tenant } from '../../api/types.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
-import { MomentField } from '../../ui/moment-field.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { ComparisonIndex, isKind, withKind } from './comparison-index.tsx';
@@ -27,16 +27,16 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
   const at = query.get('at');
   const to = query.get('to');
   const path = query.get('path');
-  const moments = useDebounced(JSON.stringify({ at, to, path }), 250);
+  const times = useDebounced(JSON.stringify({ at, to, path }), 250);
   const given = query.get('kind');
   const kind = isKind(given) ? given : null;
   const [bound, setBound] = useState(BOUND);
   const pages = usePages(
     async (after, signal) => {
-      const { changes, next } = await diffOfMoments(tenant.id, JSON.parse(moments), after, signal);
+      const { changes, next } = await diffBetween(tenant.id, JSON.parse(times), after, signal);
       return { items: changes, next };
     },
-    [tenant.id, moments, changesMade.value],
+    [tenant.id, times, changesMade.value],
   );
   const { items, more } = pages;
   const files = useMemo(() => items?.map(shownDiff), [items]);
@@ -52,15 +52,15 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
   const diff = useRef<DiffViewHandle>(null);
   return (
     <div class="compare">
-      <div class="compare-moments">
-        <MomentField
+      <div class="compare-times">
+        <TimeField
           isCoarse
           label="From"
           fallback="the beginning"
           value={at}
           onChange={(time) => replaceQuery({ at: time })}
         />
-        <MomentField
+        <TimeField
           isCoarse
           label="To"
           fallback="now"

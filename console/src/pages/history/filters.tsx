@@ -4,10 +4,10 @@ import type { Version } from '../../api/types.ts';
 import { replaceQuery } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { MomentField } from '../../ui/moment-field.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
 import { PathName } from '../../ui/path-name.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
 
 const NAMES = [
   'path',
@@ -55,13 +55,13 @@ export function Filters({ filter, versions }: Props) {
           <Options texts={OPERATIONS} />
         </select>
       </label>
-      <MomentField
+      <TimeField
         isCoarse
         label="From"
         value={filter.since ?? null}
         onChange={(since) => replaceQuery({ since })}
       />
-      <MomentField
+      <TimeField
         isCoarse
         label="To"
         value={filter.until ?? null}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Tenant } from '../../api/types.ts';
 import { formatExactTime } from '../../text/format.ts';
-import { isBefore, parseMoment } from '../../text/moment.ts';
+import { isBefore, parseTime } from '../../text/time.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import type { MoveTo } from './use-steps.ts';
@@ -18,13 +18,13 @@ export function GoToDialog({ tenant, onGo, onClose }: Props) {
   const action = useAction();
   const go = () =>
     action.run(async () => {
-      const moment = parseMoment(text, Date.now());
-      if (moment === null)
+      const time = parseTime(text, Date.now());
+      if (time === null)
         throw new Error(`“${text}” is not a time. Enter 2d, 3h, 2026-11-22, or 2026-11-22 09:30.`);
-      if (isBefore(moment, tenant.history_since))
+      if (isBefore(time, tenant.history_since))
         throw new Error(`The history begins at ${formatExactTime(tenant.history_since)}.`);
       onClose();
-      await onGo(Date.parse(moment) >= Date.now() ? null : moment);
+      await onGo(Date.parse(time) >= Date.now() ? null : time);
     });
   return (
     <FormDialog

@@ -5,7 +5,7 @@ import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { pushQuery, route } from '../../router.ts';
 import { formatDay } from '../../text/format.ts';
-import { isBefore } from '../../text/moment.ts';
+import { isBefore } from '../../text/time.ts';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
@@ -28,14 +28,14 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const actor = actorOf(filter);
   const selected = query.get('version');
   const against = query.get('against');
-  const settled = useDebounced(JSON.stringify(filter), 250);
+  const debounced = useDebounced(JSON.stringify(filter), 250);
   const pages = usePages(
     async (after, signal) => {
-      const page = { ...JSON.parse(settled), after, limit: PAGE };
+      const page = { ...JSON.parse(debounced), after, limit: PAGE };
       const { versions, next } = await listVersions(tenant.id, page, signal);
       return { items: versions, next };
     },
-    [tenant.id, settled, changesMade.value],
+    [tenant.id, debounced, changesMade.value],
   );
   const { items, error, reload, more } = pages;
   // A time of the day whose changes by the filtered actor are about to be reverted.

@@ -4,7 +4,7 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
-import { Overtaken } from './overtaken.tsx';
+import { StalePreview } from './stale-preview.tsx';
 import { undoOf, warningsOf } from './undo.ts';
 import { usePreview } from './use-preview.ts';
 
@@ -18,7 +18,7 @@ interface Props {
 
 /** Previews a restore, and applies it on confirmation. */
 export function RestoreDialog({ tenant, target, what, onClose }: Props) {
-  const { changes, error, isLoading, overtaken, action, apply } = usePreview({
+  const { changes, error, isLoading, stale, action, apply } = usePreview({
     load: (signal) => previewRestore(tenant, target, signal),
     dependencies: [],
     apply: (plan) => restore(tenant, target, plan),
@@ -47,7 +47,7 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
       </p>
       {error !== undefined && <LoadError error={error} />}
       {isLoading && <Loading what="the preview" />}
-      {overtaken && changes && !isLoading && <Overtaken tenant={tenant} before={overtaken} after={changes} />}
+      {stale && changes && !isLoading && <StalePreview tenant={tenant} before={stale} after={changes} />}
       {changes && !isLoading && <ChangesPreview key={changes.plan} tenant={tenant} changes={changes} />}
     </FormDialog>
   );

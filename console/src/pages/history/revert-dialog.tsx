@@ -3,11 +3,11 @@ import { type ActorQuery, previewRevert, type RevertTarget, reversion, revert } 
 import type { RevertResolution } from '../../api/types.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
-import { MomentField } from '../../ui/moment-field.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
-import { Overtaken } from './overtaken.tsx';
+import { StalePreview } from './stale-preview.tsx';
 import { undoOf, warningsOf } from './undo.ts';
 import { usePreview } from './use-preview.ts';
 
@@ -42,17 +42,17 @@ export function RevertDialog({
   const target: RevertTarget = { ...actor, since, ...(until === null ? {} : { until }) };
   const request = { ...target, resolutions: Object.values(resolutions) };
   const chosen = JSON.stringify(request);
-  const settled = useDebounced(chosen, 300);
+  const debounced = useDebounced(chosen, 300);
   // The preview stays visible while only a resolution changes.
   const shown = useRef('');
   const targetText = JSON.stringify(target);
-  const { changes, error, isLoading, overtaken, action, apply } = usePreview({
+  const { changes, error, isLoading, stale, action, apply } = usePreview({
     load: async (signal) => {
-      const preview = await previewRevert(tenant, JSON.parse(settled), signal);
+      const preview = await previewRevert(tenant, JSON.parse(debounced), signal);
       shown.current = targetText;
       return preview;
     },
-    dependencies: [settled],
+    dependencies: [debounced],
     apply: (plan) => revert(tenant, request, plan),
     onDone: (done) => {
       toast(`${warningsOf(done)}Reverted the changes of ${name}: ${done.summary}.`, undoOf(tenant, done));
@@ -61,7 +61,7 @@ export function RevertDialog({
     },
   });
   const isShown = !isLoading || shown.current === targetText;
-  const isReady = changes !== undefined && !isLoading && chosen === settled && hasChanges(changes);
+  const isReady = changes !== undefined && !isLoading && chosen === debounced && hasChanges(changes);
   return (
     <FormDialog
       title="Revert an actor"
@@ -82,7 +82,7 @@ export function RevertDialog({
         only, and keeps the changes of others. You can undo the revert.
       </p>
       <div class="revert-times">
-        <MomentField
+        <TimeField
           label="Since"
           value={since}
           isRequired
@@ -92,7 +92,7 @@ export function RevertDialog({
             setResolutions({});
           }}
         />
-        <MomentField
+        <TimeField
           label="Until"
           fallback="now"
           value={until}
@@ -104,7 +104,7 @@ export function RevertDialog({
       </div>
       {error !== undefined && <LoadError error={error} />}
       {isLoading && !isShown && <Loading what="the preview" />}
-      {overtaken && changes && !isLoading && <Overtaken tenant={tenant} before={overtaken} after={changes} />}
+      {stale && changes && !isLoading && <StalePreview tenant={tenant} before={stale} after={changes} />}
       {changes && isShown && (
         <ChangesPreview
           key={targetText}

@@ -1,6 +1,6 @@
 import type { Activity } from '../../api/types.ts';
-import { formatMoment } from '../../text/format.ts';
-import { isBefore } from '../../text/moment.ts';
+import { formatChosenTime } from '../../text/format.ts';
+import { isBefore } from '../../text/time.ts';
 
 const STEPS = 1000;
 
@@ -25,12 +25,11 @@ export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZo
   const [start, end] = [Date.parse(activity.since), Date.parse(activity.until)];
   const step = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
   const value = Math.max(0, Math.min(STEPS, step));
-  const momentOf = (step: number) => {
+  const timeOf = (step: number) => {
     if (step >= STEPS) return endsNow ? null : activity.until;
     // `activity.since` has microseconds, which a `Date` would lose.
-    const moment =
-      step <= 0 ? activity.since : new Date(start + ((end - start) * step) / STEPS).toISOString();
-    return isBefore(moment, earliest) ? earliest : moment;
+    const time = step <= 0 ? activity.since : new Date(start + ((end - start) * step) / STEPS).toISOString();
+    return isBefore(time, earliest) ? earliest : time;
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const [direction, factor] = [ARROWS[event.key], ZOOMS[event.key]];
@@ -43,8 +42,8 @@ export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZo
     <input
       type="range"
       class="timeline-slider"
-      aria-label="Moment"
-      aria-valuetext={at === null ? 'now' : formatMoment(at)}
+      aria-label="Time"
+      aria-valuetext={at === null ? 'now' : formatChosenTime(at)}
       title="Arrow keys: one change. + and -: zoom."
       min={0}
       max={STEPS}
@@ -52,7 +51,7 @@ export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZo
       onInput={({ currentTarget }) => {
         const chosen = currentTarget.valueAsNumber;
         currentTarget.value = String(value);
-        onChange(momentOf(chosen));
+        onChange(timeOf(chosen));
       }}
       onKeyDown={onKeyDown}
     />

@@ -5,12 +5,12 @@ import { changesMade } from '../../api/changes.ts';
 import { readActivity } from '../../api/history.ts';
 import type { Activity, Tenant } from '../../api/types.ts';
 import { replaceQuery, route } from '../../router.ts';
-import { formatExactTime, formatMoment } from '../../text/format.ts';
-import { isBefore } from '../../text/moment.ts';
+import { formatChosenTime, formatExactTime } from '../../text/format.ts';
+import { isBefore } from '../../text/time.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { LoadError } from '../../ui/messages.tsx';
-import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { GoToDialog } from './go-to-dialog.tsx';
 import { colorsOf } from './kept-colors.ts';
@@ -52,9 +52,9 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
     [tenant.id, range.since, range.until, isShown, changesMade.value],
   );
   const colors = useMemo(() => colorsOf(tenant.id, data?.actors ?? []), [tenant.id, data]);
-  const moveTo: MoveTo = async (moment) => {
-    if (!(await onChange(moment))) return false;
-    const next = data && moved(data, tenant.history_since, moment ?? new Date().toISOString());
+  const moveTo: MoveTo = async (time) => {
+    if (!(await onChange(time))) return false;
+    const next = data && moved(data, tenant.history_since, time ?? new Date().toISOString());
     if (next) setRange(next);
     return true;
   };
@@ -134,7 +134,7 @@ function Steps({ tenant, at, step, text }: StepsProps) {
         ) : (
           <>
             {text && <span class="past-text">{text} </span>}
-            <strong>{formatMoment(at)}</strong>
+            <strong>{formatChosenTime(at)}</strong>
           </>
         )}
       </output>
@@ -196,7 +196,7 @@ function ExactRange({ activity, range, setRange }: ExactRangeProps) {
   const isCoarse = Date.parse(end) - Date.parse(start) > COARSE_MS;
   return (
     <div class="timeline-range">
-      <MomentField
+      <TimeField
         isCoarse={isCoarse}
         label="From"
         value={start}
@@ -204,7 +204,7 @@ function ExactRange({ activity, range, setRange }: ExactRangeProps) {
           if (since === null || isBefore(since, end)) setRange({ ...range, since });
         }}
       />
-      <MomentField
+      <TimeField
         isCoarse={isCoarse}
         label="to"
         value={end}

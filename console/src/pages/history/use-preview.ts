@@ -9,7 +9,7 @@ export interface Preview {
   error: unknown;
   isLoading: boolean;
   /** The confirmed preview, if it was outdated when the user confirmed it. */
-  overtaken: Changes | null;
+  stale: Changes | null;
   action: Action;
   apply: () => Promise<void>;
 }
@@ -27,7 +27,7 @@ interface Options {
  */
 export function usePreview({ load, dependencies, apply, onDone }: Options): Preview {
   const action = useAction();
-  const [refused, setRefused] = useState<{ changes: Changes; of: string } | null>(null);
+  const [rejected, setRejected] = useState<{ changes: Changes; of: string } | null>(null);
   const of = JSON.stringify(dependencies);
   const { data, error, isLoading, reload } = useLoad(load, dependencies);
   const run = () =>
@@ -39,10 +39,10 @@ export function usePreview({ load, dependencies, apply, onDone }: Options): Prev
         onDone(done);
       } catch (cause) {
         if (!(cause instanceof ApiError) || cause.status !== 412) throw cause;
-        setRefused({ changes: data, of });
+        setRejected({ changes: data, of });
         reload();
       }
     });
-  const overtaken = refused?.of === of ? refused.changes : null;
-  return { changes: data, error, isLoading, overtaken, action, apply: run };
+  const stale = rejected?.of === of ? rejected.changes : null;
+  return { changes: data, error, isLoading, stale, action, apply: run };
 }

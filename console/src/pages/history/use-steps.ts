@@ -25,7 +25,7 @@ export function useSteps(tenant: string, at: string | null, moveTo: MoveTo): Ste
     if (isCanceled()) return;
     try {
       const from = latest.current;
-      const to = await momentBeside(tenant, from, direction);
+      const to = await timeBeside(tenant, from, direction);
       if (isCanceled() || to === from) return;
       latest.current = to;
       if (!(await moveTo(to))) latest.current = from;
@@ -39,7 +39,7 @@ export function useSteps(tenant: string, at: string | null, moveTo: MoveTo): Ste
   };
 }
 
-async function momentBeside(tenant: string, at: string | null, direction: 1 | -1): Promise<string | null> {
+async function timeBeside(tenant: string, at: string | null, direction: 1 | -1): Promise<string | null> {
   const { previous, next } = await adjacentChanges(tenant, at);
   if (direction === -1) return previous ?? at;
   if (next === null) return null;

@@ -1,5 +1,5 @@
-import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
 import type { FormInput } from './form-input.ts';
 
 const KINDS = { by: 'Actor', source: 'Source' };
@@ -59,7 +59,7 @@ export function ActorFields({ input, onChange, always, isFocused = false }: Prop
         </select>
       </label>
       {!isSpan && (
-        <MomentField
+        <TimeField
           label="Time"
           value={since}
           isRequired

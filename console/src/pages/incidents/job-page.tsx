@@ -148,9 +148,9 @@ const EMPTY: Record<Job['kind'], string> = {
 
 function Results({ job }: { job: Job }) {
   const [search, setSearch] = useState('');
-  const settled = useDebounced(search, 200);
+  const debounced = useDebounced(search, 200);
   const active = isActive(job);
-  const outcomes = useOutcomes(job.id, settled, job.tenants_done, active);
+  const outcomes = useOutcomes(job.id, debounced, job.tenants_done, active);
   const [undoing, setUndoing] = useState<string | null>(null);
   const choice = choiceOf(job.id);
   const { isDryRun } = requestOf(job);
@@ -158,7 +158,8 @@ function Results({ job }: { job: Job }) {
   const isUndo = job.kind === 'revert';
   // A search lists a part of the tenants. The actions are about all chosen tenants.
   const [total, setTotal] = useState<number>();
-  if (settled === '' && outcomes.outcomes !== undefined && outcomes.total !== total) setTotal(outcomes.total);
+  if (debounced === '' && outcomes.outcomes !== undefined && outcomes.total !== total)
+    setTotal(outcomes.total);
   const canChoose = canWrite.value && !active && (isFind || (isUndo && isDryRun === true));
   return (
     <>

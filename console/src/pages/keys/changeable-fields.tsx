@@ -1,5 +1,5 @@
-import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
 import { EXPIRIES, type Expiry } from './new-key.ts';
 
 /* Fields of a key that can be changed after its creation. */
@@ -43,12 +43,12 @@ export function ExpiryFields({ expiry: { expires, expiresAt }, hint, onChange }:
         {hint && <span class="hint">{hint}</span>}
       </label>
       {expires === 'at' && (
-        <MomentField
+        <TimeField
           label="Expires at"
           isRequired
           isCoarse
           value={expiresAt}
-          onChange={(moment) => onChange({ expiresAt: moment })}
+          onChange={(time) => onChange({ expiresAt: time })}
         />
       )}
     </>

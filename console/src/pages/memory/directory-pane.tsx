@@ -36,7 +36,7 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
   return (
     <>
       <PaneHead path={path} facts={size && `${count(size.files, 'file')} · ${formatBytes(size.bytes)}`}>
-        <div class="toolbar" role="toolbar" aria-label="Folder">
+        <div class="toolbar" role="toolbar" aria-label="Directory">
           <a class="button" href={hrefOf(['tenants', tenant, 'history'], path === ROOT ? {} : { path })}>
             <Icon name="clock" /> History
           </a>

@@ -2,7 +2,7 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
-import { count, formatMoment } from '../../text/format.ts';
+import { count, formatChosenTime } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -23,7 +23,7 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
   const path = query.get('path');
   const at = query.get('at');
   // Dragging the slider selects many times, so only the last one is loaded.
-  const settledAt = useDebounced(at, 120);
+  const debouncedAt = useDebounced(at, 120);
   // Files load before the timeline, because counting the changes of a long history takes seconds.
   const [hasFiles, setHasFiles] = useState(false);
   return (
@@ -44,7 +44,7 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
       <Panes
         tenant={tenant}
         path={path}
-        at={settledAt}
+        at={debouncedAt}
         line={Number(query.get('line')) || null}
         onLoaded={() => setHasFiles(true)}
       />
@@ -116,7 +116,7 @@ function PastActions({ tenant, at }: { tenant: string; at: string }) {
         <RestoreDialog
           tenant={tenant}
           target={{ at }}
-          what={`the whole memory as it was at ${formatMoment(at)}`}
+          what={`the whole memory as it was at ${formatChosenTime(at)}`}
           onClose={() => setIsRestoring(false)}
         />
       )}

@@ -180,7 +180,7 @@ function EntryRow({ row: { entry, name, level }, id, bytes, isOpen, isActive, is
       title={entry.path}
     >
       <span class={isOpen ? 'twist open' : 'twist'}>{isOpen !== undefined && <Icon name="chevron" />}</span>
-      <Icon name={entry.kind === 'directory' ? 'folder' : 'file'} />
+      <Icon name={entry.kind === 'directory' ? 'directory' : 'file'} />
       <bdi class="tree-name">{visible(name)}</bdi>
       <span class="tree-size">{bytes !== undefined && formatBytes(bytes)}</span>
       <span class="tree-time">

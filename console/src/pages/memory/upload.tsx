@@ -10,7 +10,7 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
   const [archive, setArchive] = useState<Blob | null>(null);
   const action = useAction();
   const files = useRef<HTMLInputElement>(null);
-  const folder = useRef<HTMLInputElement>(null);
+  const directory = useRef<HTMLInputElement>(null);
   const upload = (chosen: File[]) =>
     action.run(async () => {
       // The archive code is loaded on the first upload.
@@ -29,22 +29,22 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
     },
   };
   // Preact's types lack `webkitdirectory`.
-  const folderPicker = { ...picker, webkitdirectory: true };
+  const directoryPicker = { ...picker, webkitdirectory: true };
   return (
     <>
       <div class="buttons">
         <button type="button" disabled={action.isRunning} onClick={() => files.current?.click()}>
           <Icon name="upload" /> Upload files…
         </button>
-        <button type="button" disabled={action.isRunning} onClick={() => folder.current?.click()}>
-          <Icon name="folder" /> Upload a directory…
+        <button type="button" disabled={action.isRunning} onClick={() => directory.current?.click()}>
+          <Icon name="directory" /> Upload a directory…
         </button>
       </div>
       <p class="muted small">
         All files are added, or none. Existing files are not replaced: move or delete them first.
       </p>
       <input ref={files} {...picker} aria-label="Files to upload" />
-      <input ref={folder} {...folderPicker} aria-label="Directory to upload" />
+      <input ref={directory} {...directoryPicker} aria-label="Directory to upload" />
       {action.isRunning && <WorkProgress what="Reading the files" fraction={null} />}
       <ErrorText message={action.error} />
       {archive !== null && (

@@ -71,10 +71,10 @@ export function OverviewPage() {
             <section class="card">
               <h2>Most active</h2>
               <Rows empty="No tenants sent requests.">
-                {data.usage.most_active.slice(0, ROWS).map(({ tenant, reads, writes, refused }) => (
+                {data.usage.most_active.slice(0, ROWS).map(({ tenant, reads, writes, rejected }) => (
                   <Row key={tenant} id={tenant}>
                     {count(reads + writes, 'call')}
-                    {refused > 0 && `, ${formatNumber(refused)} refused`}
+                    {rejected > 0 && `, ${formatNumber(rejected)} rejected`}
                   </Row>
                 ))}
               </Rows>
@@ -110,7 +110,7 @@ function Totals({ total }: { total: FleetUsage['total'] }) {
 const CALLS = [
   { name: 'reads', color: 'series-0' },
   { name: 'writes', color: 'series-2' },
-  { name: 'refused', color: 'series-7' },
+  { name: 'rejected', color: 'series-7' },
 ];
 
 function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
@@ -126,7 +126,7 @@ function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
         period="day"
         title="Calls"
         series={CALLS}
-        bars={bars(({ reads, writes, refused }) => [reads, writes, refused])}
+        bars={bars(({ reads, writes, rejected }) => [reads, writes, rejected])}
         format={formatNumber}
       />
       <BarChart

@@ -100,17 +100,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
 
 /** Finds tenants, and files of the open tenant. */
 function useFound(tenant: string | null, query: string) {
-  const settled = useDebounced(query, 200);
+  const debounced = useDebounced(query, 200);
   const tenants = useLoad(
     async (signal) =>
-      settled === '' ? [] : (await listTenants({ search: settled, limit: FOUND }, signal)).tenants,
-    [settled],
+      debounced === '' ? [] : (await listTenants({ search: debounced, limit: FOUND }, signal)).tenants,
+    [debounced],
   );
   const files = useLoad(
     async (signal) => {
-      return tenant === null || settled === '' ? [] : findPaths(tenant, settled, FOUND, signal);
+      return tenant === null || debounced === '' ? [] : findPaths(tenant, debounced, FOUND, signal);
     },
-    [tenant, settled],
+    [tenant, debounced],
   );
   const targets: Target[] = [
     ...(files.data ?? []).map((path) => ({
@@ -125,7 +125,7 @@ function useFound(tenant: string | null, query: string) {
     })),
   ];
   const errors = [tenants.error, files.error].filter((error) => error !== undefined).map(messageOf);
-  const isCurrent = settled === query && !tenants.isLoading && !files.isLoading;
+  const isCurrent = debounced === query && !tenants.isLoading && !files.isLoading;
   // Results for an older text could be opened by mistake.
   return { targets: isCurrent ? targets : [], errors: [...new Set(errors)], isCurrent };
 }

@@ -22,10 +22,10 @@ interface Props {
 
 /** Lists the matches in paths and contents at a time. */
 export function SearchResults({ tenant, at, query, onOpen }: Props) {
-  const settled = useDebounced(query, 250);
+  const debounced = useDebounced(query, 250);
   const { data, error, reload } = useLoad(
-    (signal) => search(tenant, settled, at, signal),
-    [tenant, settled, at],
+    (signal) => search(tenant, debounced, at, signal),
+    [tenant, debounced, at],
   );
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (data === undefined) return <Loading what="matches" />;
@@ -33,7 +33,7 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
   if (matches.length === 0)
     return (
       <Empty title="Nothing found">
-        <FindEverywhere text={settled} />
+        <FindEverywhere text={debounced} />
       </Empty>
     );
   return (
@@ -41,7 +41,7 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
       <VirtualList class="results" kind="list" label="Matches" count={matches.length} rowHeight={52}>
         {(index) => {
           const match = matches[index];
-          return match && <Match match={match} query={settled} onOpen={onOpen} />;
+          return match && <Match match={match} query={debounced} onOpen={onOpen} />;
         }}
       </VirtualList>
       {more > 0 && (
@@ -49,7 +49,7 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
           Also found in {count(more, 'more file')}. Add a word to narrow the search.
         </p>
       )}
-      <FindEverywhere text={settled} />
+      <FindEverywhere text={debounced} />
     </>
   );
 }

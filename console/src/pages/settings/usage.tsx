@@ -79,7 +79,7 @@ function UsageOverTime({ tenant }: { tenant: string }) {
 const CALLS = [
   { name: 'reads', color: 'series-0' },
   { name: 'writes', color: 'series-2' },
-  { name: 'refused', color: 'series-7' },
+  { name: 'rejected', color: 'series-7' },
 ];
 
 function DayCharts({ tenant, days }: { tenant: string; days: number }) {
@@ -115,8 +115,8 @@ function DayCharts({ tenant, days }: { tenant: string; days: number }) {
 function callBars(days: readonly string[], recorded: readonly UsageDay[]): Bar[] {
   const byDay = new Map(recorded.map((each) => [each.day, each]));
   return days.map((day) => {
-    const { reads = 0, writes = 0, refused = 0 } = byDay.get(day) ?? {};
-    return dayBar(day, recorded.length === 0 ? [] : [reads, writes, refused]);
+    const { reads = 0, writes = 0, rejected = 0 } = byDay.get(day) ?? {};
+    return dayBar(day, recorded.length === 0 ? [] : [reads, writes, rejected]);
   });
 }
 

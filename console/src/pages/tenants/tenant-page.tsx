@@ -13,7 +13,7 @@ import { useLoad } from '../../ui/use-load.ts';
 import { DraftsSection } from '../drafts/drafts-section.tsx';
 import { ComparePage } from '../history/compare-page.tsx';
 import { HistoryPage } from '../history/history-page.tsx';
-import { WithMoments } from '../history/with-moments.tsx';
+import { WithTimes } from '../history/with-times.tsx';
 import { MemoryPage } from '../memory/memory-page.tsx';
 import { About, StatusBadge } from './about.tsx';
 
@@ -122,9 +122,9 @@ function TenantTab({ tenant, tab, item }: { tenant: Tenant; tab: string; item: s
       return <HistoryPage tenant={tenant} />;
     case 'compare':
       return (
-        <WithMoments tenant={tenant} moments={{ at: 'Compare from the beginning', to: 'Compare with now' }}>
+        <WithTimes tenant={tenant} times={{ at: 'Compare from the beginning', to: 'Compare with now' }}>
           <ComparePage tenant={tenant} />
-        </WithMoments>
+        </WithTimes>
       );
     case 'drafts':
       return item === undefined ? (
@@ -136,9 +136,9 @@ function TenantTab({ tenant, tab, item }: { tenant: Tenant; tab: string; item: s
       return <SettingsPage tenant={tenant} />;
     default:
       return (
-        <WithMoments tenant={tenant} moments={{ at: 'Show the memory as it is now' }}>
+        <WithTimes tenant={tenant} times={{ at: 'Show the memory as it is now' }}>
           <MemoryPage tenant={tenant} />
-        </WithMoments>
+        </WithTimes>
       );
   }
 }

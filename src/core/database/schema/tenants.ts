@@ -178,7 +178,7 @@ export const tenantUsage = pgTable(
     historyBytes: bigint('history_bytes', { mode: 'number' }).notNull(),
     reads: bigint('reads', { mode: 'number' }).notNull(),
     writes: bigint('writes', { mode: 'number' }).notNull(),
-    refused: bigint('refused', { mode: 'number' }).notNull(),
+    rejected: bigint('rejected', { mode: 'number' }).notNull(),
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.day] }), index('tenant_usage_day').on(t.day)],
 );

@@ -15,7 +15,7 @@ import {
 } from '../../memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
-import { failure, type MemoryResult, refusal } from '../../memory/result.ts';
+import { failure, type MemoryResult, rejection } from '../../memory/result.ts';
 import { IdempotentReplay, type RequestKey } from '../../memory/store.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
@@ -27,12 +27,12 @@ import type { MountedDirectory } from './root-listing.ts';
 
 /**
  * The memory on which a call runs. `root` is a view of the root, which shows the caller's entries and the mounts.
- * `refused` is a call that would change a mount itself, involves two memories, or writes to a read-only mount.
+ * `rejected` is a call that would change a mount itself, involves two memories, or writes to a read-only mount.
  */
 export type Route =
   | { kind: 'own' | 'root' }
   | { kind: 'mount'; mount: Mount }
-  | { kind: 'refused'; why: string; isRefusal: boolean };
+  | { kind: 'rejected'; why: string; isRejection: boolean };
 
 export const OWN: Route = { kind: 'own' };
 
@@ -50,8 +50,8 @@ export function routeOf(
   const mount = mountAt(path, mounts);
   if (mount === undefined) return OWN;
   if (command.access === 'read') return { kind: 'mount', mount };
-  if (command.name === 'delete' && path === mountPath(mount)) return refuse(cannotDeleteMount(path));
-  return mount.access === 'read_only' ? refuseReadOnly(mount, mounts) : { kind: 'mount', mount };
+  if (command.name === 'delete' && path === mountPath(mount)) return reject(cannotDeleteMount(path));
+  return mount.access === 'read_only' ? rejectReadOnly(mount, mounts) : { kind: 'mount', mount };
 }
 
 /** Checks in the order of the contract: first whether the source is a mount, then whether the destination is one. */
@@ -61,11 +61,11 @@ function routeOfRename(input: Record<string, unknown>, mounts: readonly Mount[])
   if (from === undefined || to === undefined || from === ROOT || to === ROOT) return OWN;
   const source = mountAt(from, mounts);
   const destination = mountAt(to, mounts);
-  if (source !== undefined && from === mountPath(source)) return refuse(cannotRenameMount(from));
-  if (destination !== undefined && to === mountPath(destination)) return refuse(destinationExists(to));
-  if (destination?.access === 'read_only') return refuseReadOnly(destination, mounts);
+  if (source !== undefined && from === mountPath(source)) return reject(cannotRenameMount(from));
+  if (destination !== undefined && to === mountPath(destination)) return reject(destinationExists(to));
+  if (destination?.access === 'read_only') return rejectReadOnly(destination, mounts);
   if (source === destination) return source === undefined ? OWN : { kind: 'mount', mount: source };
-  return refuse(
+  return reject(
     source?.access === 'read_only' ? renameOutOfReadOnly(from, to) : renameAcrossMemories(from, to),
   );
 }
@@ -76,12 +76,12 @@ export function readOnlyMount(mount: Mount, mounts: readonly Mount[]): string {
   return mountReadOnly(mountPath(mount), writable.map(mountPath));
 }
 
-function refuseReadOnly(mount: Mount, mounts: readonly Mount[]): Route {
-  return { ...refuse(readOnlyMount(mount, mounts)), isRefusal: true };
+function rejectReadOnly(mount: Mount, mounts: readonly Mount[]): Route {
+  return { ...reject(readOnlyMount(mount, mounts)), isRejection: true };
 }
 
-function refuse(why: string): Extract<Route, { kind: 'refused' }> {
-  return { kind: 'refused', why, isRefusal: false };
+function reject(why: string): Extract<Route, { kind: 'rejected' }> {
+  return { kind: 'rejected', why, isRejection: false };
 }
 
 function pathOf(given: unknown): MemoryPath | undefined {
@@ -123,9 +123,9 @@ export function openMemory(
       const directories = mounts.map((mount) => directoryOf(mount, call, services));
       return ownContext(command, input, call, services, directories);
     }
-    case 'refused':
-      if (call.principal.access === 'read_only') return refusal(readOnly);
-      return (route.isRefusal ? refusal : failure)(route.why);
+    case 'rejected':
+      if (call.principal.access === 'read_only') return rejection(readOnly);
+      return (route.isRejection ? rejection : failure)(route.why);
     case 'mount':
       return openMounted(command, input, route.mount, call, services);
   }
@@ -181,7 +181,7 @@ async function openMounted(
     reserveKey: keys && (() => reserveKey(keys.own, call, services)),
   });
   const describeFault = (error: unknown) => {
-    if (hasReason(error, 'tenant_archived')) return refusal(readOnlyMount(mount, call.policy.mounts));
+    if (hasReason(error, 'tenant_archived')) return rejection(readOnlyMount(mount, call.policy.mounts));
     // The next attempt looks up the mounted tenant again.
     if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
     // The tenant was deleted while its settings were cached.

@@ -3,7 +3,7 @@ import { containsLoneSurrogate, containsNul, isMissing, type Language } from '..
 import type { MemoryPath } from '../path.ts';
 import type { MemoryResult } from '../result.ts';
 import { mask, type Redaction, type Secret } from '../secrets/secrets.ts';
-import type { MemoryStore, PolicyRefusal } from '../store.ts';
+import type { MemoryStore, PolicyRejection } from '../store.ts';
 
 /** Limits that a command enforces; 0 means no limit. */
 export interface MemoryLimits {
@@ -102,10 +102,10 @@ export async function maskResult(
  * Rejects a new path that contains a secret, in both modes, because a masked path would be another path. Returns
  * undefined for any other path.
  */
-export async function refuseSecretPath(
+export async function rejectSecretPath(
   path: MemoryPath,
   { redaction }: Pick<MemoryContext, 'redaction'>,
-): Promise<PolicyRefusal | undefined> {
+): Promise<PolicyRejection | undefined> {
   const secrets = redaction === undefined ? [] : await redaction.scanner.scan(path);
   return secrets.length === 0 ? undefined : { kind: 'secret_in_path', kinds: kindsOf(secrets) };
 }

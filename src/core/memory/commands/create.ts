@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { created, invalidPath } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult } from '../result.ts';
-import type { Refusal } from '../store.ts';
-import { defineCommand, type MemoryContext, pathField, refuseSecretPath, textField } from './command.ts';
-import { applyWritePolicy, refusedResult } from './edit.ts';
+import type { Rejection } from '../store.ts';
+import { defineCommand, type MemoryContext, pathField, rejectSecretPath, textField } from './command.ts';
+import { applyWritePolicy, rejectedResult } from './edit.ts';
 
 export const create = defineCommand({
   name: 'create',
@@ -27,23 +27,23 @@ export const create = defineCommand({
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const file = await createFile(parsed.path, text, context);
-    return file.kind === 'created' ? file.result : refusedResult(file);
+    return file.kind === 'created' ? file.result : rejectedResult(file);
   },
 });
 
 /** Outcome of `create`: the stored content and the result for the model, or the reason of the rejection. */
-export type NewFile = { kind: 'created'; content: string; result: MemoryResult } | Refusal;
+export type NewFile = { kind: 'created'; content: string; result: MemoryResult } | Rejection;
 
 /**
  * Creates a file, or replaces the content of an existing file if the setting allows it. For a directory, the outcome
  * remains `exists`.
  */
 export async function createFile(path: MemoryPath, text: string, context: MemoryContext): Promise<NewFile> {
-  const refusal = await refuseSecretPath(path, context);
-  if (refusal) return refusal;
+  const rejection = await rejectSecretPath(path, context);
+  if (rejection) return rejection;
   const change = { content: text, start: 0, end: text.length };
   const edit = await applyWritePolicy(path, undefined, change, () => created(path), context);
-  if ('refusal' in edit) return edit.refusal;
+  if ('rejection' in edit) return edit.rejection;
   if (path === ROOT) return { kind: 'exists', path };
   const { store, createExisting } = context;
   const { content, result } = edit;

@@ -1,8 +1,8 @@
-import { refused, secretsMasked } from '../messages.ts';
+import { rejected, secretsMasked } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
-import { failure, type MemoryResult, refusal, success } from '../result.ts';
+import { failure, type MemoryResult, rejection, success } from '../result.ts';
 import { mask, type Secret } from '../secrets/secrets.ts';
-import type { Edit, PolicyRefusal, Refusal } from '../store.ts';
+import type { Edit, PolicyRejection, Rejection } from '../store.ts';
 import type { Change } from '../text.ts';
 import { kindsOf, type MemoryContext, maskResult } from './command.ts';
 
@@ -22,27 +22,29 @@ export async function editFile(
   },
   context: MemoryContext,
 ): Promise<MemoryResult> {
-  const outcome = await context.store.edit<string | PolicyRefusal>(path, async (content) => {
+  const outcome = await context.store.edit<string | PolicyRejection>(path, async (content) => {
     const change = edit.change(content);
-    if (typeof change === 'string') return { refusal: change };
+    if (typeof change === 'string') return { rejection: change };
     return applyWritePolicy(path, content, change, edit.describe, context);
   });
   switch (outcome.kind) {
     case 'edited':
       return outcome.result;
-    case 'refused':
-      return typeof outcome.refusal === 'string' ? failure(outcome.refusal) : refusedResult(outcome.refusal);
+    case 'rejected':
+      return typeof outcome.rejection === 'string'
+        ? failure(outcome.rejection)
+        : rejectedResult(outcome.rejection);
     case 'missing':
       return failure(edit.missing);
     case 'over_quota':
-      return refusedResult(outcome);
+      return rejectedResult(outcome);
   }
 }
 
 /** Returns the result for a rejected write. */
-export function refusedResult(outcome: Refusal): MemoryResult {
-  const make = outcome.kind === 'over_quota' ? refusal : failure;
-  return make(refused(outcome));
+export function rejectedResult(outcome: Rejection): MemoryResult {
+  const make = outcome.kind === 'over_quota' ? rejection : failure;
+  return make(rejected(outcome));
 }
 
 /**
@@ -58,11 +60,11 @@ export async function applyWritePolicy(
   change: Change,
   describe: (written: Change) => string,
   { limits: { maxFileBytes }, redaction }: Pick<MemoryContext, 'limits' | 'redaction'>,
-): Promise<Edit<PolicyRefusal>> {
+): Promise<Edit<PolicyRejection>> {
   const secrets =
     redaction === undefined ? [] : touching(change, await redaction.scanner.scan(change.content, change));
   if (secrets.length > 0 && redaction?.mode === 'reject')
-    return { refusal: { kind: 'secrets_in_content', kinds: kindsOf(secrets) } };
+    return { rejection: { kind: 'secrets_in_content', kinds: kindsOf(secrets) } };
 
   const written = secrets.length > 0 ? masked(change, secrets) : change;
   const bytes = Buffer.byteLength(written.content);
@@ -71,7 +73,7 @@ export async function applyWritePolicy(
     bytes > maxFileBytes &&
     (before === undefined || bytes > Buffer.byteLength(before))
   ) {
-    return { refusal: { kind: 'file_too_large', path, maxBytes: maxFileBytes } };
+    return { rejection: { kind: 'file_too_large', path, maxBytes: maxFileBytes } };
   }
   const result = await maskResult(success(describe(written)), { redaction });
   return { ...written, result: successWith(result.content, secrets) };

@@ -1,5 +1,5 @@
 import { invalidField, isMissing, mustBeAString, readOnly, unknownCommand } from '../messages.ts';
-import { failure, type MemoryResult, refusal } from '../result.ts';
+import { failure, type MemoryResult, rejection } from '../result.ts';
 import { IdempotentReplay } from '../store.ts';
 import { firstProblem, type MemoryCommand, type MemoryContext, maskResult } from './command.ts';
 import { create } from './create.ts';
@@ -33,7 +33,7 @@ export async function executeCommand(
 ): Promise<Executed> {
   if (command === undefined) return failure(describeUnknown(input.command));
   const isWrite = command.access === 'write';
-  if (isWrite && context.access === 'read_only') return refusal(readOnly);
+  if (isWrite && context.access === 'read_only') return rejection(readOnly);
   const parsed = command.schema.safeParse(input);
   if (!parsed.success) return failure(invalidField(command.name, ...firstProblem(parsed.error.issues)));
   if (!isWrite) return await command.run(parsed.data, context);

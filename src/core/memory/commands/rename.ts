@@ -9,9 +9,9 @@ import {
 } from '../messages.ts';
 import { lengthProblem, type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
-import type { PolicyRefusal, Renamed } from '../store.ts';
-import { defineCommand, type MemoryContext, maskResult, pathField, refuseSecretPath } from './command.ts';
-import { refusedResult } from './edit.ts';
+import type { PolicyRejection, Renamed } from '../store.ts';
+import { defineCommand, type MemoryContext, maskResult, pathField, rejectSecretPath } from './command.ts';
+import { rejectedResult } from './edit.ts';
 
 export const rename = defineCommand({
   name: 'rename',
@@ -54,13 +54,13 @@ export const rename = defineCommand({
         return failure(invalidPath(problem));
       }
       default:
-        return refusedResult(outcome);
+        return rejectedResult(outcome);
     }
   },
 });
 
 /** Reason why a path is not renamed. */
-type NotRenamed = Exclude<Renamed, { kind: 'renamed' }> | PolicyRefusal | { kind: 'root' };
+type NotRenamed = Exclude<Renamed, { kind: 'renamed' }> | PolicyRejection | { kind: 'root' };
 
 /** Renames a file, or a directory with everything in it. Never renames the root. */
 export async function renamePath(
@@ -70,8 +70,8 @@ export async function renamePath(
 ): Promise<{ kind: 'renamed'; result: MemoryResult } | NotRenamed> {
   if (from === ROOT) return { kind: 'root' };
   if (to === ROOT) return { kind: 'destination_exists' };
-  const refusal = await refuseSecretPath(to, context);
-  if (refusal) return refusal;
+  const rejection = await rejectSecretPath(to, context);
+  if (rejection) return rejection;
   const result = await maskResult(success(renamed(from, to)), context);
   const outcome = await context.store.rename(from, to, result);
   return outcome.kind === 'renamed' ? { ...outcome, result } : outcome;

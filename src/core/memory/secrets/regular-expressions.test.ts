@@ -26,10 +26,10 @@ const clients = ['typescript', 'mcp'].map((name) =>
   fileURLToPath(new URL(`../../../../clients/${name}/src`, import.meta.url)),
 );
 
-function sources(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+function sources(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .map((name) => readFileSync(join(folder, name), 'utf8'));
+    .map((name) => readFileSync(join(directory, name), 'utf8'));
 }
 
 /** Returns the regular expression literals in an ESTree node. */

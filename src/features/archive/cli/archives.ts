@@ -17,9 +17,9 @@ import { describeSecrets } from '../../../core/lib/secret-kinds.ts';
 import { amount, byteAmount } from '../../../core/lib/units.ts';
 import { type MemoryPath, ROOT } from '../../../core/memory/path.ts';
 import { isMaskOf } from '../../../core/memory/secrets/kept-out.ts';
+import { readDirectory } from '../directory.ts';
 import { printable, type SourceEntry } from '../entry.ts';
 import { explainingOutput, spoolArchive, type Total } from '../export.ts';
-import { readFolder } from '../folder.ts';
 import { HostedSource } from '../hosted/snapshot.ts';
 import { HostedStore } from '../hosted/store.ts';
 import { inspectorFor } from '../import.ts';
@@ -273,7 +273,7 @@ async function openSource(
   if (!found.isDirectory()) return { body: { archive: createReadStream(source), mayPause: !found.isFile() } };
   if (strip !== undefined)
     throw new OperatorError('--strip works only with archives. Name the directory itself, and use --into.');
-  return { body: { entries: readFolder(source, into !== undefined) } };
+  return { body: { entries: readDirectory(source, into !== undefined) } };
 }
 
 /**

@@ -168,7 +168,7 @@ async function push(
   const progress = new Progress(io.stderr, 'Compared');
   const done: Record<PushAction, number> = { unchanged: 0, create: 0, update: 0, changed: 0 };
   const leftAlone: string[] = [];
-  const refused: string[] = [];
+  const rejected: string[] = [];
   let files = 0;
   let bytes = 0;
   try {
@@ -185,7 +185,7 @@ async function push(
       } else {
         const outcome = await store?.write(file, found);
         if (outcome?.kind === 'written') done[action]++;
-        else if (outcome?.kind === 'refused') refused.push(`${file.path}: ${outcome.reason}`);
+        else if (outcome?.kind === 'rejected') rejected.push(`${file.path}: ${outcome.reason}`);
         else leftAlone.push(file.path);
       }
       bytes += Buffer.byteLength(file.content);
@@ -207,7 +207,7 @@ async function push(
       `These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:${listed(leftAlone)}`,
     );
   }
-  if (refused.length > 0) problems.push(`The store rejected these:${listed(refused)}`);
+  if (rejected.length > 0) problems.push(`The store rejected these:${listed(rejected)}`);
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));
 }
 

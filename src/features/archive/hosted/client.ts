@@ -189,7 +189,7 @@ export class HostedClient {
   #failure(path: string, { status, body }: Attempt): HostedStoreError {
     if (status === undefined) return new HostedStoreError(`Cannot reach ${this.url}.`);
     return new HostedStoreError(
-      `${this.url} refused a request (${nameOf(path)}): ${status}, ${reasonOf(body)}`,
+      `${this.url} rejected a request (${nameOf(path)}): ${status}, ${reasonOf(body)}`,
       status,
       body,
     );

@@ -4,7 +4,7 @@ import type { SourceEntry } from '../entry.ts';
 import {
   type ArchivedDirectory,
   type ArchivedVersion,
-  FOLDER,
+  DIRECTORY,
   MANIFEST,
   type Manifest,
   PAGE_BYTES,
@@ -86,14 +86,14 @@ function* entriesOf(
 
 /** Collects lines into pages. */
 class Pages<Row extends object> {
-  readonly #folder: string;
+  readonly #directory: string;
   #lines: string[] = [];
   #bytes = 0;
   #pages = 0;
   rows = 0;
 
-  constructor(folder: 'versions' | 'directories') {
-    this.#folder = folder;
+  constructor(directory: 'versions' | 'directories') {
+    this.#directory = directory;
   }
 
   *add(row: Row): Generator<SourceEntry> {
@@ -107,15 +107,15 @@ class Pages<Row extends object> {
   *end(): Generator<SourceEntry> {
     if (this.#lines.length === 0) return;
     this.#pages++;
-    const name = `${this.#folder}/${String(this.#pages).padStart(6, '0')}.ndjson`;
-    yield entry(`${FOLDER}/${name}`, this.#lines.join(''), new Date());
+    const name = `${this.#directory}/${String(this.#pages).padStart(6, '0')}.ndjson`;
+    yield entry(`${DIRECTORY}/${name}`, this.#lines.join(''), new Date());
     this.#lines = [];
     this.#bytes = 0;
   }
 }
 
 function entryOf(name: string, content: object): SourceEntry {
-  return entry(`${FOLDER}/${name}`, JSON.stringify(content), new Date());
+  return entry(`${DIRECTORY}/${name}`, JSON.stringify(content), new Date());
 }
 
 function entry(name: string, content: string, modified: Date): SourceEntry {

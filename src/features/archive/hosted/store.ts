@@ -22,10 +22,10 @@ const REJECTIONS: readonly (number | undefined)[] = [400, 413];
 const PAGE = { basic: '100', full: '20' };
 
 /**
- * `changed`: the content has changed in the meantime, or another memory blocks the path. `refused`: the store rejects
+ * `changed`: the content has changed in the meantime, or another memory blocks the path. `rejected`: the store rejects
  * this memory.
  */
-export type WriteOutcome = { kind: 'written' | 'changed' } | { kind: 'refused'; reason: string };
+export type WriteOutcome = { kind: 'written' | 'changed' } | { kind: 'rejected'; reason: string };
 
 /** A memory store of a service with the Memory Stores API. Methods throw HostedStoreError. */
 export class HostedStore {
@@ -81,7 +81,7 @@ export class HostedStore {
       return { kind: 'written' };
     } catch (error) {
       if (!(error instanceof HostedStoreError)) throw error;
-      if (REJECTIONS.includes(error.status)) return { kind: 'refused', reason: reasonOf(error.body) };
+      if (REJECTIONS.includes(error.status)) return { kind: 'rejected', reason: reasonOf(error.body) };
       // The memory may have been deleted after it was listed.
       if (error.status === 404 && found !== undefined) return { kind: 'changed' };
       if (error.status !== CONFLICT) throw error;

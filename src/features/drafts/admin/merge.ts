@@ -20,7 +20,7 @@ const resolution = z
       'The resolution of a file: the version of the draft, the version of the original, or a text. The version of the draft also resolves files under `blocked_by` that have no separate resolution.',
   });
 
-const refusals = [
+const rejections = [
   noSuchTenant,
   noSuchDraft,
   draftClosed,
@@ -74,7 +74,7 @@ export const mergeTenantDraft = defineOperation({
   }),
   response: { description: 'The changes that the merge made.', schema: mergedSchema },
   errors: [
-    ...refusals,
+    ...rejections,
     new ServiceError('draft_conflicts', ['/memories/notes.md']),
     new ServiceError('draft_blocked_by', '/memories/plan', '/memories/plan/a.md', null),
     new ServiceError('draft_text_blocked_by', '/memories/plan', '/memories/plan/a.md'),
@@ -106,7 +106,7 @@ export const replaceByTenantDraft = defineOperation({
   params: draftParams,
   body: z.strictObject({ review }),
   response: { description: 'The changes that the merge made.', schema: mergedSchema },
-  errors: refusals,
+  errors: rejections,
   isHeavy: true,
   async run(call) {
     const { tenant, draft } = call.params;

@@ -11,13 +11,13 @@ import { describeService } from '../support/service.ts';
 type Session = Parameters<SessionMemoryStores['download']>[0];
 
 describeService("the SDK's directories of stores", (service) => {
-  let folder = '';
+  let directory = '';
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'stores-'));
+    directory = await mkdtemp(join(tmpdir(), 'stores-'));
   });
   afterEach(async () => {
     vi.useRealTimers();
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   /** Mounts a store with two memories as a local directory. */
@@ -27,10 +27,10 @@ describeService("the SDK's directories of stores", (service) => {
     const { id } = await memoryStores.create({ name: 'team' });
     await memoryStores.memories.create(id, { path: '/notes.md', content: 'first\n' });
     await memoryStores.memories.create(id, { path: '/people/ada.md', content: 'Lives in Lyon.\n' });
-    const stores = new SessionMemoryStores(client, { workdir: folder });
+    const stores = new SessionMemoryStores(client, { workdir: directory });
     const resource = { type: 'memory_store', memory_store_id: id, access, mount_path: null, name: 'team' };
     await stores.download({ resources: [resource] } as unknown as Session);
-    const at = (path: string) => join(folder, 'memory/team', path);
+    const at = (path: string) => join(directory, 'memory/team', path);
     return { stores, memoryStores, id, at };
   }
 
@@ -68,7 +68,7 @@ describeService("the SDK's directories of stores", (service) => {
     });
     expect(await readFile(at('people/ada.md'), 'utf8')).toBe('Lives in Paris.\n');
 
-    await writeFile(at('notes.md'), 'from the folder\n');
+    await writeFile(at('notes.md'), 'from the directory\n');
     const insert = {
       command: 'insert',
       path: '/memories/notes.md',

@@ -2,30 +2,30 @@ import type { Comparison, DraftChange } from '../../api/drafts.ts';
 import { hrefOf, route } from '../../router.ts';
 import { count, withLocalTimes } from '../../text/format.ts';
 import { PathName } from '../../ui/path-name.tsx';
-import { stateOf } from './settlements.ts';
+import { stateOf } from './resolutions.ts';
 import { sidesText } from './words.ts';
 
 const SHOWN = 5;
 
 /** A merge that was rejected because the draft or the original had changed after the review. */
-export interface Refusal {
+export interface Rejection {
   message: string;
   /** The comparison that the reviewer saw. */
   seen: Comparison;
 }
 
 /** Lists the files that changed between a rejected merge and the current comparison. */
-export function Overtaken({ refusal, now }: { refusal: Refusal; now: Comparison }) {
-  const changed = changedBetween(refusal.seen.changes, now.changes);
+export function StaleReview({ rejection, now }: { rejection: Rejection; now: Comparison }) {
+  const changed = changedBetween(rejection.seen.changes, now.changes);
   const { segments } = route.value;
   return (
     <div class="notice warning" role="alert">
       <p>
         <strong>The draft or the original has changed since your review.</strong>{' '}
-        {withLocalTimes(refusal.message)}
+        {withLocalTimes(rejection.message)}
       </p>
       {changed.length > 0 && (
-        <ul class="overtaken" aria-label="Changed since the review">
+        <ul class="stale-changes" aria-label="Changed since the review">
           {changed.slice(0, SHOWN).map(({ change, isGone }) => (
             <li key={change.memory_id}>
               {isGone ? (

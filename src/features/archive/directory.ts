@@ -12,31 +12,31 @@ import { asByte, cannotImport, type SourceEntry } from './entry.ts';
  *   `memories`, like the directory of the SDK's `BetaLocalFilesystemMemoryTool`, and entry names begin with
  *   `memories/`.
  */
-export async function* readFolder(folder: string, bare: boolean): AsyncGenerator<SourceEntry> {
+export async function* readDirectory(directory: string, bare: boolean): AsyncGenerator<SourceEntry> {
   try {
-    if (bare) return yield* walk(Buffer.from(folder), '');
-    yield* walk(Buffer.from(await memoriesDirectory(folder)), 'memories');
+    if (bare) return yield* walk(Buffer.from(directory), '');
+    yield* walk(Buffer.from(await memoriesDirectory(directory)), 'memories');
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (code === undefined || error instanceof ServiceError) throw error;
-    throw new ServiceError('folder_unreadable', path ?? folder, code);
+    throw new ServiceError('directory_unreadable', path ?? directory, code);
   }
 }
 
-async function memoriesDirectory(folder: string): Promise<string> {
-  if (basename(resolve(folder)) === 'memories') return folder;
-  const inside = join(folder, 'memories');
+async function memoriesDirectory(directory: string): Promise<string> {
+  if (basename(resolve(directory)) === 'memories') return directory;
+  const inside = join(directory, 'memories');
   if ((await stat(inside).catch(() => undefined))?.isDirectory()) return inside;
-  throw new ServiceError('folder_without_memories', folder);
+  throw new ServiceError('directory_without_memories', directory);
 }
 
 /** Uses bytes for paths, because names may not be valid UTF-8. */
-async function* walk(folder: Buffer, name: string): AsyncGenerator<SourceEntry> {
-  const { mtime } = await stat(folder);
+async function* walk(directory: Buffer, name: string): AsyncGenerator<SourceEntry> {
+  const { mtime } = await stat(directory);
   yield { name: name === '' ? '.' : name, kind: 'dir', bytes: 0, modified: mtime, content: nothing() };
-  const entries = await readdir(folder, { withFileTypes: true, encoding: 'buffer' });
+  const entries = await readdir(directory, { withFileTypes: true, encoding: 'buffer' });
   for (const entry of entries.sort((a, b) => Buffer.compare(a.name, b.name))) {
-    const path = Buffer.concat([folder, Buffer.from('/'), entry.name]);
+    const path = Buffer.concat([directory, Buffer.from('/'), entry.name]);
     if (!isUtf8(entry.name)) {
       const shown = `${name}/${entry.name.toString('latin1').replace(/[^ -~]/g, asByte)}`;
       throw cannotImport(shown, 'entry_name_not_utf8');

@@ -14,7 +14,7 @@ import { archiveOf, END, entry, pax, tenGigabytes } from '../support/archives.ts
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
-import { refusedImport, tenantWith } from '../support/transfer.ts';
+import { rejectedImport, tenantWith } from '../support/transfer.ts';
 
 const good = entry({ name: 'memories/good', content: 'good' });
 const latin1 = Buffer.from('caf\xE9', 'latin1');
@@ -22,8 +22,8 @@ const latin1 = Buffer.from('caf\xE9', 'latin1');
 describeService('rejected transfers', (service) => {
   afterAll(() => assertInvariants(service()));
 
-  const refused = (tenant: string, args: string[], options?: { stdin: Readable | Buffer }) =>
-    refusedImport(service(), tenant, args, options);
+  const rejected = (tenant: string, args: string[], options?: { stdin: Readable | Buffer }) =>
+    rejectedImport(service(), tenant, args, options);
   const tenantWithOld = (...paths: string[]) =>
     tenantWith(service(), Object.fromEntries(paths.map((path) => [path, 'old'])));
 
@@ -33,17 +33,17 @@ describeService('rejected transfers', (service) => {
     const three = archiveOf({ 'memories/1': '1', 'memories/2': '2', 'memories/3': '3' });
     const two = archiveOf({ 'memories/1': '1', 'memories/2': '2' });
     await tenants.set(tenant, { maxFiles: 2 });
-    expect(await refused(tenant, ['-'], { stdin: three })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: three })).toBe(
       'The import has more than the 2 files that {tenant} may have. Raise the limit with: memory-service tenants set {tenant} --max-files <n>',
     );
-    expect(await refused(tenant, ['-'], { stdin: two })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: two })).toBe(
       'Tenant {tenant} uses 1 of 2 files, and the import needs 2 more. Raise the limit with: memory-service tenants set {tenant} --max-files 3',
     );
     await tenants.set(tenant, { maxFiles: null, maxBytes: 4 });
-    expect(await refused(tenant, ['-'], { stdin: two })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: two })).toBe(
       'Tenant {tenant} uses 3 of 4 bytes, and the import needs 2 more. Raise the limit with: memory-service tenants set {tenant} --max-bytes 5',
     );
-    expect(await refused(tenant, ['-'], { stdin: archiveOf({ 'memories/1': '12345' }) })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: archiveOf({ 'memories/1': '12345' }) })).toBe(
       'The import has more than the 4 bytes that {tenant} may have. Raise the limit with: memory-service tenants set {tenant} --max-bytes <n>',
     );
     await tenants.set(tenant, { maxBytes: 5, maxFiles: 3 });
@@ -58,10 +58,10 @@ describeService('rejected transfers', (service) => {
       (name) => `memories/${name}`,
     );
     const stdin = archiveOf(Object.fromEntries(names.map((name) => [name, 'new'])));
-    expect(await refused(tenant, ['-'], { stdin })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin })).toBe(
       '7 paths are already in use:\n  /memories/a\n  /memories/b\n  /memories/c\n  /memories/d\n  /memories/e\n  and 2 more\nDelete or rename what is there, or import into another directory. Choose that directory with --into.',
     );
-    expect(await refused(tenant, ['-'], { stdin: archiveOf({ 'memories/g/h': 'new' }) })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: archiveOf({ 'memories/g/h': 'new' }) })).toBe(
       '1 path is already in use:\n  /memories/g/h\nDelete or rename what is there, or import into another directory. Choose that directory with --into.',
     );
   });
@@ -70,14 +70,14 @@ describeService('rejected transfers', (service) => {
     const tenant = await tenantWithOld();
     const size = 10 * 1024 ** 3;
     const zeros = tenGigabytes(Buffer.concat([good, entry({ name: 'memories/zeros', size })]));
-    expect(await refused(tenant, ['-'], { stdin: zeros.stream })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: zeros.stream })).toBe(
       `Cannot import memories/zeros: it has ${size} bytes, and the maximum file size of {tenant} is 1048576. Leave it out, or raise the limit with: memory-service tenants set {tenant} --max-file-bytes ${size}`,
     );
     expect(zeros.read()).toBeLessThan(1024 ** 2);
 
     await new Tenants(service().database).set(tenant, { maxFileBytes: 0 });
     const unlimited = tenGigabytes(entry({ name: 'memories/zeros', size }));
-    expect(await refused(tenant, ['-'], { stdin: unlimited.stream })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: unlimited.stream })).toBe(
       `Cannot import memories/zeros: it has ${size} bytes; the maximum is 134217728.`,
     );
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
@@ -96,7 +96,7 @@ describeService('rejected transfers', (service) => {
     };
     for (const [title, entries] of Object.entries(archives)) {
       const stdin = Buffer.concat([good, ...entries, END]);
-      expect([title, await refused(tenant, ['-'], { stdin })]).toStrictEqual([
+      expect([title, await rejected(tenant, ['-'], { stdin })]).toStrictEqual([
         title,
         'Cannot import memories/a: its size is not a number of bytes. Create the archive again.',
       ]);
@@ -107,7 +107,7 @@ describeService('rejected transfers', (service) => {
       [pax({ size: '-7' }), file()],
     ]) {
       const stdin = Buffer.concat([good, ...entries, END]);
-      expect(await refused(tenant, ['-'], { stdin })).toMatch(
+      expect(await rejected(tenant, ['-'], { stdin })).toMatch(
         /^This is not a tar archive, or it is damaged|its size is not a number of bytes/,
       );
     }
@@ -117,7 +117,7 @@ describeService('rejected transfers', (service) => {
     const tenant = await tenantWithOld();
     for (const start of [Buffer.alloc(512), good]) {
       const zeros = tenGigabytes(start);
-      expect(await refused(tenant, ['-'], { stdin: zeros.stream })).toBe(
+      expect(await rejected(tenant, ['-'], { stdin: zeros.stream })).toBe(
         'This is not a tar archive, or it is damaged. If it is compressed, decompress it first. For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
       );
       expect(zeros.read()).toBeLessThan(20 * 1024 ** 2);
@@ -126,59 +126,59 @@ describeService('rejected transfers', (service) => {
 
   it('rejects special files and names that are not UTF-8 in a directory', async () => {
     const tenant = await tenantWithOld();
-    const folder = async (make: (memories: string) => Promise<unknown>) => {
-      const base = await mkdtemp(join(inject('scratch'), 'refused-'));
+    const directory = async (make: (memories: string) => Promise<unknown>) => {
+      const base = await mkdtemp(join(inject('scratch'), 'rejected-'));
       await mkdir(join(base, 'memories'));
       await writeFile(join(base, 'memories', 'a'), 'a');
       await make(join(base, 'memories'));
       return base;
     };
-    const linked = await folder((at) => symlink('/etc/passwd', join(at, 'link')));
-    expect(await refused(tenant, [linked])).toBe(
+    const linked = await directory((at) => symlink('/etc/passwd', join(at, 'link')));
+    expect(await rejected(tenant, [linked])).toBe(
       'Cannot import memories/link: it is a symbolic link; a memory holds only files and directories. Leave it out, or include its target instead (tar --dereference).',
     );
-    const linkedDirectory = await folder((at) => symlink('/etc', join(at, 'link')));
-    expect(await refused(tenant, [linkedDirectory])).toBe(
+    const linkedDirectory = await directory((at) => symlink('/etc', join(at, 'link')));
+    expect(await rejected(tenant, [linkedDirectory])).toBe(
       'Cannot import memories/link: it is a symbolic link; a memory holds only files and directories. Leave it out, or include its target instead (tar --dereference).',
     );
-    const piped = await folder((at) => promisify(execFile)('mkfifo', [join(at, 'pipe')]));
-    expect(await refused(tenant, [piped])).toBe(
+    const piped = await directory((at) => promisify(execFile)('mkfifo', [join(at, 'pipe')]));
+    expect(await rejected(tenant, [piped])).toBe(
       'Cannot import memories/pipe: it is a named pipe; a memory holds only files and directories. Leave it out.',
     );
-    const named = await folder((at) => writeFile(Buffer.concat([Buffer.from(`${at}/`), latin1]), 'x'));
-    expect(await refused(tenant, [named])).toBe(
+    const named = await directory((at) => writeFile(Buffer.concat([Buffer.from(`${at}/`), latin1]), 'x'));
+    expect(await rejected(tenant, [named])).toBe(
       'Cannot import memories/caf\\xE9: its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8',
     );
-    const sparse = await folder((at) => promisify(execFile)('truncate', ['-s', '10G', join(at, 'zeros')]));
-    expect(await refused(tenant, [sparse])).toContain(
+    const sparse = await directory((at) => promisify(execFile)('truncate', ['-s', '10G', join(at, 'zeros')]));
+    expect(await rejected(tenant, [sparse])).toContain(
       'Cannot import memories/zeros: it has 10737418240 bytes',
     );
   });
 
   it('rejects invalid sources and options of an import', async () => {
     const tenant = await tenantWithOld();
-    const empty = await mkdtemp(join(inject('scratch'), 'refused-'));
-    expect(await refused(tenant, [empty])).toBe(
-      `${empty} is not named memories and contains no folder memories, and no destination directory is given. Choose one with --into, for example --into /memories.`,
+    const empty = await mkdtemp(join(inject('scratch'), 'rejected-'));
+    expect(await rejected(tenant, [empty])).toBe(
+      `${empty} is not named memories and contains no directory memories, and no destination directory is given. Choose one with --into, for example --into /memories.`,
     );
-    expect(await refused(tenant, [empty, '--strip', '1', '--into', '/memories'])).toBe(
+    expect(await rejected(tenant, [empty, '--strip', '1', '--into', '/memories'])).toBe(
       '--strip works only with archives. Name the directory itself, and use --into.',
     );
-    expect(await refused(tenant, [join(empty, 'missing')])).toBe(
+    expect(await rejected(tenant, [join(empty, 'missing')])).toBe(
       `Cannot read ${join(empty, 'missing')} (ENOENT).`,
     );
     const stdin = archiveOf({ 'memories/a': 'a' });
-    expect(await refused(tenant, ['-', '--strip', '2', '--into', '/memories'], { stdin })).toBe(
+    expect(await rejected(tenant, ['-', '--strip', '2', '--into', '/memories'], { stdin })).toBe(
       'Cannot import memories/a: removing 2 leading segments leaves nothing of its path. Use a smaller number for --strip.',
     );
-    expect(await refused(tenant, ['-', '--into', '/elsewhere'], { stdin })).toBe(
+    expect(await rejected(tenant, ['-', '--into', '/elsewhere'], { stdin })).toBe(
       "error: option '--into <path>' argument '/elsewhere' is invalid. Path must start with /memories, got: /elsewhere",
     );
     const absolute = archiveOf({ '/memories/a': 'a' });
-    expect(await refused(tenant, ['-', '--into', '/memories'], { stdin: absolute })).toBe(
+    expect(await rejected(tenant, ['-', '--into', '/memories'], { stdin: absolute })).toBe(
       'Cannot import /memories/a: its path is absolute; below a destination directory, paths must be relative.',
     );
-    expect(await refused(tenant, ['-'], { stdin: Object.assign(new PassThrough(), { isTTY: true }) })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: Object.assign(new PassThrough(), { isTTY: true }) })).toBe(
       'Standard input is a terminal. Name an archive, or pipe one into the command.',
     );
     const nobody = freshTenant();
@@ -203,7 +203,7 @@ describeService('rejected transfers', (service) => {
       await new Tenants(service().database).set(tenant, { secrets });
       for (const name of [`memories/d/${key}`, `memories/${key}/f`, `memories/${key}/`]) {
         const stdin = archiveOf({ [name]: '' });
-        expect(await refused(tenant, ['-'], { stdin })).toBe(
+        expect(await rejected(tenant, ['-'], { stdin })).toBe(
           `Cannot import /${name.replace(key, '[REDACTED:github_token]').replace(/\/$/, '')}: its path contains what looks like a secret (github_token). Rename it, or leave it out.`,
         );
       }
@@ -219,7 +219,7 @@ describeService('rejected transfers', (service) => {
       await tenants.set(tenant, { secrets: 'reject' });
       yield archive.subarray(1024);
     };
-    expect(await refused(tenant, ['-'], { stdin: Readable.from(slow()) })).toBe(
+    expect(await rejected(tenant, ['-'], { stdin: Readable.from(slow()) })).toBe(
       'The setting SECRETS of tenant {tenant} changed while the archive was read. Import it again.',
     );
   });
@@ -229,7 +229,7 @@ describeService('rejected transfers', (service) => {
     const key = `ghp_${'a1B2'.repeat(9)}`;
     const stdin = archiveOf({ 'memories/harmless': 'x', 'memories/key': `key: ${key}\n` });
     await new Tenants(service().database).set(tenant, { secrets: 'reject' });
-    const message = await refused(tenant, ['-'], { stdin });
+    const message = await rejected(tenant, ['-'], { stdin });
     expect(message).toBe(
       'Cannot import memories/key: it contains what looks like a secret (github_token). Remove the secret.',
     );

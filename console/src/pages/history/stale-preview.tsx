@@ -8,7 +8,7 @@ import { useLoad } from '../../ui/use-load.ts';
 const SHOWN = 5;
 
 /** Lists the files that changed between two previews. */
-export function Overtaken({ tenant, before, after }: { tenant: string; before: Changes; after: Changes }) {
+export function StalePreview({ tenant, before, after }: { tenant: string; before: Changes; after: Changes }) {
   const files = changedBetween(before, after);
   return (
     <div class="notice warning" role="alert">
@@ -17,7 +17,7 @@ export function Overtaken({ tenant, before, after }: { tenant: string; before: C
         below.
       </p>
       {files.length > 0 && (
-        <ul class="overtaken" aria-label="Changed since the preview">
+        <ul class="stale-changes" aria-label="Changed since the preview">
           {files.slice(0, SHOWN).map(({ path, version }) => (
             <li key={path}>
               <PathName path={path} /> {version && <By tenant={tenant} version={version} />}

@@ -14,10 +14,10 @@ const STATUS_LINE = 'HTTP/1.1 404 ';
 /** Maximum growth of the process after half of the requests, as garbage that is not collected yet. */
 const MAX_GROWTH_MIB = 64;
 
-export async function refusedRequests({ postgres, option }: Environment): Promise<Row> {
-  const onOneConnection = option('REFUSED_REQUESTS', 13_001);
-  const onSeveral = option('REFUSED_REQUESTS_OF_SEVERAL', 60_000);
-  const row = new Row('refused requests on kept connections');
+export async function rejectedRequests({ postgres, option }: Environment): Promise<Row> {
+  const onOneConnection = option('REJECTED_REQUESTS', 13_001);
+  const onSeveral = option('REJECTED_REQUESTS_OF_SEVERAL', 60_000);
+  const row = new Row('rejected requests on kept connections');
   const adminPort = await freePort();
   const replica = await Replica.create({
     DATABASE_URL: postgres.url(postgres.port, await createDatabase(postgres)),
@@ -35,14 +35,14 @@ export async function refusedRequests({ postgres, option }: Environment): Promis
     [401, adminUrl, '/v1/tenants'],
   ];
   for (const [status, url, path] of targets) {
-    const refused = await sendRefused(url, path, onOneConnection, status);
-    row.expect(refused === onOneConnection, `POST ${path}: ${refused} of ${onOneConnection} got ${status}`);
+    const rejected = await sendRejected(url, path, onOneConnection, status);
+    row.expect(rejected === onOneConnection, `POST ${path}: ${rejected} of ${onOneConnection} got ${status}`);
     row.expect((await replica.status('/healthz')) === 200, `the service ended after POST ${path}`);
-    row.times += refused;
+    row.times += rejected;
   }
   const half = Math.ceil(onSeveral / 2 / CONNECTIONS);
   const send = () =>
-    Promise.all(Array.from({ length: CONNECTIONS }, () => sendRefused(replica.url, '/x', half, 404)));
+    Promise.all(Array.from({ length: CONNECTIONS }, () => sendRejected(replica.url, '/x', half, 404)));
   await send();
   const before = residentMiB(replica.pid);
   await send();
@@ -59,14 +59,14 @@ export async function refusedRequests({ postgres, option }: Environment): Promis
  *
  * @returns the number of responses with the status
  */
-async function sendRefused(url: string, path: string, count: number, status: number): Promise<number> {
+async function sendRejected(url: string, path: string, count: number, status: number): Promise<number> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).on('error', () => {});
   const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
   const request = `${head}Content-Length: 2\r\n\r\n{}`;
   const final = `${head}Connection: close\r\nContent-Length: 2\r\n\r\n{}`;
   let sent = 0;
-  let refused = 0;
+  let rejected = 0;
   let text = '';
   const send = (n: number) => {
     for (let i = 0; i < n && sent < count; i++) socket.write(++sent === count ? final : request);
@@ -78,10 +78,10 @@ async function sendRefused(url: string, path: string, count: number, status: num
     text = (text + chunk)
       .slice(last === undefined ? 0 : last.index + STATUS_LINE.length)
       .slice(-STATUS_LINE.length);
-    refused += responses.filter(([, each]) => Number(each) === status).length;
+    rejected += responses.filter(([, each]) => Number(each) === status).length;
     send(responses.length);
   });
   send(AT_ONCE);
   await once(socket, 'close');
-  return refused;
+  return rejected;
 }

@@ -7,10 +7,10 @@ import { access, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { editsOf, type Store, serve } from './stores.ts';
 
-const { FOLDER = '' } = process.env;
+const { DIRECTORY = '' } = process.env;
 
 function storeOf(tenant: string): Store {
-  const at = (path: string) => join(FOLDER, tenant, path);
+  const at = (path: string) => join(DIRECTORY, tenant, path);
   const read = (path: string) => readFile(at(path), 'utf8');
   const write = async (path: string, content: string) => {
     const temporary = `${at(path)}.${randomUUID()}`;

@@ -1,41 +1,41 @@
 import type { ComponentChildren } from 'preact';
 import type { Tenant } from '../../api/types.ts';
 import { replaceQuery, route } from '../../router.ts';
-import { formatExactTime, formatMoment } from '../../text/format.ts';
-import { isBefore, isMoment } from '../../text/moment.ts';
+import { formatChosenTime, formatExactTime } from '../../text/format.ts';
+import { isBefore, isTime } from '../../text/time.ts';
 import { visible } from '../../text/visible.tsx';
 import { Empty } from '../../ui/messages.tsx';
 
 interface Props {
   tenant: Tenant;
   /** Names of the URL parameters that hold a time, each with the label of the button that removes the parameter. */
-  moments: Record<string, string>;
+  times: Record<string, string>;
   children: ComponentChildren;
 }
 
 /** Renders the children if all times in the URL are valid and within the history; otherwise explains the problem. */
-export function WithMoments({ tenant, moments, children }: Props) {
-  for (const [name, without] of Object.entries(moments)) {
-    const moment = route.value.query.get(name);
-    if (moment === null) continue;
-    if (!isMoment(moment)) return <NoMoment name={name} moment={moment} without={without} />;
-    if (isBefore(moment, tenant.history_since))
-      return <TooEarly name={name} moment={moment} tenant={tenant} without={without} />;
+export function WithTimes({ tenant, times, children }: Props) {
+  for (const [name, without] of Object.entries(times)) {
+    const time = route.value.query.get(name);
+    if (time === null) continue;
+    if (!isTime(time)) return <InvalidTime name={name} time={time} without={without} />;
+    if (isBefore(time, tenant.history_since))
+      return <TooEarly name={name} time={time} tenant={tenant} without={without} />;
   }
   return children;
 }
 
-interface MomentProps {
+interface TimeProps {
   name: string;
-  moment: string;
+  time: string;
   without: string;
 }
 
-function NoMoment({ name, moment, without }: MomentProps) {
+function InvalidTime({ name, time, without }: TimeProps) {
   return (
     <Empty title="The address does not contain a valid time">
       <p>
-        <bdi>{visible(moment)}</bdi> is no time such as 2026-11-22T09:30:00Z.
+        <bdi>{visible(time)}</bdi> is no time such as 2026-11-22T09:30:00Z.
       </p>
       <div class="buttons">
         <Remove name={name} without={without} />
@@ -44,11 +44,11 @@ function NoMoment({ name, moment, without }: MomentProps) {
   );
 }
 
-function TooEarly({ name, moment, tenant, without }: MomentProps & { tenant: Tenant }) {
+function TooEarly({ name, time, tenant, without }: TimeProps & { tenant: Tenant }) {
   const since = tenant.history_since;
   return (
     <Empty title={`The history begins at ${formatExactTime(since)}`}>
-      <p>The memory at {formatMoment(moment)} is no longer kept.</p>
+      <p>The memory at {formatChosenTime(time)} is no longer kept.</p>
       <div class="buttons">
         <button type="button" class="primary" onClick={() => replaceQuery({ [name]: since })}>
           Go to the beginning
@@ -59,7 +59,7 @@ function TooEarly({ name, moment, tenant, without }: MomentProps & { tenant: Ten
   );
 }
 
-function Remove({ name, without }: Pick<MomentProps, 'name' | 'without'>) {
+function Remove({ name, without }: Pick<TimeProps, 'name' | 'without'>) {
   return (
     <button type="button" onClick={() => replaceQuery({ [name]: null })}>
       {without}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseMoment } from './moment.ts';
+import { parseTime } from './time.ts';
 
 const NOW = Date.parse('2026-11-26T12:00:34.567Z');
 
@@ -14,6 +14,6 @@ it.each([
   ['soon', null],
   ['2026-13-22', null],
   ['', null],
-])('parses the time %j', (text, moment) => {
-  expect(parseMoment(text, NOW)).toBe(moment);
+])('parses the time %j', (text, time) => {
+  expect(parseTime(text, NOW)).toBe(time);
 });

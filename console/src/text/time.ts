@@ -3,18 +3,18 @@ import { parseDuration } from '../../../src/core/lib/units.ts';
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,6}))?Z$/;
 
 /** Whether a text is a time in the format of the console's URLs: ISO 8601, UTC, at most microseconds. */
-export function isMoment(text: string): boolean {
+export function isTime(text: string): boolean {
   return ISO.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-export function isBefore(moment: string, other: string): boolean {
-  return toMicroseconds(moment) < toMicroseconds(other);
+export function isBefore(time: string, other: string): boolean {
+  return toMicroseconds(time) < toMicroseconds(other);
 }
 
 /** Pads the fraction to six digits, so that string comparison orders times correctly. */
-function toMicroseconds(moment: string): string {
-  const digits = ISO.exec(moment)?.[1] ?? '';
-  return `${moment.slice(0, 19)}.${digits.padEnd(6, '0')}`;
+function toMicroseconds(time: string): string {
+  const digits = ISO.exec(time)?.[1] ?? '';
+  return `${time.slice(0, 19)}.${digits.padEnd(6, '0')}`;
 }
 
 const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/;
@@ -31,9 +31,9 @@ function rounded(time: number, age: number): number {
  * Parses a time that a person typed: a duration back from `now` such as `2d`, `yesterday`, a local date with or without
  * a time of day, or a time in UTC. Returns null for any other text.
  */
-export function parseMoment(text: string, now: number): string | null {
+export function parseTime(text: string, now: number): string | null {
   const given = text.trim().toLowerCase();
-  if (isMoment(given.toUpperCase())) return given.toUpperCase();
+  if (isTime(given.toUpperCase())) return given.toUpperCase();
   const duration =
     given === 'yesterday' ? DAY_MS : parseDuration(given.replace(/^-| ago$/g, '').replaceAll(' ', ''));
   if (duration !== undefined) return new Date(rounded(now - duration, duration)).toISOString();

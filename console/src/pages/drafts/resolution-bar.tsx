@@ -3,7 +3,7 @@ import { Segmented } from '../../ui/segmented.tsx';
 import { withLineEnding } from '../memory/line-endings.ts';
 import { markedText, startingText } from './own-text.ts';
 import { withSides } from './regions.ts';
-import { type Choice, progressOf, type Settlement, settle, stateOf } from './settlements.ts';
+import { type Choice, progressOf, type Resolution, resolve, stateOf } from './resolutions.ts';
 
 type Shown = Choice | 'merge';
 
@@ -11,7 +11,7 @@ interface Props {
   tenant: string;
   draft: string;
   change: DraftChange;
-  settlement: Settlement | undefined;
+  resolution: Resolution | undefined;
   /** Undefined while the differences load. */
   diff: DraftDiff | undefined;
   /** Parts of the file whose sides can be chosen; null if there are none. */
@@ -21,30 +21,30 @@ interface Props {
 }
 
 /** Selects how a file is merged. */
-export function SettleBar({ tenant, draft, change, settlement, diff, parts, onResolved }: Props) {
-  const chosen: Shown | null = settlement?.choice ?? (change.conflict === null ? 'merge' : null);
-  const set = (next: Settlement | null) => settle(tenant, draft, change.memory_id, next);
+export function ResolutionBar({ tenant, draft, change, resolution, diff, parts, onResolved }: Props) {
+  const chosen: Shown | null = resolution?.choice ?? (change.conflict === null ? 'merge' : null);
+  const set = (next: Resolution | null) => resolve(tenant, draft, change.memory_id, next);
   const choose = (choice: Shown) => {
     if (choice === 'merge') return set(null);
-    const next = { ...KEPT, ...settlement, choice, of: stateOf(change) };
-    if (choice === 'text') next.text ??= withLineEnding(startOf(diff, parts, settlement), '\n');
+    const next = { ...KEPT, ...resolution, choice, of: stateOf(change) };
+    if (choice === 'text') next.text ??= withLineEnding(startOf(diff, parts, resolution), '\n');
     if (choice === 'parts' && parts !== null) next.parts ??= partsAtStart(parts, change);
     set(next);
     if (progress === 'open' && (choice === 'draft' || choice === 'original')) onResolved();
   };
-  const progress = progressOf(change, settlement);
+  const progress = progressOf(change, resolution);
   return (
-    <div class="settle-bar">
+    <div class="resolution-bar">
       <Segmented
         label="Resolution of this file"
         options={optionsOf(change, diff !== undefined, parts !== null)}
         value={chosen}
         onChange={choose}
       />
-      {progress === 'stale' && settlement ? (
+      {progress === 'stale' && resolution ? (
         <span class="stale small" role="status">
           It has changed since you chose.{' '}
-          <button type="button" onClick={() => set({ ...settlement, of: stateOf(change) })}>
+          <button type="button" onClick={() => set({ ...resolution, of: stateOf(change) })}>
             Choose it again
           </button>
         </span>
@@ -70,15 +70,15 @@ const KEPT = { text: null };
 function startOf(
   diff: DraftDiff | undefined,
   parts: readonly Region[] | null,
-  settlement: Settlement | undefined,
+  resolution: Resolution | undefined,
 ): string {
-  if (settlement?.choice === 'parts' && parts !== null && settlement.parts !== undefined)
-    return markedText(withSides(parts, settlement.parts.sides));
+  if (resolution?.choice === 'parts' && parts !== null && resolution.parts !== undefined)
+    return markedText(withSides(parts, resolution.parts.sides));
   return diff === undefined ? '' : startingText(diff);
 }
 
 /** Returns the initial sides of the parts: the draft, unless the parts conflict. */
-function partsAtStart(parts: readonly Region[], change: DraftChange): NonNullable<Settlement['parts']> {
+function partsAtStart(parts: readonly Region[], change: DraftChange): NonNullable<Resolution['parts']> {
   const side = change.conflict === null ? 'draft' : null;
   const sides = parts.filter(({ kind }) => kind === 'conflict').map(() => side);
   return { sides, text: side === null ? null : markedText(withSides(parts, sides)) };

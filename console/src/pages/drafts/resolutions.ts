@@ -1,4 +1,4 @@
-import type { DraftChange, Resolution } from '../../api/drafts.ts';
+import type { DraftChange, ResolutionInput } from '../../api/drafts.ts';
 import type { Route } from '../../router.ts';
 import { keptSignal } from '../../ui/kept.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
@@ -9,7 +9,7 @@ import type { Side } from './regions.ts';
 export type Choice = 'draft' | 'original' | 'parts' | 'text';
 
 /** The reviewer's resolution of a file. */
-export interface Settlement {
+export interface Resolution {
   choice: Choice;
   /** The reviewer's text, kept while another choice is selected. */
   text: string | null;
@@ -20,13 +20,13 @@ export interface Settlement {
 }
 
 /** Resolutions by memory ID of the file. */
-export type Settlements = ReadonlyMap<string, Settlement>;
+export type Resolutions = ReadonlyMap<string, Resolution>;
 
 interface Review {
   tenant: string;
   draft: string;
   /** Resolutions with their keys, in a form that JSON can represent. */
-  settlements: [string, Settlement][];
+  resolutions: [string, Resolution][];
 }
 
 /** The review in progress. A signal outside the page keeps the review after the session ends, and after a reload. */
@@ -56,25 +56,25 @@ function setReview(next: Review | null): void {
 
 if (review.value !== null) addUnsaved(unsaved);
 
-export const forgetSettlements = () => setReview(null);
+export const forgetResolutions = () => setReview(null);
 
-export function settlementsOf(tenant: string, draft: string): Settlements {
+export function storedResolutions(tenant: string, draft: string): Resolutions {
   const { value } = review;
-  return new Map(value?.tenant === tenant && value.draft === draft ? value.settlements : []);
+  return new Map(value?.tenant === tenant && value.draft === draft ? value.resolutions : []);
 }
 
-/** @param settlement null for the automatic merge */
-export function settle(tenant: string, draft: string, id: string, settlement: Settlement | null): void {
-  const settlements = new Map(settlementsOf(tenant, draft));
-  if (settlement === null) settlements.delete(id);
-  else settlements.set(id, settlement);
-  setReview(settlements.size === 0 ? null : { tenant, draft, settlements: [...settlements] });
+/** @param resolution null for the automatic merge */
+export function resolve(tenant: string, draft: string, id: string, resolution: Resolution | null): void {
+  const resolutions = new Map(storedResolutions(tenant, draft));
+  if (resolution === null) resolutions.delete(id);
+  else resolutions.set(id, resolution);
+  setReview(resolutions.size === 0 ? null : { tenant, draft, resolutions: [...resolutions] });
 }
 
 /** Returns a comparable representation of a change. */
 export const stateOf = (change: DraftChange) => JSON.stringify(change);
 
-export type Progress = 'merges' | 'open' | 'settled' | 'marked' | 'stale';
+export type Progress = 'merges' | 'open' | 'resolved' | 'marked' | 'stale';
 
 /**
  * Review progress of a file.
@@ -83,32 +83,35 @@ export type Progress = 'merges' | 'open' | 'settled' | 'marked' | 'stale';
  * - `marked`: its text still contains conflict markers.
  * - `stale`: changed after it was resolved.
  */
-export function progressOf(change: DraftChange, settlement: Settlement | undefined): Progress {
-  if (settlement === undefined) return change.conflict === null ? 'merges' : 'open';
-  if (settlement.of !== stateOf(change)) return 'stale';
-  if (settlement.choice === 'parts') return textOf(settlement) === null ? 'open' : 'settled';
-  return settlement.choice === 'text' && hasMarks(settlement.text ?? '') ? 'marked' : 'settled';
+export function progressOf(change: DraftChange, resolution: Resolution | undefined): Progress {
+  if (resolution === undefined) return change.conflict === null ? 'merges' : 'open';
+  if (resolution.of !== stateOf(change)) return 'stale';
+  if (resolution.choice === 'parts') return textOf(resolution) === null ? 'open' : 'resolved';
+  return resolution.choice === 'text' && hasMarks(resolution.text ?? '') ? 'marked' : 'resolved';
 }
 
 /** Returns the text that a resolution gives to the file, if the resolution has one. */
-export function textOf({ choice, text, parts }: Settlement): string | null {
+export function textOf({ choice, text, parts }: Resolution): string | null {
   if (choice === 'parts') return parts?.text ?? null;
   return choice === 'text' ? (text ?? '') : null;
 }
 
 /** Returns the changes that prevent a merge. */
-export const unsettled = (changes: readonly DraftChange[], settlements: Settlements) =>
+export const unresolved = (changes: readonly DraftChange[], resolutions: Resolutions) =>
   changes.filter((change) =>
-    ['open', 'marked', 'stale'].includes(progressOf(change, settlements.get(change.memory_id))),
+    ['open', 'marked', 'stale'].includes(progressOf(change, resolutions.get(change.memory_id))),
   );
 
 /** Returns the resolutions to send with a merge, except for files that no longer differ in the draft. */
-export function resolutionsOf(changes: readonly DraftChange[], settlements: Settlements): Resolution[] {
-  return changes.flatMap(({ memory_id, in_draft }): Resolution[] => {
-    const settlement = settlements.get(memory_id);
-    if (settlement === undefined || in_draft === null) return [];
-    const { choice } = settlement;
+export function toResolutionInputs(
+  changes: readonly DraftChange[],
+  resolutions: Resolutions,
+): ResolutionInput[] {
+  return changes.flatMap(({ memory_id, in_draft }): ResolutionInput[] => {
+    const resolution = resolutions.get(memory_id);
+    if (resolution === undefined || in_draft === null) return [];
+    const { choice } = resolution;
     if (choice === 'draft' || choice === 'original') return [{ memory_id, take: choice }];
-    return [{ memory_id, text: textOf(settlement) ?? '' }];
+    return [{ memory_id, text: textOf(resolution) ?? '' }];
   });
 }
