@@ -10,8 +10,8 @@ interface Node {
 }
 type Comment = ReturnType<typeof parseSync>['comments'][number];
 
-/** Directories whose strings are visible to users: help, errors, logs, results of memory commands, and the console. */
-const USER_VISIBLE = /^(src|console\/src)\//;
+/** Directories whose strings are visible to users: help, errors, logs, results of commands, the console, and clients. */
+const USER_VISIBLE = /^(src|console\/src|clients\/[^/]+\/src)\//;
 const SQL =
   /\b(SELECT|FROM|WHERE|AND|AS|SET|ORDER BY|WITH|LIMIT|VALUES|JOIN|THEN|CONFLICT|TABLE|TIME ZONE|INTO|COALESCE)\b|::/;
 const TEST_FUNCTION = /^(it|test|describe\w*)$/;

@@ -13,9 +13,9 @@ export interface Text {
 
 export const lineAt = (source: string, index: number) => source.slice(0, index).split('\n').length;
 
-/** Start of a paragraph: a list item, a described name (`url: The URL …`), or a JSDoc tag with its name. */
+/** Start of a paragraph: a list item, a described name (`url: The URL …`, `--port  Port …`), or a JSDoc tag. */
 const STARTS =
-  /^\s*(?:[-*•] |\d+\. |[A-Za-z_]+: (?=[A-Z])|@(?:param|throws|returns|default)\b(?: \{[^}]*\})?)/;
+  /^\s*(?:[-*•] |\d+\. |[A-Za-z_]+: (?=[A-Z])|(?:--[a-z]|[A-Z_]+ ).*? {2,}|@(?:param|throws|returns|default)\b(?: \{[^}]*\})?)/;
 
 /** Splits a comment into paragraphs and list items, without comment markers. */
 export function paragraphs(content: string, firstLine = 1): { line: number; text: string }[] {

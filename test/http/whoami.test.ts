@@ -184,7 +184,7 @@ describe('the check of a server that is no memory service', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
   const check = (url: string) => messageOf(new MemoryClient({ url }).check());
-  const FOREIGN = 'but not like a memory service. Check `url`, and what is in front of the service.';
+  const FOREIGN = 'but not like a memory service. Check `url`, and any proxy in front of the service.';
 
   it.each([
     ['a page', 200, 'text/html', '<html>Welcome</html>'],

@@ -187,7 +187,7 @@ describeService(\`keys of \${x}\`, () => {});
     ]);
   });
 
-  it('reads strings in the CLI, the console, logs, and errors, and the text of elements', () => {
+  it('reads strings in the CLI, the console, logs, errors, and clients, and the text of elements', () => {
     expect(
       extractTexts('src/core/cli/x.ts', `run('List the keys' + \` of \${id}.\`, 'id', sql\`SELECT a b\`);`),
     ).toStrictEqual([{ kind: 'texts', line: 1, text: 'List the keys of ….' }]);
@@ -207,6 +207,12 @@ const x = { description: 'A text of OpenAPI.', stop: 'a an the'.split(' '), sql:
     ).toStrictEqual([
       { kind: 'texts', line: 1, text: 'The file name' },
       { kind: 'texts', line: 1, text: 'Two words' },
+    ]);
+    const usage = 'const USAGE = `Options:\n  --port PORT  listen here\n  API_KEY      a key of a tenant`;';
+    expect(extractTexts('clients/mcp/src/x.ts', usage)).toStrictEqual([
+      { kind: 'texts', line: 1, text: 'Options:' },
+      { kind: 'texts', line: 2, text: 'listen here' },
+      { kind: 'texts', line: 3, text: 'a key of a tenant' },
     ]);
     expect(extractTexts('scripts/x.ts', "const x = 'Two words';")).toStrictEqual([]);
   });

@@ -87,17 +87,17 @@ def test_check_explains_wrong_keys_and_tenants(check: Check, secured: tuple[str,
         (
             Answer(body=b"<html>Welcome</html>", headers={"Content-Type": "text/html"}),
             "{url}/whoami responded with 200, but not like a memory service. "
-            "Check url, and what is in front of the service.",
+            "Check url, and any proxy in front of the service.",
         ),
         (
             Answer(),
             "{url}/whoami responded with 200, but not like a memory service. "
-            "Check url, and what is in front of the service.",
+            "Check url, and any proxy in front of the service.",
         ),
         (
             Answer(404, b"<html>"),
             "{url}/whoami responded with 404, but not like a memory service. "
-            "Check url, and what is in front of the service.",
+            "Check url, and any proxy in front of the service.",
         ),
         (
             Answer(301, b"", {"Location": "https://elsewhere.example"}),
@@ -159,7 +159,7 @@ def test_check_explains_a_server_with_tls(check: Check) -> None:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         message = message_of(check, url)
     assert message.startswith(f"The memory service at {url} cannot be reached: the connection failed (")
-    assert message.endswith("). It did not answer in HTTP: if it has TLS, start url with https://.")
+    assert message.endswith("). Its response is not HTTP: if it has TLS, start url with https://.")
 
 
 @pytest.mark.parametrize("limits", [(0.2, 600), (600, 0.2)], ids=["timeout", "attempt_timeout"])

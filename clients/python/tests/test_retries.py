@@ -281,7 +281,7 @@ def test_responses_of_other_servers_are_rejected(
     assert (caught.value.status, caught.value.code) == (200, "invalid_response")
     assert str(caught.value).startswith(
         f"{fake.url}/execute responded with 200, but not like a memory service. "
-        "Check url, and what is in front of the service. (request "
+        "Check url, and any proxy in front of the service. (request "
     )
     assert time.sleeps == []
 
@@ -300,7 +300,7 @@ def test_errors_do_not_quote_a_page_of_a_proxy(execute: Execute, fake: FakeServi
     assert (caught.value.code, caught.value.request_id) == ("http_403", "proxy-1")
     assert str(caught.value) == (
         f"{fake.url}/execute responded with 403, but not like a memory service. "
-        "Check url, and what is in front of the service. (request proxy-1)"
+        "Check url, and any proxy in front of the service. (request proxy-1)"
     )
 
 

@@ -84,7 +84,7 @@ function adviceOnCode(code = '', protocol: string): string {
     return 'Its TLS certificate is not trusted: check the host name in `url`, or make its authority known (NODE_EXTRA_CA_CERTS).';
   // A TLS server closes the connection on a request without TLS, or sends an alert.
   if (/^(UND_ERR_SOCKET|HPE_INVALID_\w+)$/.test(code) && protocol === 'http:')
-    return 'It did not answer in HTTP: if it has TLS, start `url` with https://.';
+    return 'Its response is not HTTP: if it has TLS, start `url` with https://.';
   return 'Check `url` and that the service runs.';
 }
 

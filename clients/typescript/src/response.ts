@@ -120,7 +120,7 @@ function foreignResponse(status: number, { url }: Request): string {
   // A browser reports a redirect that it did not follow as status 0.
   return status === 0 || (status >= 300 && status < 400)
     ? `${url} redirects. Set \`url\` to where it redirects to.`
-    : `${url} responded with ${status}, but not like a memory service. Check \`url\`, and what is in front of the service.`;
+    : `${url} responded with ${status}, but not like a memory service. Check \`url\`, and any proxy in front of the service.`;
 }
 
 function parseJson(text: string): Record<string, unknown> {

@@ -70,8 +70,8 @@ describe('the check of the client', () => {
   });
 
   it.each([
-    ['http', 'UND_ERR_SOCKET', 'It did not answer in HTTP: if it has TLS, start `url` with https://.'],
-    ['http', 'HPE_INVALID_CONSTANT', 'It did not answer in HTTP: if it has TLS, start `url` with https://.'],
+    ['http', 'UND_ERR_SOCKET', 'Its response is not HTTP: if it has TLS, start `url` with https://.'],
+    ['http', 'HPE_INVALID_CONSTANT', 'Its response is not HTTP: if it has TLS, start `url` with https://.'],
     ['https', 'UND_ERR_SOCKET', 'Check `url` and that the service runs.'],
     [
       'https',

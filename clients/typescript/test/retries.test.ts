@@ -166,7 +166,7 @@ describe('the end of the retries of the client', () => {
     const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
     expect(await errorOf(scripted([page]).client)).toMatchObject({
       message:
-        'http://memory.test:8080/execute responded with 200, but not like a memory service. Check `url`, and what is in front of the service. (request request-2)',
+        'http://memory.test:8080/execute responded with 200, but not like a memory service. Check `url`, and any proxy in front of the service. (request request-2)',
       status: 200,
       code: 'invalid_response',
       retryable: false,
@@ -186,7 +186,7 @@ describe('the end of the retries of the client', () => {
       headers: { 'content-type': 'application/json', 'x-request-id': 'request-4' },
     });
     expect((await errorOf(scripted([proxy]).client)).message).toBe(
-      'http://memory.test:8080/execute responded with 403, but not like a memory service. Check `url`, and what is in front of the service. (request request-4)',
+      'http://memory.test:8080/execute responded with 403, but not like a memory service. Check `url`, and any proxy in front of the service. (request request-4)',
     );
   });
 

@@ -36,5 +36,6 @@ def foreign_response(status: int, url: str) -> str:
     if 300 <= status < 400:
         return f"{url} redirects. Set url to where it redirects to."
     return (
-        f"{url} responded with {status}, but not like a memory service. Check url, and what is in front of the service."
+        f"{url} responded with {status}, but not like a memory service. "
+        "Check url, and any proxy in front of the service."
     )

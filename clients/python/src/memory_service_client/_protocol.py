@@ -327,7 +327,7 @@ def _advice(error: httpx2.RequestError, service: Endpoint) -> str:
         return "It does not speak TLS: if it has none, start url with http://."
     # A TLS server closes the connection on a request without TLS, or sends an alert.
     if isinstance(error, httpx2.RemoteProtocolError) and service.origin.startswith("http:"):
-        return "It did not answer in HTTP: if it has TLS, start url with https://."
+        return "Its response is not HTTP: if it has TLS, start url with https://."
     return "Check url and that the service runs."
 
 
