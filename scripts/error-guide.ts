@@ -283,7 +283,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy: 'Read the file or run the dry run again, and repeat the change on the new state.',
     stores: [preconditionFailed()],
   }),
-  history_incomplete: guide(new ServiceError('history_incomplete', 'acme', '2026-11-20T08:00:00Z'), {
+  history_incomplete: guide(new ServiceError('history_incomplete', 'acme', '2026-11-20T08:00:00.000Z'), {
     retry: false,
     remedy: 'Choose a later time. To keep a longer history, raise `HISTORY_DAYS`.',
     stores: [],

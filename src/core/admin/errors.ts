@@ -9,4 +9,4 @@ export const archived = new ServiceError('tenant_archived', 'acme');
 
 export const noSuchTenant = new ServiceError('no_such_tenant', 'acme');
 
-export const incomplete = new ServiceError('history_incomplete', 'acme', '2026-11-20T08:00:00Z');
+export const incomplete = new ServiceError('history_incomplete', 'acme', '2026-11-20T08:00:00.000Z');
