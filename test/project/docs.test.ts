@@ -112,3 +112,19 @@ it('bench/RESULTS.md explains every contestant of its table', () => {
   expect(listed.length).toBeGreaterThan(5);
   expect(listed.filter((id) => !explained.includes(id))).toStrictEqual([]);
 });
+
+it('leads from GDPR to deleting a user and to erasing a text', () => {
+  const user = '](delete-a-user.md)';
+  const text = '](incidents.md#erase-a-text)';
+  const lines = (page: string) =>
+    read(page)
+      .split('\n')
+      .filter((line) => line.includes('GDPR'))
+      .join('\n');
+  const [, section = ''] = read('docs/concepts.md').split('\n## Personal data and the GDPR\n');
+  expect([section.includes(user), section.includes(text)]).toStrictEqual([true, true]);
+  const security = lines('docs/security.md');
+  expect([security.includes(user), security.includes(text)]).toStrictEqual([true, true]);
+  expect(lines('docs/incidents.md')).toContain(user);
+  expect(read('docs/delete-a-user.md')).toMatch(/GDPR.*\]\(incidents\.md#erase-a-text\)/s);
+});

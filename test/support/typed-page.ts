@@ -9,9 +9,15 @@ export interface Step {
   output: string | undefined;
 }
 
-/** Reads the `sh` blocks of a documentation page, each with the `text` block that follows it before other prose. */
-export async function readSteps(page: string): Promise<Step[]> {
-  const text = await readFile(new URL(page, root), 'utf8');
+/**
+ * Reads the `sh` blocks of a documentation page, each with the `text` block that follows it before other prose.
+ *
+ * @param title title of the section to read; by default, the whole page is read
+ */
+export async function readSteps(page: string, title?: string): Promise<Step[]> {
+  const whole = await readFile(new URL(page, root), 'utf8');
+  const text =
+    title === undefined ? whole : (whole.split(/^## /m).find((each) => each.startsWith(title)) ?? '');
   return [...text.matchAll(/^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?/gms)].map(
     ([, commands = '', output]) => ({ commands, output }),
   );
