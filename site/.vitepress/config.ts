@@ -8,6 +8,7 @@ import { mermaidFences } from './mermaid.ts';
 import { REPOSITORY, readPages, STAGE, stagePages } from './pages.ts';
 import { search } from './search.ts';
 import { sidebar } from './sidebar.ts';
+import { wrappingTables } from './tables.ts';
 
 const { version, description } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
 /** Set by a release: the URL of the repository, and the path of the site on GitHub Pages. */
@@ -32,6 +33,7 @@ export default defineConfig({
     config(md) {
       repositoryLinks(md, REPOSITORY_URL && `${REPOSITORY_URL}/blob/v${version}`);
       mermaidFences(md);
+      wrappingTables(md);
     },
   },
   themeConfig: {

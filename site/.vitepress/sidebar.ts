@@ -4,7 +4,13 @@ import { API, PAGES, REPOSITORY } from './pages.ts';
 
 /** Pages by kind and reader, in reading order. Other pages of `docs/` appear under *More*. */
 const GUIDES: Record<string, string[]> = {
-  Start: ['docs/tutorial.md', 'docs/concepts.md', 'docs/production.md', 'docs/troubleshooting.md'],
+  Start: [
+    'docs/tutorial.md',
+    'docs/concepts.md',
+    'docs/bad-day.md',
+    'docs/production.md',
+    'docs/troubleshooting.md',
+  ],
   'Build agents': [
     'docs/agents.md',
     'docs/memory-per-user.md',
@@ -62,6 +68,7 @@ const GUIDES: Record<string, string[]> = {
 
 /** Titles of pages whose heading is too long for the sidebar. */
 const SHORT_TITLES: Record<string, string> = {
+  'docs/bad-day.md': 'A bad day',
   'docs/contract.md': 'The contract',
   'clients/typescript/README.md': 'TypeScript client',
   'clients/python/README.md': 'Python client',
@@ -81,16 +88,18 @@ function item(file: string) {
   };
 }
 
+/** Returns the groups. All but the first are collapsed, except on their own pages. */
 export function sidebar() {
   const listed = new Set(Object.values(GUIDES).flat());
   const groups = Object.entries(GUIDES).map(([reader, files]) => ({
     text: reader,
+    collapsed: reader !== 'Start',
     items: files.map(item),
   }));
   const rest = [...PAGES.keys()].filter((file) => !listed.has(file) && file !== 'site/index.md');
   const decisions = rest.filter((file) => file.startsWith('docs/decisions/'));
   const more = rest.filter((file) => !decisions.includes(file));
-  if (more.length > 0) groups.push({ text: 'More', items: more.map(item) });
+  if (more.length > 0) groups.push({ text: 'More', collapsed: true, items: more.map(item) });
   const reference = API.map(({ title, link, pages }) => ({
     text: title,
     link,
@@ -99,7 +108,7 @@ export function sidebar() {
   }));
   return [
     ...groups,
-    { text: 'API reference', items: reference },
+    { text: 'API reference', collapsed: true, items: reference },
     { text: 'Decisions', collapsed: true, items: decisions.map(item) },
   ];
 }

@@ -1,7 +1,7 @@
-import './custom.css';
 import type { Theme } from 'vitepress';
 import DefaultTheme from 'vitepress/theme';
 import MermaidDiagram from './MermaidDiagram.vue';
+import './custom.css';
 
 export default {
   extends: DefaultTheme,
