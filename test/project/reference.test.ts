@@ -1,5 +1,5 @@
 /** Up-to-date generated pages of docs. After a change, run `npm run generate`. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import * as client from '../../clients/typescript/src/definitions.ts';
@@ -42,6 +42,16 @@ it('docs/errors.md links to existing headings of other pages', () => {
   });
   expect(links.length).toBeGreaterThan(3);
   expect(broken.map(([link]) => link)).toStrictEqual([]);
+});
+
+it('docs link only to existing sections of docs/errors.md', () => {
+  const pages = readdirSync(join(import.meta.dirname, '../../docs')).filter((name) => name.endsWith('.md'));
+  const links = pages.flatMap((name) =>
+    [...read(`docs/${name}`).matchAll(/errors\.md#(\w+)/g)].map(([, code = '']) => ({ name, code })),
+  );
+  const sections = read('docs/errors.md');
+  expect(links.length).toBeGreaterThan(5);
+  expect(links.filter(({ code }) => !sections.includes(`\n### \`${code}\`\n`))).toStrictEqual([]);
 });
 
 it('defines the tools of MCP and of the clients as the commands and the search do', () => {
