@@ -3,3 +3,7 @@ declare module '*.vue' {
   export default component;
 }
 declare module '*.css' {}
+declare module '*.png' {
+  const url: string;
+  export default url;
+}

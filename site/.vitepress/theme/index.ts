@@ -1,12 +1,12 @@
 import type { Theme } from 'vitepress';
 import DefaultTheme from 'vitepress/theme';
-import HomeLayout from './HomeLayout.vue';
+import { Layout } from './home.ts';
 import MermaidDiagram from './MermaidDiagram.vue';
 import './custom.css';
 
 export default {
   extends: DefaultTheme,
-  Layout: HomeLayout,
+  Layout,
   enhanceApp({ app }) {
     app.component('MermaidDiagram', MermaidDiagram);
   },
