@@ -9,7 +9,7 @@ const benches = readdirSync(import.meta.dirname)
 
 const [, , name] = process.argv;
 if (name === undefined) {
-  const lines = benches.map((each) => `  ${each.padEnd(14)}${summaryOf(each)}`);
+  const lines = benches.map((each) => `  ${each.padEnd(14)}${firstSentence(each)}`);
   process.stdout.write(`Usage: npm run bench -- NAME\n\n${lines.join('\n')}\n`);
 } else if (benches.includes(name)) {
   process.argv.splice(2, 1);
@@ -20,7 +20,7 @@ if (name === undefined) {
 }
 
 /** Returns the first sentence of a bench's first comment, without the command at its start. */
-function summaryOf(bench: string): string {
+function firstSentence(bench: string): string {
   const text = readFileSync(join(import.meta.dirname, `${bench}.ts`), 'utf8');
   const comment = /^\/\*\*([\s\S]*?)\*\//.exec(text)?.[1] ?? '';
   const [sentence = ''] = comment

@@ -112,7 +112,7 @@ try {
   ];
   variants.push(await startVariant('Citus, a replica at each node', [url, ...(await cluster.workers(url))]));
   const rates = new Map<string, number[]>();
-  const clientsOf = new Map<Variant, Client[]>();
+  const clientsByVariant = new Map<Variant, Client[]>();
   for (const variant of variants) {
     const clients = Array.from({ length: CONNECTIONS }, (_, i) => ({
       tenant: `${TENANTS[i % TENANTS.length]}-${variants.indexOf(variant)}`,
@@ -120,12 +120,12 @@ try {
       turns: new Map<string, number>(),
     }));
     for (const [i, client] of clients.entries()) await prepare(client, agent, i);
-    clientsOf.set(variant, clients);
+    clientsByVariant.set(variant, clients);
   }
   for (let round = 0; round < ROUNDS; round++) {
     for (const workload of Object.keys(workloads)) {
       for (const variant of variants) {
-        const rate = await measure(clientsOf.get(variant) ?? [], agent, workload);
+        const rate = await measure(clientsByVariant.get(variant) ?? [], agent, workload);
         const key = `${workload}\t${variant.name}`;
         rates.set(key, [...(rates.get(key) ?? []), rate]);
       }

@@ -14,7 +14,7 @@ import { LOAD_SETTINGS } from './support/contestants.ts';
 import { LARGE_BYTES, SMALL_BYTES, text } from './support/data.ts';
 import { Worker } from './support/job.ts';
 import { startPostgres } from './support/postgres.ts';
-import { databaseProcessorTime, root, runCli, serviceOf, startServer } from './support/process.ts';
+import { databaseProcessorTime, root, runCli, serviceCommand, startServer } from './support/process.ts';
 import { median } from './support/statistics.ts';
 import { describeWorkload, type Workload, workloads } from './support/workloads.ts';
 
@@ -52,11 +52,11 @@ const only = process.env.ONLY?.split(',') ?? cases.map(({ name }) => name);
 const other = process.argv[2];
 if (other === undefined) throw new Error('Name the other checkout: npm run bench -- compare DIRECTORY');
 
-const envOf = (name: string) =>
+const parseEnv = (name: string) =>
   Object.fromEntries((process.env[name] ?? '').split(',').flatMap((each) => (each ? [each.split('=')] : [])));
 const sides = [
-  { name: 'here', directory: root, env: envOf('ENV_HERE') },
-  { name: 'other', directory: resolve(other), env: envOf('ENV_OTHER') },
+  { name: 'here', directory: root, env: parseEnv('ENV_HERE') },
+  { name: 'other', directory: resolve(other), env: parseEnv('ENV_OTHER') },
 ];
 
 /** Migrates and fills a database with the code of a checkout. */
@@ -104,14 +104,14 @@ await withCleanup(async (scratch, later) => {
     for (const { name: side, directory, env } of round % 2 === 0 ? sides : sides.toReversed()) {
       const { url, key } = databases.get(side) ?? { url: '', key: '' };
       const database = new URL(url).pathname.slice(1);
-      const service = await startServer(serviceOf(directory), {
+      const service = await startServer(serviceCommand(directory), {
         env: { ...LOAD_SETTINGS, DATABASE_URL: url, AUTH: 'keys', ...env },
         scratch,
         cwd: directory,
         name: `${side}-${round}`,
         ready: '/readyz',
       });
-      for (const { name: of, workload, tenants } of chosen) {
+      for (const { name: turnValues, workload, tenants } of chosen) {
         const [usedByService, usedByPostgres] = [service.processorTime(), databaseProcessorTime(database)];
         const { rate, p99, all, failures } = await load.measure({
           workload,
@@ -122,10 +122,10 @@ await withCleanup(async (scratch, later) => {
           connections: CONNECTIONS,
           warmUpSeconds: WARM_UP,
           seconds: SECONDS,
-          run: `${of}-${side}-${round}-${Date.now()}`,
+          run: `${turnValues}-${side}-${round}-${Date.now()}`,
         });
         const turn = {
-          of,
+          of: turnValues,
           side,
           rate,
           failures,
@@ -134,7 +134,7 @@ await withCleanup(async (scratch, later) => {
         };
         turns.push(turn);
         progress(
-          `${round + 1}/${ROUNDS} ${of} ${side}: ${rate.toFixed(0)}/s, p99 ${p99.toFixed(1)} ms, ${turn.service.toFixed(0)} + ${turn.postgres.toFixed(0)} µs, ${failures} failures`,
+          `${round + 1}/${ROUNDS} ${turnValues} ${side}: ${rate.toFixed(0)}/s, p99 ${p99.toFixed(1)} ms, ${turn.service.toFixed(0)} + ${turn.postgres.toFixed(0)} µs, ${failures} failures`,
         );
       }
       await service.stop();
@@ -147,19 +147,19 @@ await withCleanup(async (scratch, later) => {
   for (const { name, title } of chosen) {
     const [here, there] = sides.map((side) => {
       const own = turns.filter((turn) => turn.of === name && turn.side === side.name);
-      const of = (key: 'rate' | 'service' | 'postgres' | 'failures') => own.map((turn) => turn[key]);
+      const turnValues = (key: 'rate' | 'service' | 'postgres' | 'failures') => own.map((turn) => turn[key]);
       return {
-        rate: median(of('rate')),
-        service: median(of('service')),
-        postgres: median(of('postgres')),
-        failures: of('failures').reduce((sum, each) => sum + each, 0),
+        rate: median(turnValues('rate')),
+        service: median(turnValues('service')),
+        postgres: median(turnValues('postgres')),
+        failures: turnValues('failures').reduce((sum, each) => sum + each, 0),
       };
     }) as [Side, Side];
     const cpu = (side: Side) => side.service + side.postgres;
     const ratio = (value: number) => value.toFixed(2);
-    const micros = ({ service, postgres }: Side) => `${service.toFixed(0)}, ${postgres.toFixed(0)}`;
+    const formatMicros = ({ service, postgres }: Side) => `${service.toFixed(0)}, ${postgres.toFixed(0)}`;
     console.log(
-      `| ${title} | ${here.rate.toFixed(0)} | ${there.rate.toFixed(0)} | ${ratio(here.rate / there.rate)} | ${micros(here)} | ${micros(there)} | ${ratio(cpu(here) / cpu(there))} | ${here.failures}, ${there.failures} |`,
+      `| ${title} | ${here.rate.toFixed(0)} | ${there.rate.toFixed(0)} | ${ratio(here.rate / there.rate)} | ${formatMicros(here)} | ${formatMicros(there)} | ${ratio(cpu(here) / cpu(there))} | ${here.failures}, ${there.failures} |`,
     );
   }
 });

@@ -18,7 +18,7 @@ await withCleanup(async (scratch, later) => {
   const pid = Number((await query('SELECT pg_backend_pid() AS pid'))[0]?.pid);
   /** CPU time of the session in µs. */
   const processorTime = () => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
-  const timed = async (sql: (round: number) => string) => {
+  const timeRounds = async (sql: (round: number) => string) => {
     const before = processorTime();
     for (let round = 0; round < ROUNDS; round++) await query(sql(round));
     return (processorTime() - before) / ROUNDS / ROWS;
@@ -37,11 +37,11 @@ await withCleanup(async (scratch, later) => {
       await query(
         `INSERT INTO contents SELECT n, '${text(size).replaceAll("'", "''")}' FROM generate_series(1, ${ROWS}) AS n`,
       );
-      const edit = await timed(
+      const edit = await timeRounds(
         (round) => `UPDATE contents SET content = convert_from(
           overlay(convert_to(content, 'UTF8') PLACING '${String(round).padStart(8, '0')}'::bytea FROM 20), 'UTF8')`,
       );
-      const read = await timed(() => `SELECT count(*) FROM contents WHERE md5(content) = ''`);
+      const read = await timeRounds(() => `SELECT count(*) FROM contents WHERE md5(content) = ''`);
       const [stored] = await query('SELECT avg(pg_column_size(content))::integer AS bytes FROM contents');
       console.log(`| ${size} | ${name} | ${edit.toFixed(0)} | ${read.toFixed(0)} | ${stored?.bytes} |`);
     }

@@ -71,7 +71,7 @@ for (const [tenant, { parent }] of Object.entries(LAYOUTS)) {
       const file = `${parent}/file-099500.md`;
       requests = [];
       await page.goto(`${server.url}/?${tenant}${i}${at}#/tenants/${tenant}?path=${file}${query}`);
-      const usable = await usableAfter();
+      const usable = await readUsableTime();
       await page.getByText('100,000 files', { exact: true }).waitFor();
       await page.waitForLoadState('networkidle');
       await devtools.send('HeapProfiler.collectGarbage');
@@ -95,7 +95,7 @@ await rm(dataDirectory, { recursive: true });
  * Returns the milliseconds from the navigation until the tree shows the file and the page shows its lines. The page
  * measures the time, because an embedded database blocks this process while it counts.
  */
-function usableAfter(): Promise<number> {
+function readUsableTime(): Promise<number> {
   return page.evaluate(`new Promise((resolve) => {
     (function look() {
       if (window.usableAfter === undefined) requestAnimationFrame(look);

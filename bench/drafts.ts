@@ -61,11 +61,11 @@ const run = () =>
     for (let round = 0; round < ROUNDS; round++) {
       const writers = ['original', 'other'].map((tenant) => new Writer(services, tenant, round));
       await wait(BASELINE_MS);
-      const [, alone = 0] = writers.map((writer) => writer.longest());
-      const [made, draft] = await timed(() =>
+      const [, alone = 0] = writers.map((writer) => writer.takeLongest());
+      const [made, draft] = await measureTime(() =>
         createDraft(database, config, 'original', { title: 'bench', author }),
       );
-      const whileMade = writers.map((writer) => writer.longest());
+      const whileMade = writers.map((writer) => writer.takeLongest());
       const store = new Memory(services, draft.id, { autoCreate: false, origin: { actor: author } });
       for (let i = 0; i < CHANGED; i++) {
         const path = `/memories/d${i % 100}/f${i}` as MemoryPath;
@@ -77,17 +77,17 @@ const run = () =>
         }));
       }
       const ids = { tenant: 'original', draft: draft.id };
-      const [compared, { review }] = await timed(() => compareDraft(database, threads, ids));
-      for (const writer of writers) writer.longest();
+      const [compared, { review }] = await measureTime(() => compareDraft(database, threads, ids));
+      for (const writer of writers) writer.takeLongest();
       const options = { config, threads, approver: author, review };
-      const [merged, { changes }] = await timed(() => mergeDraft(database, ids, new Map(), options));
+      const [merged, { changes }] = await measureTime(() => mergeDraft(database, ids, new Map(), options));
       const [original = 0, other = 0] = await Promise.all(writers.map((writer) => writer.stop()));
       if (changes.length !== CHANGED) throw new Error(`${changes.length} files were merged.`);
       const [madeOriginal = 0, madeOther = 0] = whileMade;
       times.push({ made, compared, merged, waits: { alone, madeOriginal, madeOther, original, other } });
       progress(`round ${round + 1}: made ${made} ms, compared ${compared} ms, merged ${merged} ms`);
     }
-    const of = (pick: (time: (typeof times)[number]) => number) => {
+    const medianAndMax = (pick: (time: (typeof times)[number]) => number) => {
       const values = times.map(pick);
       return `${Math.round(median(values))} | ${Math.round(Math.max(...values))}`;
     };
@@ -98,15 +98,25 @@ const run = () =>
     );
     console.log('| ms | median | worst |\n|---|---|---|');
     console.log(
-      `| longest write in ${BASELINE_MS} ms with no draft | ${of(({ waits }) => waits.alone ?? 0)} |`,
+      `| longest write in ${BASELINE_MS} ms with no draft | ${medianAndMax(({ waits }) => waits.alone ?? 0)} |`,
     );
-    console.log(`| make a draft of ${FILES} files | ${of(({ made }) => made)} |`);
-    console.log(`| longest write of its tenant meanwhile | ${of(({ waits }) => waits.madeOriginal ?? 0)} |`);
-    console.log(`| longest write of another tenant meanwhile | ${of(({ waits }) => waits.madeOther ?? 0)} |`);
-    console.log(`| compare it, with ${CHANGED} changed files | ${of(({ compared }) => compared)} |`);
-    console.log(`| merge it | ${of(({ merged }) => merged)} |`);
-    console.log(`| longest write of its tenant meanwhile | ${of(({ waits }) => waits.original ?? 0)} |`);
-    console.log(`| longest write of another tenant meanwhile | ${of(({ waits }) => waits.other ?? 0)} |`);
+    console.log(`| make a draft of ${FILES} files | ${medianAndMax(({ made }) => made)} |`);
+    console.log(
+      `| longest write of its tenant meanwhile | ${medianAndMax(({ waits }) => waits.madeOriginal ?? 0)} |`,
+    );
+    console.log(
+      `| longest write of another tenant meanwhile | ${medianAndMax(({ waits }) => waits.madeOther ?? 0)} |`,
+    );
+    console.log(
+      `| compare it, with ${CHANGED} changed files | ${medianAndMax(({ compared }) => compared)} |`,
+    );
+    console.log(`| merge it | ${medianAndMax(({ merged }) => merged)} |`);
+    console.log(
+      `| longest write of its tenant meanwhile | ${medianAndMax(({ waits }) => waits.original ?? 0)} |`,
+    );
+    console.log(
+      `| longest write of another tenant meanwhile | ${medianAndMax(({ waits }) => waits.other ?? 0)} |`,
+    );
     // The service's settings apply, except for its quotas.
     progress(`history for ${effectiveSettings({}, config).historyDays} days`);
   });
@@ -136,7 +146,7 @@ class Writer {
   }
 
   /** Returns the longest time of a write since the previous call, in milliseconds. */
-  longest(): number {
+  takeLongest(): number {
     const longest = this.#longest;
     this.#longest = 0;
     return longest;
@@ -145,21 +155,21 @@ class Writer {
   async stop(): Promise<number> {
     this.#isDone = true;
     await this.#work;
-    return this.longest();
+    return this.takeLongest();
   }
 
   async #write(services: Services, tenant: string, round: number): Promise<void> {
     const store = new Memory(services, tenant, { autoCreate: false, origin: { actor: author } });
     for (let i = 0; !this.#isDone; i++) {
       const path = `/memories/written/${round}-${i}` as MemoryPath;
-      const [took] = await timed(() => store.create(path, 'x', DONE));
+      const [took] = await measureTime(() => store.create(path, 'x', DONE));
       this.#longest = Math.max(this.#longest, took);
       await store.delete(path, DONE);
     }
   }
 }
 
-async function timed<T>(work: () => Promise<T>): Promise<[milliseconds: number, result: T]> {
+async function measureTime<T>(work: () => Promise<T>): Promise<[milliseconds: number, result: T]> {
   const started = performance.now();
   const result = await work();
   return [Math.round(performance.now() - started), result];

@@ -51,8 +51,8 @@ await withCleanup(async (scratch, later) => {
   later(() => server.stop());
   progress(server.description);
   const sides: Side[] = [
-    { name: 'with', env: {}, database: await filled(server) },
-    { name: 'without', env: { HISTORY_DAYS: '0' }, database: await filled(server) },
+    { name: 'with', env: {}, database: await createFilledDatabase(server) },
+    { name: 'without', env: { HISTORY_DAYS: '0' }, database: await createFilledDatabase(server) },
   ];
   const load = new Worker('load.ts');
   later(() => load.stop());
@@ -83,7 +83,7 @@ await withCleanup(async (scratch, later) => {
   console.log(`Rename of a directory of ${RENAMED} files: ${times.rename.toFixed(0)} ms.`);
 });
 
-async function filled(server: BenchServer): Promise<BenchDatabase> {
+async function createFilledDatabase(server: BenchServer): Promise<BenchDatabase> {
   const database = await server.createDatabase();
   await prepare({ DATABASE_URL: database.url }, TENANTS);
   await database.query('CHECKPOINT');
@@ -98,10 +98,10 @@ async function takeTurns(side: Side, round: number, scratch: string, load: Worke
     ready: '/readyz',
   });
   const name = new URL(side.database.url).pathname.slice(1);
-  const used = () => service.processorTime() + databaseProcessorTime(name);
+  const usedTime = () => service.processorTime() + databaseProcessorTime(name);
   const turns: Turn[] = [];
   for (const of of chosen) {
-    const [usedBefore, bytesBefore] = [used(), await historyBytes(side.database)];
+    const [usedBefore, bytesBefore] = [usedTime(), await historyBytes(side.database)];
     const { rate, all, failures } = await load.measure({
       workload: of,
       tenants: TENANTS,
@@ -114,7 +114,7 @@ async function takeTurns(side: Side, round: number, scratch: string, load: Worke
       run: `${of}-${side.name}-${round}-${Date.now()}`,
     });
     const bytes = ((await historyBytes(side.database)) - bytesBefore) / all;
-    turns.push({ of, side: side.name, rate, failures, bytes, micros: (used() - usedBefore) / all });
+    turns.push({ of, side: side.name, rate, failures, bytes, micros: (usedTime() - usedBefore) / all });
     progress(`${round + 1}/${ROUNDS} ${of} ${side.name}: ${rate.toFixed(0)}/s, ${failures} failures`);
   }
   await service.stop();
@@ -134,18 +134,19 @@ function printTurns(turns: readonly Turn[]): void {
     const [own, other] = (['with', 'without'] as const).map((side) =>
       turns.filter((turn) => turn.of === of && turn.side === side),
     ) as [Turn[], Turn[]];
-    const middle = (from: Turn[], key: 'rate' | 'micros' | 'bytes') => median(from.map((turn) => turn[key]));
+    const medianOfTurns = (from: Turn[], key: 'rate' | 'micros' | 'bytes') =>
+      median(from.map((turn) => turn[key]));
     const ratio = median(own.map(({ rate }, i) => rate / (other[i]?.rate ?? Number.NaN)));
     const failures = [...own, ...other].reduce((sum, turn) => sum + turn.failures, 0);
     const cells = [
       describeWorkload[of],
-      middle(own, 'rate').toFixed(0),
-      middle(other, 'rate').toFixed(0),
+      medianOfTurns(own, 'rate').toFixed(0),
+      medianOfTurns(other, 'rate').toFixed(0),
       ratio.toFixed(2),
       `≥ ${TARGETS[of]}`,
-      middle(own, 'micros').toFixed(0),
-      middle(other, 'micros').toFixed(0),
-      middle(own, 'bytes').toFixed(0),
+      medianOfTurns(own, 'micros').toFixed(0),
+      medianOfTurns(other, 'micros').toFixed(0),
+      medianOfTurns(own, 'bytes').toFixed(0),
       failures,
     ];
     console.log(`| ${cells.join(' | ')} |`);

@@ -84,7 +84,7 @@ await withCleanup(async (scratch, later) => {
   await delay(3000);
   service = await findAll({ service, restart: start, call, startFind });
   const cancelled = await startFind();
-  await until(async () => (await call('GET', `/jobs/${cancelled.id}`)).tenants_done > 0);
+  await waitUntil(async () => (await call('GET', `/jobs/${cancelled.id}`)).tenants_done > 0);
   const cancelledAt = performance.now();
   const { state } = await call('POST', `/jobs/${cancelled.id}/cancel`);
   if (state !== 'cancelled') throw new Error(`The job is ${state}`);
@@ -109,7 +109,7 @@ await withCleanup(async (scratch, later) => {
   for (let round = 0; round < ROUNDS; round++) {
     for (const side of round % 2 === 0 ? (['alone', 'beside'] as const) : (['beside', 'alone'] as const)) {
       const job = side === 'beside' ? await startFind() : undefined;
-      if (job) await until(async () => (await call('GET', `/jobs/${job.id}`)).tenants_done > 0);
+      if (job) await waitUntil(async () => (await call('GET', `/jobs/${job.id}`)).tenants_done > 0);
       const measured = await measure(side);
       if (measured.failures > 0) throw new Error(`${measured.failures} requests failed`);
       turns[side].push(measured);
@@ -121,13 +121,15 @@ await withCleanup(async (scratch, later) => {
     }
   }
   console.log(`| other tenants, ${RATE} requests/s | p50, ms | p99, ms | longest, ms |\n|---|--:|--:|--:|`);
-  const shown = (side: keyof typeof turns, key: 'p50' | 'p99' | 'max') =>
+  const medianTurn = (side: keyof typeof turns, key: 'p50' | 'p99' | 'max') =>
     median(turns[side].map((each) => each[key]));
   for (const side of ['alone', 'beside'] as const)
     console.log(
-      `| ${side === 'alone' ? 'alone' : 'beside a find'} | ${(['p50', 'p99', 'max'] as const).map((key) => shown(side, key).toFixed(1)).join(' | ')} |`,
+      `| ${side === 'alone' ? 'alone' : 'beside a find'} | ${(['p50', 'p99', 'max'] as const).map((key) => medianTurn(side, key).toFixed(1)).join(' | ')} |`,
     );
-  console.log(`\np99 beside a find ÷ alone: ${(shown('beside', 'p99') / shown('alone', 'p99')).toFixed(1)}`);
+  console.log(
+    `\np99 beside a find ÷ alone: ${(medianTurn('beside', 'p99') / medianTurn('alone', 'p99')).toFixed(1)}`,
+  );
 });
 
 /** Creates the tenants and files, and superseded versions with the text in a tenth of the tenants. */
@@ -151,7 +153,9 @@ async function fill({ url, query }: BenchDatabase): Promise<void> {
   const [row] = await query(
     'SELECT (SELECT count(*) FROM entries WHERE memory_id IS NOT NULL) + (SELECT count(*) FROM versions) AS count',
   );
-  console.log(`${TENANTS} tenants with ${row?.count} versions, created in ${seconds(startedAt)} s.\n`);
+  console.log(
+    `${TENANTS} tenants with ${row?.count} versions, created in ${formatSecondsSince(startedAt)} s.\n`,
+  );
 }
 
 /** Finds the text in all tenants, and kills the service after a third of the tenants. */
@@ -171,16 +175,16 @@ async function findAll(options: {
     most = Math.max(most, service.memory() - idle);
     return call('GET', `/jobs/${id}`);
   };
-  const reached = await until(async () => {
+  const reached = await waitUntil(async () => {
     const job = await read();
     return job.tenants_done > TENANTS / 3 && job;
   });
   await service.kill();
   const killedAt = performance.now();
   service = await restart();
-  await until(async () => (await read()).tenants_done > reached.tenants_done);
-  const resumed = seconds(killedAt);
-  const done = await until(async () => {
+  await waitUntil(async () => (await read()).tenants_done > reached.tenants_done);
+  const resumed = formatSecondsSince(killedAt);
+  const done = await waitUntil(async () => {
     const job = await read();
     return job.state === 'done' && job;
   });
@@ -188,13 +192,13 @@ async function findAll(options: {
   if (hits !== HITS || !done.is_exact)
     throw new Error(`Found ${hits} of ${HITS} hits, exact: ${done.is_exact}`);
   console.log(
-    `Find in ${TENANTS} tenants, ${versions} versions: ${hits} hits in ${seconds(startedAt)} s, with a kill -9 after ${reached.tenants_done} tenants; continued ${resumed} s after the kill. Memory: ${(most / MIB).toFixed(0)} MiB more than idle (${(idle / MIB).toFixed(0)} MiB).\n`,
+    `Find in ${TENANTS} tenants, ${versions} versions: ${hits} hits in ${formatSecondsSince(startedAt)} s, with a kill -9 after ${reached.tenants_done} tenants; continued ${resumed} s after the kill. Memory: ${(most / MIB).toFixed(0)} MiB more than idle (${(idle / MIB).toFixed(0)} MiB).\n`,
   );
   return service;
 }
 
 /** Polls until a condition holds. */
-async function until<T>(condition: () => Promise<T | false>): Promise<T> {
+async function waitUntil<T>(condition: () => Promise<T | false>): Promise<T> {
   for (;;) {
     const value = await condition();
     if (value) return value;
@@ -202,6 +206,6 @@ async function until<T>(condition: () => Promise<T | false>): Promise<T> {
   }
 }
 
-function seconds(since: number): string {
+function formatSecondsSince(since: number): string {
   return ((performance.now() - since) / 1000).toFixed(1);
 }

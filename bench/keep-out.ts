@@ -111,9 +111,9 @@ await withCleanup(async (scratch, later) => {
     }
     const ratio = (of: keyof Measured) =>
       (median(found.with.map((each) => each[of])) / median(found.without.map((each) => each[of]))).toFixed(3);
-    const ms = (each: Measured[]) => median(each.map(({ wall }) => wall)).toFixed(3);
+    const medianMs = (each: Measured[]) => median(each.map(({ wall }) => wall)).toFixed(3);
     console.log(
-      `| ${name} | ${ms(found.without)} | ${ms(found.with)} | ${ratio('wall')} | ${ratio('processor')} |`,
+      `| ${name} | ${medianMs(found.without)} | ${medianMs(found.with)} | ${ratio('wall')} | ${ratio('processor')} |`,
     );
   }
 });

@@ -42,7 +42,7 @@ await withCleanup(async (scratch, later) => {
   const load = new Worker('load.ts');
   later(() => load.stop());
 
-  async function totals(): Promise<Totals> {
+  async function readTotals(): Promise<Totals> {
     const metrics = await (await fetch(`${service.url}/metrics`)).text();
     const sum = (name: string) =>
       [...metrics.matchAll(new RegExp(`^nodejs_gc_duration_seconds_${name}\\{.*\\} (.*)$`, 'gm'))]
@@ -80,9 +80,9 @@ await withCleanup(async (scratch, later) => {
   console.log('|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|');
   for (const workload of workloads.filter((each) => only.includes(each))) {
     const { rate: highest } = await measure(workload, PEAK_SECONDS);
-    const before = await totals();
+    const before = await readTotals();
     const at = await measure(workload, SECONDS, Math.round(SHARE * highest));
-    const after = await totals();
+    const after = await readTotals();
     const collections = after.collections - before.collections;
     const collectionMs = 1000 * (after.collectionSeconds - before.collectionSeconds);
     const syncs = after.syncs - before.syncs;

@@ -27,8 +27,8 @@ await withCleanup(async (scratch, later) => {
       await execute(id, { command: 'create', path: `/memories/file-${i}.md`, file_text: `File ${i}.` });
   }
   const view = { command: 'view', path: '/memories' };
-  const entries = async (tenant: string) => (await execute(tenant, view)).split('\\n').length - 2;
-  const counts = await Promise.all(TENANTS.map(entries));
+  const countEntries = async (tenant: string) => (await execute(tenant, view)).split('\\n').length - 2;
+  const counts = await Promise.all(TENANTS.map(countEntries));
   console.log(`${service.description}. ${counts[0]} entries without mounts, ${counts[1]} with ${MOUNTS}.\n`);
   console.log('| At once | without, ms | with, ms | ratio |');
   console.log('|--:|--:|--:|--:|');

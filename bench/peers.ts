@@ -37,8 +37,8 @@ import { describeKeptEdits } from './support/kept-edits.ts';
 import { countDependencies, imageBytes, type Lean, measureInstall, measureStart } from './support/lean.ts';
 import { startPostgres } from './support/postgres.ts';
 import { root, watchSteal } from './support/process.ts';
-import { chart, grid, markdown } from './support/report.ts';
-import { type Cell, cellOf, evaluateTargets, type Results, type Round } from './support/results.ts';
+import { renderChart, renderGrid, renderMarkdown } from './support/report.ts';
+import { type Cell, evaluateTargets, type Results, type Round, summarizeRounds } from './support/results.ts';
 import { workloads } from './support/workloads.ts';
 
 const ROUNDS = setting('ROUNDS', 3);
@@ -156,10 +156,10 @@ type Measure = (
   turn: Pick<Job, 'workload' | 'connections' | 'warmUpSeconds' | 'seconds'>,
 ) => Promise<Measured>;
 
-function startLoad(later: (undo: () => void) => void): Measure {
+function startLoad(addCleanup: (undo: () => void) => void): Measure {
   const http = new Worker('load.ts');
   const driver = new Worker('driver.ts');
-  later(() => {
+  addCleanup(() => {
     http.stop();
     driver.stop();
   });
@@ -219,7 +219,7 @@ async function measureAll(
         );
       }
     }
-    for (const [{ id }, measured] of rounds) cells.push(cellOf(workload, id, measured));
+    for (const [{ id }, measured] of rounds) cells.push(summarizeRounds(workload, id, measured));
   }
   return cells;
 }
@@ -231,13 +231,13 @@ async function write(results: readonly Results[]): Promise<void> {
   if (first === undefined) return;
   const isGrid = others.length > 0;
   const json = `${JSON.stringify(isGrid ? results : first, null, 2)}\n`;
-  const tables = isGrid ? grid(results) : markdown(first);
+  const tables = isGrid ? renderGrid(results) : renderMarkdown(first);
   await writeFile(join(directory, 'bench.json'), json);
   await writeFile(
     join(directory, 'bench.md'),
     isGrid ? tables : `${tables}\n![Requests a second](bench.svg)\n`,
   );
-  if (!isGrid) await writeFile(join(directory, 'bench.svg'), chart(first));
+  if (!isGrid) await writeFile(join(directory, 'bench.svg'), renderChart(first));
   process.stdout.write(process.argv.includes('--json') ? json : tables);
   // Results with failures are not valid.
   if (results.some(({ cells }) => cells.some(({ failures }) => failures > 0))) process.exitCode = 1;

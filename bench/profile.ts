@@ -46,7 +46,7 @@ await withCleanup(async (scratch, later) => {
   const load = new Worker('load.ts');
   later(() => load.stop());
   progress(`load: ${workload}`);
-  const from = microseconds();
+  const from = monotonicMicroseconds();
   const measured = await load.measure({
     workload,
     url: service.url,
@@ -59,7 +59,7 @@ await withCleanup(async (scratch, later) => {
     seconds: setting('SECONDS', 10),
   });
   progress(`${Math.round(measured.rate)}/s, ${measured.failures} failures`);
-  const to = microseconds();
+  const to = monotonicMicroseconds();
   await service.stop();
 
   const [file = ''] = await readdir(directory);
@@ -70,7 +70,7 @@ await withCleanup(async (scratch, later) => {
   process.stdout.write(summary(profile, from, to));
 });
 
-function microseconds(): number {
+function monotonicMicroseconds(): number {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
@@ -87,11 +87,11 @@ function summary({ nodes, startTime, samples, timeDeltas }: Profile, from: numbe
     if (at < from || at > to || frame === undefined || frame.functionName === '(idle)') continue;
     const spent = timeDeltas[i] ?? 0;
     busy += spent;
-    const place = placeOf(frame.url);
+    const place = shortLocation(frame.url);
     const name = `${frame.functionName || '(anonymous)'} ${place}${frame.url ? `:${frame.lineNumber + 1}` : ''}`;
     functions.set(name, (functions.get(name) ?? 0) + spent);
     const owner = frame.url
-      ? (/^node_modules\/(@[^/]+\/[^/]+|[^/]+)/.exec(place)?.[1] ?? ownerOf(place))
+      ? (/^node_modules\/(@[^/]+\/[^/]+|[^/]+)/.exec(place)?.[1] ?? ownerDirectory(place))
       : frame.functionName;
     packages.set(owner, (packages.get(owner) ?? 0) + spent);
   }
@@ -104,13 +104,13 @@ function summary({ nodes, startTime, samples, timeDeltas }: Profile, from: numbe
   return `Self time by package:\n${top(packages, 16)}\n\nBy function:\n${top(functions, 40)}\n`;
 }
 
-function placeOf(url: string): string {
+function shortLocation(url: string): string {
   const path = url.replace(/^file:\/\//, '');
   const at = path.lastIndexOf('node_modules/');
   return at >= 0 ? path.slice(at) : path.replace(root, '');
 }
 
 /** Returns the directory of the service (`dist/store`) or the Node module (`node:net`). */
-function ownerOf(place: string): string {
+function ownerDirectory(place: string): string {
   return place.startsWith('node:') ? (place.split('/')[0] ?? place) : place.split('/').slice(0, 2).join('/');
 }

@@ -31,7 +31,7 @@ type Ask = (query: string, limit: number) => string[] | Promise<string[]>;
 /** Opens an index of the documents. */
 type Engine = (documents: readonly Document[]) => Promise<Ask>;
 
-const pathOf = (id: string) => `/memories/${id.replaceAll(/[/:]/g, '-')}.md`;
+const documentPath = (id: string) => `/memories/${id.replaceAll(/[/:]/g, '-')}.md`;
 
 /** Number of calls per request that create files. */
 const BLOCK = 25;
@@ -47,7 +47,7 @@ async function createFiles(service: BenchService, documents: readonly Document[]
     type: 'tool_use',
     id,
     name: 'memory',
-    input: { command: 'create', path: pathOf(id), file_text: text },
+    input: { command: 'create', path: documentPath(id), file_text: text },
   }));
   for (let i = 0; i < calls.length; i += BLOCK) {
     const results = JSON.parse(await service.post('/execute', tenant, calls.slice(i, i + BLOCK)));
@@ -60,7 +60,7 @@ async function createFiles(service: BenchService, documents: readonly Document[]
 function memoryService(service: BenchService): Engine {
   return async (documents) => {
     const tenant = await createFiles(service, documents);
-    const ids = new Map(documents.map(({ id }) => [pathOf(id), id]));
+    const ids = new Map(documents.map(({ id }) => [documentPath(id), id]));
     return async (query, limit) => {
       const response = await service.post('/search', tenant, { query, max_results: MOST_RESULTS });
       const { matches } = JSON.parse(response) as { matches: { path: string }[] };
@@ -106,10 +106,10 @@ function library(name: string): Engine {
 }
 
 /** Installs bm25s into the scratch directory, and starts it in a child process. */
-function bm25s(scratch: string, later: (undo: () => unknown) => void): Engine {
+function bm25s(scratch: string, addCleanup: (undo: () => unknown) => void): Engine {
   const python = installPython(join(scratch, 'python'), join(PEERS, 'requirements.txt'));
   const child = spawn(python, [join(PEERS, 'serve_bm25s.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
-  later(() => child.kill());
+  addCleanup(() => child.kill());
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const call = async (request: unknown): Promise<number[]> => {
     child.stdin.write(`${JSON.stringify(request)}\n`);
@@ -149,7 +149,7 @@ async function measureReading(
   const readings = new Map(['memory_search', 'grep -n', 'all files'].map((way) => [way, new Reading()]));
   for (const { documents, questions } of conversations) {
     const tenant = await createFiles(service, documents);
-    const ids = new Map(documents.map(({ id }) => [pathOf(id), id]));
+    const ids = new Map(documents.map(({ id }) => [documentPath(id), id]));
     for (const { query, passages } of questions) {
       if (passages.length === 0) continue;
       const response = JSON.parse(await service.post('/search', tenant, { query }));

@@ -91,12 +91,12 @@ await withCleanup(async (scratch, later) => {
   const openedLarge = await openServices(large);
   later(() => openedSmall.close());
   later(() => openedLarge.close());
-  const tenantsOf = (services: Services, files: number): Places =>
-    placesOf(Math.floor((files * 0.9) / 100), (n) => ({ services, tenant: `t${n}`, directory: 0 }));
+  const tenantPlaces = (services: Services, files: number): Places =>
+    createPlaces(Math.floor((files * 0.9) / 100), (n) => ({ services, tenant: `t${n}`, directory: 0 }));
   const fixtures: Record<Fixture, Places> = {
-    small: tenantsOf(openedSmall.services, SMALL_FILES),
-    large: tenantsOf(openedLarge.services, FILES),
-    largest: placesOf(Math.floor(FILES / 1000), (directory) => ({
+    small: tenantPlaces(openedSmall.services, SMALL_FILES),
+    large: tenantPlaces(openedLarge.services, FILES),
+    largest: createPlaces(Math.floor(FILES / 1000), (directory) => ({
       services: openedLarge.services,
       tenant: 'large',
       directory,
@@ -107,7 +107,7 @@ await withCleanup(async (scratch, later) => {
   for (const [name, call] of Object.entries(calls)) rows.push(await compare(name, call, fixtures));
   const moves = [];
   for (const files of SIZES) {
-    moves.push({ files, ...(await measureMoves(storeOf(openedLarge.services, 'moved'), files)) });
+    moves.push({ files, ...(await measureMoves(openStore(openedLarge.services, 'moved'), files)) });
     progress(`moved and deleted directories of ${files} files`);
   }
   const jobs = await measureJobs(large, openedLarge);
@@ -142,26 +142,26 @@ async function openServices({ url }: BenchDatabase) {
   return { services, database, config, close: () => services.close().then(() => database.close()) };
 }
 
-/** @param placeOf returns the tenant and directory with a number */
-function placesOf(
+/** @param choosePlace returns the tenant and directory with a number */
+function createPlaces(
   total: number,
-  placeOf: (n: number) => { services: Services; tenant: string; directory: number },
+  choosePlace: (n: number) => { services: Services; tenant: string; directory: number },
 ): Places {
   const order = Array.from({ length: total }, (_, n) => n).sort(() => Math.random() - 0.5);
   let next = 0;
-  const place = (): Place => {
-    const { services, tenant, directory } = placeOf(order[next++ % total] ?? 0);
+  const nextPlace = (): Place => {
+    const { services, tenant, directory } = choosePlace(order[next++ % total] ?? 0);
     const path = `/memories/d${directory}` as MemoryPath;
     return {
-      store: () => storeOf(services, tenant),
+      store: () => openStore(services, tenant),
       directory: path,
       file: `${path}/f${pick(100)}.md` as MemoryPath,
     };
   };
-  return (count) => Array.from({ length: count }, place);
+  return (count) => Array.from({ length: count }, nextPlace);
 }
 
-function storeOf(services: Services, tenant: string): MemoryStore {
+function openStore(services: Services, tenant: string): MemoryStore {
   return new Memory(services, tenant, { autoCreate: false, origin: { actor: { type: 'anonymous' } } });
 }
 
@@ -175,10 +175,10 @@ async function compare(
   fixtures: Record<Fixture, Places>,
 ): Promise<Row> {
   for (const fixture of FIXTURES) for (const place of fixtures[fixture](WARM_UP)) await call(place);
-  const perFixture = <T>(create: (fixture: Fixture) => T) =>
+  const measureByFixture = <T>(create: (fixture: Fixture) => T) =>
     Object.fromEntries(FIXTURES.map((fixture) => [fixture, create(fixture)])) as Record<Fixture, T>;
-  const places = perFixture((fixture) => fixtures[fixture](CALLS));
-  const times = perFixture(() => ({ cold: [] as number[], warm: [] as number[] }));
+  const places = measureByFixture((fixture) => fixtures[fixture](CALLS));
+  const times = measureByFixture(() => ({ cold: [] as number[], warm: [] as number[] }));
   for (let pass = 0; pass <= WARM; pass++) {
     for (let i = 0; i < CALLS; i++) {
       for (let turn = 0; turn < FIXTURES.length; turn++) {
@@ -189,7 +189,7 @@ async function compare(
       }
     }
   }
-  const medians = perFixture((fixture) => ({
+  const medians = measureByFixture((fixture) => ({
     cold: median(times[fixture].cold),
     warm: median(times[fixture].warm),
   }));
@@ -202,7 +202,7 @@ async function compare(
 
 /** Returns files per second, as medians over the copies of the directory. */
 async function measureMoves(store: MemoryStore, files: number): Promise<{ rename: number; delete: number }> {
-  const timed = async (work: () => Promise<unknown>) => {
+  const measureTime = async (work: () => Promise<unknown>) => {
     const started = performance.now();
     await work();
     return files / ((performance.now() - started) / 1000);
@@ -212,8 +212,8 @@ async function measureMoves(store: MemoryStore, files: number): Promise<{ rename
   for (let copy = 0; copy < COPIES; copy++) {
     const from = `/memories/m${files}-${copy}` as MemoryPath;
     const to = `/memories/moved/m${files}-${copy}` as MemoryPath;
-    renames.push(await timed(async () => expect((await store.rename(from, to, DONE)).kind, 'renamed')));
-    deletes.push(await timed(async () => expect((await store.delete(to, DONE)).kind, 'deleted')));
+    renames.push(await measureTime(async () => expect((await store.rename(from, to, DONE)).kind, 'renamed')));
+    deletes.push(await measureTime(async () => expect((await store.delete(to, DONE)).kind, 'deleted')));
   }
   return { rename: median(renames), delete: median(deletes) };
 }

@@ -32,14 +32,14 @@ async function send<T>(url: string, body?: object): Promise<T> {
 }
 
 /** Creates a store and returns the URL of its memories. */
-async function fill(url: string, pathOf: (i: number) => string): Promise<string> {
+async function fill(url: string, choosePath: (i: number) => string): Promise<string> {
   const { id } = await send<{ id: string }>(`${url}/v1/memory_stores`, { name: 'Bench' });
   const memories = `${url}/v1/memory_stores/${id}/memories`;
   const prose = text(BYTES + MEMORIES);
   let next = 0;
   const write = async () => {
     for (let i = next++; i < MEMORIES; i = next++) {
-      await send(memories, { path: pathOf(i), content: prose.slice(i, i + BYTES) });
+      await send(memories, { path: choosePath(i), content: prose.slice(i, i + BYTES) });
     }
   };
   await Promise.all(Array.from({ length: WRITERS }, write));

@@ -4,7 +4,7 @@
  * All third-party images must be pinned by digest.
  */
 import { imageReferences, isPinned } from './images.ts';
-import { notesOfMissingRelease, releaseVersions } from './release-versions.ts';
+import { missingReleaseNotes, releaseVersions } from './release-versions.ts';
 
 const version = process.argv[2]?.replace(/^v/, '');
 const problems = Object.entries(releaseVersions())
@@ -12,7 +12,7 @@ const problems = Object.entries(releaseVersions())
   .map(
     ([place, has]) => `${place} has version ${has ?? 'none'}, and the release is ${version ?? 'not named'}`,
   );
-for (const note of notesOfMissingRelease()) problems.push(`${note}: remove the note for the release`);
+for (const note of missingReleaseNotes()) problems.push(`${note}: remove the note for the release`);
 for (const { file, reference } of imageReferences()) {
   if (!isPinned(reference))
     problems.push(`${file}: ${reference} is not pinned by its digest: run node scripts/pin-images.ts`);

@@ -11,7 +11,7 @@ const isCheck = process.argv.includes('--check');
 const digests = new Map<string, string>();
 
 /** Returns the digest of the multi-platform index of a tag. */
-function digestOf(tag: string): string {
+function readDigest(tag: string): string {
   const args = ['buildx', 'imagetools', 'inspect', tag, '--format', '{{.Manifest.Digest}}'];
   const { status, stdout } = spawnSync('docker', args, {
     encoding: 'utf8',
@@ -29,7 +29,7 @@ for (const { file, reference } of imageReferences()) {
   const [tag = ''] = reference.split('@');
   let digest = digests.get(tag);
   if (digest === undefined) {
-    digest = digestOf(tag);
+    digest = readDigest(tag);
     digests.set(tag, digest);
   }
   const pinned = `${tag}@${digest}`;

@@ -47,7 +47,7 @@ export function releaseVersions(): Record<string, string | undefined> {
 }
 
 /** Returns the lines of the documents that explain the installation without a release. */
-export function notesOfMissingRelease(): string[] {
+export function missingReleaseNotes(): string[] {
   return [...DOCUMENTS, 'site/index.md'].flatMap((document) =>
     read(document)
       .split('\n')

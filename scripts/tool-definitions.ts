@@ -68,7 +68,7 @@ export function memoryTool(): ToolDefinition {
   };
   for (const { name, schema, definition } of commands) {
     for (const [field, text] of Object.entries(definition.fields ?? {}))
-      properties[field] = fieldOf(schema.shape[field], `For ${name}: ${text}`);
+      properties[field] = toField(schema.shape[field], `For ${name}: ${text}`);
   }
   return {
     name: 'memory',
@@ -91,7 +91,7 @@ export function searchTool(): ToolDefinition {
     MODES[mode].use === undefined ? [] : [`mode ${mode} ${MODES[mode].use}`],
   );
   const properties = Object.entries(searchSchema.shape).map(
-    ([field, schema]) => [field, fieldOf(schema, SEARCH_FIELDS[field])] as const,
+    ([field, schema]) => [field, toField(schema, SEARCH_FIELDS[field])] as const,
   );
   return {
     name: SEARCH_TOOL,
@@ -116,7 +116,7 @@ interface JsonField {
 }
 
 /** Returns a field without null, with its description in OpenAPI by default. */
-function fieldOf(schema: z.core.$ZodType | undefined, text?: string): object {
+function toField(schema: z.core.$ZodType | undefined, text?: string): object {
   if (schema === undefined) throw new Error(`The schema does not have the field of this text: ${text}`);
   const whole = z.toJSONSchema(schema) as JsonField;
   const inner = whole.anyOf?.find((each) => each.type !== 'null') ?? whole;

@@ -19,13 +19,13 @@ type Values = Record<string, string | number>;
 type Prepared = (query: Execute, values: Values) => Promise<{ rows: unknown[] }>;
 
 // biome-ignore lint/suspicious/noExplicitAny: the types of parameters and rows do not matter here
-function prepared({ name, sql, parameters }: Query<any, any>): Prepared {
+function prepareQuery({ name, sql, parameters }: Query<any, any>): Prepared {
   return (query, values) => query({ name, text: sql, values: parameters.map((each) => values[each]) });
 }
 
-const lookupFile = prepared(lookupFileQuery);
-const lookup = prepared(lookupQuery);
-const read = prepared(readFileQuery);
+const lookupFile = prepareQuery(lookupFileQuery);
+const lookup = prepareQuery(lookupQuery);
+const read = prepareQuery(readFileQuery);
 
 /** Values of the service's parameters: no quotas, and the default history. */
 const UNLIMITED = [0, 0];

@@ -5,15 +5,15 @@
 import { randomUUID } from 'node:crypto';
 import { access, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { editsOf, type Store, serve } from './stores.ts';
+import { type Store, serve, wholeFileEdits } from './stores.ts';
 
 const { DIRECTORY = '' } = process.env;
 
-function storeOf(tenant: string): Store {
-  const at = (path: string) => join(DIRECTORY, tenant, path);
-  const read = (path: string) => readFile(at(path), 'utf8');
+function openStore(tenant: string): Store {
+  const diskPath = (path: string) => join(DIRECTORY, tenant, path);
+  const read = (path: string) => readFile(diskPath(path), 'utf8');
   const write = async (path: string, content: string) => {
-    const temporary = `${at(path)}.${randomUUID()}`;
+    const temporary = `${diskPath(path)}.${randomUUID()}`;
     const handle = await open(temporary, 'wx');
     try {
       await handle.writeFile(content);
@@ -21,16 +21,16 @@ function storeOf(tenant: string): Store {
     } finally {
       await handle.close();
     }
-    await rename(temporary, at(path));
+    await rename(temporary, diskPath(path));
   };
   return {
     read,
     create: async (path, content) => {
-      if (await exists(at(path))) throw new Error(`${path} exists already.`);
-      await mkdir(dirname(at(path)), { recursive: true });
+      if (await exists(diskPath(path))) throw new Error(`${path} exists already.`);
+      await mkdir(dirname(diskPath(path)), { recursive: true });
       await write(path, content);
     },
-    ...editsOf(read, write),
+    ...wholeFileEdits(read, write),
   };
 }
 
@@ -43,4 +43,4 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-await serve(storeOf);
+await serve(openStore);

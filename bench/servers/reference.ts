@@ -7,7 +7,7 @@ import type { Input } from '../support/workloads.ts';
 const { DIRECTORY = '', PORT } = process.env;
 const tools = new Map<string, Promise<BetaLocalFilesystemMemoryTool>>();
 
-function toolOf(tenant: string): Promise<BetaLocalFilesystemMemoryTool> {
+function openTool(tenant: string): Promise<BetaLocalFilesystemMemoryTool> {
   let tool = tools.get(tenant);
   if (tool === undefined) {
     tool = BetaLocalFilesystemMemoryTool.init(join(DIRECTORY, tenant));
@@ -19,7 +19,7 @@ function toolOf(tenant: string): Promise<BetaLocalFilesystemMemoryTool> {
 const app = fastify();
 app.post('/execute', async (request) => {
   const input = request.body as Input;
-  const tool = await toolOf(String(request.headers['x-tenant-id']));
+  const tool = await openTool(String(request.headers['x-tenant-id']));
   try {
     return { content: String(await tool[input.command as 'view'](input as never)), is_error: false };
   } catch (error) {

@@ -22,10 +22,10 @@ export interface Store {
 }
 
 /** Serves stores behind a minimal handler: `view` of a file, `create`, `str_replace`, and `insert`. */
-export async function serve(storeOf: (tenant: string) => Store | Promise<Store>): Promise<void> {
+export async function serve(openStore: (tenant: string) => Store | Promise<Store>): Promise<void> {
   const app = fastify();
   app.post('/execute', async (request) => {
-    const store = await storeOf(String(request.headers['x-tenant-id']));
+    const store = await openStore(String(request.headers['x-tenant-id']));
     return { content: await execute(store, request.body as Input), is_error: false };
   });
   await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) });
@@ -50,7 +50,7 @@ async function execute(store: Store, input: Input): Promise<string> {
 }
 
 /** Returns edits for stores that read and write whole files. */
-export function editsOf(
+export function wholeFileEdits(
   read: (path: string) => Promise<string>,
   write: (path: string, content: string) => Promise<void>,
 ): Pick<Store, 'replace' | 'insertLine'> {
@@ -70,13 +70,13 @@ export function editsOf(
 
 /** Creates the files of the first tenants through the peer's own API. */
 export async function seedStores(
-  storeOf: (tenant: string) => Pick<Store, 'create'> | Promise<Pick<Store, 'create'>>,
+  openStore: (tenant: string) => Pick<Store, 'create'> | Promise<Pick<Store, 'create'>>,
   tenants = Number(process.env.SEED_TENANTS),
 ): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);
   for (let t = 0; t < tenants; t++) {
-    const store = await storeOf(tenantName(t));
+    const store = await openStore(tenantName(t));
     for (let d = 0; d < DIRECTORIES; d++) {
       for (let f = 0; f < FILES_PER_DIRECTORY; f++)
         await store.create(filePath(d, f), f === 0 ? large : small);

@@ -1,6 +1,6 @@
 /** H, the bare handler: a plain table on the same Postgres, without limits, history, idempotency, or directories. */
 import pg from 'pg';
-import { editsOf, type Store, seedStores, serve } from './stores.ts';
+import { type Store, seedStores, serve, wholeFileEdits } from './stores.ts';
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10, idleTimeoutMillis: 0 });
 await pool.query('DROP TABLE IF EXISTS bare_files');
@@ -8,7 +8,7 @@ await pool.query(
   'CREATE TABLE bare_files (tenant text, path text, content text NOT NULL, PRIMARY KEY (tenant, path))',
 );
 
-function storeOf(tenant: string): Store {
+function openStore(tenant: string): Store {
   const run = (name: string, sql: string, ...values: string[]) =>
     pool.query<{ content: string }>({ name, text: sql, values: [tenant, ...values] });
   const read = async (path: string) => {
@@ -25,12 +25,12 @@ function storeOf(tenant: string): Store {
     create: async (path, content) => {
       await run('create', 'INSERT INTO bare_files VALUES ($1, $2, $3)', path, content);
     },
-    ...editsOf(read, async (path, content) => {
+    ...wholeFileEdits(read, async (path, content) => {
       await run('write', 'UPDATE bare_files SET content = $3 WHERE tenant = $1 AND path = $2', path, content);
     }),
   };
 }
 
-await seedStores(storeOf);
+await seedStores(openStore);
 await pool.query('VACUUM ANALYZE bare_files');
-await serve(storeOf);
+await serve(openStore);

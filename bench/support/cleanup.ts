@@ -7,7 +7,7 @@ import { join } from 'node:path';
  * order.
  */
 export async function withCleanup(
-  work: (scratch: string, later: (undo: () => unknown) => void) => Promise<void>,
+  work: (scratch: string, addCleanup: (undo: () => unknown) => void) => Promise<void>,
 ): Promise<void> {
   const undos: (() => unknown)[] = [];
   const cleanUp = async () => {

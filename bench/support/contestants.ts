@@ -17,7 +17,15 @@ import {
   tenantName,
   text,
 } from './data.ts';
-import { installPython, root, runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
+import {
+  installPython,
+  root,
+  runCli,
+  SERVICE,
+  type Server,
+  startServer,
+  typescriptCommand,
+} from './process.ts';
 import { type Workload, workloads } from './workloads.ts';
 
 /** Settings without a rate limit and quotas, because the load would exceed any limit. */
@@ -110,7 +118,7 @@ export interface Fixtures {
 export async function startContestants(
   fixtures: Fixtures,
   { ids, python }: Peers,
-  later: (undo: () => unknown) => void,
+  addCleanup: (undo: () => unknown) => void,
 ): Promise<Contestant[]> {
   const { scratch, databaseUrl, pgliteDirectory, filesDirectory, variables } = fixtures;
   const seeded = { SEED_TENANTS: String(fixtures.tenants) };
@@ -123,13 +131,13 @@ export async function startContestants(
   ): Promise<Server> => {
     const env = { ...variables, ...own };
     const server = await startServer(command, { env, scratch, name, ...(ready && { ready }) });
-    later(() => server.stop());
+    addCleanup(() => server.stop());
     return server;
   };
   const service = (name: string, env: Record<string, string>) =>
     start(name, SERVICE, { ...LOAD_SETTINGS, ...env }, '/readyz');
-  const floor = typescript('bench/servers/floor.ts');
-  const peer = async (script: string, env: Record<string, string>, command = typescript(script)) => ({
+  const floor = typescriptCommand('bench/servers/floor.ts');
+  const peer = async (script: string, env: Record<string, string>, command = typescriptCommand(script)) => ({
     workloads: CALLS_OF_FILES,
     headers: {},
     keyed: false,
@@ -169,7 +177,7 @@ export async function startContestants(
       workloads,
       headers: {},
       keyed: false,
-      server: await start('reference', typescript('bench/servers/reference.ts'), {
+      server: await start('reference', typescriptCommand('bench/servers/reference.ts'), {
         DIRECTORY: filesDirectory,
       }),
     }),
@@ -211,7 +219,7 @@ export async function startContestants(
       const made = await peer(script, { DATABASE_URL: databaseUrl }, [python, script]);
       const version = execFileSync(python, ['--version'], { encoding: 'utf8' }).trim();
       await seedStores(
-        (tenant) => ({ create: (path, content) => createThrough(made.server, tenant, path, content) }),
+        (tenant) => ({ create: (path, content) => createOverHttp(made.server, tenant, path, content) }),
         fixtures.tenants,
       );
       return {
@@ -237,7 +245,7 @@ export async function startContestants(
 }
 
 /** Creates a file through the HTTP interface of a contestant that is not written in JavaScript. */
-async function createThrough({ url }: Server, tenant: string, path: string, content: string): Promise<void> {
+async function createOverHttp({ url }: Server, tenant: string, path: string, content: string): Promise<void> {
   const response = await fetch(`${url}/execute`, {
     method: 'POST',
     headers: { 'x-tenant-id': tenant },

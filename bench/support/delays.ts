@@ -46,13 +46,13 @@ export function prepareSlowDisk(scratch: string, delays: readonly number[]): Slo
 export async function startSlowNetwork(
   url: string,
   milliseconds: number,
-  later: (undo: () => void) => void,
+  addCleanup: (undo: () => void) => void,
 ): Promise<string> {
   if (milliseconds === 0) return url;
   const { hostname: HOST, port } = new URL(url);
   const env = { ...process.env, HOST, PORT: port || '5432', NET_MS: String(milliseconds) };
   const proxy = fork(join(support, 'slow-network.ts'), { execArgv: ['--import', 'tsx'], env });
-  later(() => proxy.kill());
+  addCleanup(() => proxy.kill());
   const [proxyPort] = await once(proxy, 'message');
   return Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(proxyPort) }).href;
 }

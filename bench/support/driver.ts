@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type Execute, executeBare } from '../servers/bare.ts';
 import { type Job, type Measured, serveJobs } from './job.ts';
 import { Times } from './statistics.ts';
-import { callsOf } from './workloads.ts';
+import { createCalls } from './workloads.ts';
 
 const CONNECTIONS = 2;
 
@@ -19,7 +19,7 @@ serveJobs(async (job: Job): Promise<Measured> => {
   let all = 0;
 
   const work = async (client: number, query: Execute) => {
-    const next = callsOf(job.workload, { ...job, client, clients: job.connections });
+    const next = createCalls(job.workload, { ...job, client, clients: job.connections });
     for (let started = performance.now(); started < to; ) {
       const { tenant, input } = next();
       await executeBare(query, tenant, input);

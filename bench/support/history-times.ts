@@ -52,14 +52,14 @@ export async function measureTimes(
         { origin: ORIGIN, defaults: DEFAULTS, keptOut: undefined },
       );
     await store('restored').delete(HERE, DONE);
-    const restoreOfDeleted = await timed(restore);
+    const restoreOfDeleted = await measureTime(restore);
     await store('restored').rename(HERE, THERE, DONE);
-    const restoreOfMoved = await timed(restore);
+    const restoreOfMoved = await measureTime(restore);
     await fill(database, 'renamed', renamed);
     return {
       restoreOfDeleted,
       restoreOfMoved,
-      rename: await timed(() => store('renamed').rename(HERE, THERE, DONE)),
+      rename: await measureTime(() => store('renamed').rename(HERE, THERE, DONE)),
     };
   } finally {
     await services.close();
@@ -84,7 +84,7 @@ export async function measureEdits({
   const services = new Services(config, database, createSecretScanner());
   const tenant = 'edited';
   const path = `${ROOT}/notes.md` as MemoryPath;
-  const size = async () =>
+  const readSize = async () =>
     Number((await query("SELECT pg_total_relation_size('versions') AS bytes"))[0]?.bytes);
   try {
     const actor = { type: 'api_key', id: 'key_9dd536983e6a', label: 'support-agent' } as const;
@@ -92,7 +92,7 @@ export async function measureEdits({
     const store = new Memory(services, tenant, { autoCreate: true, origin });
     await store.create(path, text(LARGE_BYTES), DONE);
     await query('TRUNCATE versions');
-    const before = await size();
+    const before = await readSize();
     for (let i = 0; i < EDITS; i++) {
       const line = String(i).padStart(40, 'abcdefghij');
       await store.edit(path, (content) => ({
@@ -100,20 +100,20 @@ export async function measureEdits({
         result: DONE,
       }));
     }
-    const bytes = ((await size()) - before) / EDITS;
+    const bytes = ((await readSize()) - before) / EDITS;
     const history = new History(database);
     const [oldest] = await query('SELECT id FROM versions ORDER BY id LIMIT 1');
-    const read = () => history.existing(tenant, String(oldest?.id));
+    const read = () => history.requireWithContent(tenant, String(oldest?.id));
     // The first read also prepares the statement.
     await read();
-    return { bytes, readMs: await timed(read) };
+    return { bytes, readMs: await measureTime(read) };
   } finally {
     await services.close();
     await database.close();
   }
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
+async function measureTime(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work();
   return performance.now() - started;

@@ -39,7 +39,7 @@ export async function measureRevert(url: string, files: number, bytes: number): 
   const threads = new MergeThreads();
   try {
     await new Tenants(database).create('reverted');
-    const by = (name: string) =>
+    const openMemoryAs = (name: string) =>
       new Memory(services, 'reverted', {
         autoCreate: false,
         origin: { actor: { type: 'operator', name } },
@@ -51,15 +51,15 @@ export async function measureRevert(url: string, files: number, bytes: number): 
       ...splice(old, at === 'start' ? 0 : old.length, 0, `A line at the ${at}.\n`),
       result: DONE,
     });
-    await inParallel(files, (i) => by('alice').create(path(i), content, DONE));
+    await runInParallel(files, (i) => openMemoryAs('alice').create(path(i), content, DONE));
     const since = (await databaseTime(database)).toISOString();
-    await inParallel(files, (i) => by('mallory').edit(path(i), insert('start')));
-    await inParallel(files, (i) => by('alice').edit(path(i), insert('end')));
+    await runInParallel(files, (i) => openMemoryAs('mallory').edit(path(i), insert('start')));
+    await runInParallel(files, (i) => openMemoryAs('alice').edit(path(i), insert('end')));
     const costs: RevertCost[] = [];
     for (const dryRun of [true, false]) {
       const origin = { actor: { type: 'operator', name: 'bench' } } as const;
       const options = { threads, origin, defaults: tenantDefaults(config), keptOut: undefined, dryRun };
-      const { cost, result } = await measured(dryRun ? 'dry run' : 'revert', () =>
+      const { cost, result } = await measureStep(dryRun ? 'dry run' : 'revert', () =>
         revertActor(database, 'reverted', { by: 'mallory', since }, options),
       );
       const merged = result.files.filter(({ mergedSha256 }) => mergedSha256 !== null).length;
@@ -75,7 +75,7 @@ export async function measureRevert(url: string, files: number, bytes: number): 
   }
 }
 
-async function inParallel(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
+async function runInParallel(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const loop = async () => {
     while (next < count) await work(next++);
@@ -83,7 +83,10 @@ async function inParallel(count: number, work: (i: number) => Promise<unknown>):
   await Promise.all(Array.from({ length: CONNECTIONS }, loop));
 }
 
-async function measured<T>(step: string, work: () => Promise<T>): Promise<{ cost: RevertCost; result: T }> {
+async function measureStep<T>(
+  step: string,
+  work: () => Promise<T>,
+): Promise<{ cost: RevertCost; result: T }> {
   globalThis.gc?.();
   const before = process.memoryUsage.rss();
   let most = before;

@@ -3,8 +3,8 @@ import { tenantName } from './data.ts';
 import type { Input } from './workloads.ts';
 
 const EDITS = 10;
-const before = (edit: number) => `<${edit}>`;
-const after = (edit: number) => `[${edit}]`;
+const oldMark = (edit: number) => `<${edit}>`;
+const newMark = (edit: number) => `[${edit}]`;
 const all = Array.from({ length: EDITS }, (_, edit) => edit);
 
 /** Edits different lines of one file at the same time, and describes how many acknowledged edits the file keeps. */
@@ -18,12 +18,14 @@ export async function describeKeptEdits({ id, url, headers }: Contestant): Promi
     return response.text();
   };
   const path = `/memories/kept-${id}.md`;
-  await execute({ command: 'create', path, file_text: all.map(before).join('\n') });
+  await execute({ command: 'create', path, file_text: all.map(oldMark).join('\n') });
   const results = await Promise.all(
-    all.map((edit) => execute({ command: 'str_replace', path, old_str: before(edit), new_str: after(edit) })),
+    all.map((edit) =>
+      execute({ command: 'str_replace', path, old_str: oldMark(edit), new_str: newMark(edit) }),
+    ),
   );
   const acknowledged = results.filter((result) => result.includes('"is_error":false'));
   const content = await execute({ command: 'view', path });
-  const kept = all.filter((edit) => content.includes(after(edit)));
+  const kept = all.filter((edit) => content.includes(newMark(edit)));
   return `keeps ${kept.length} of ${acknowledged.length} acknowledged edits that change one file at the same time`;
 }

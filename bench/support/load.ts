@@ -2,11 +2,11 @@
 import autocannon from 'autocannon';
 import { type Job, type Measured, serveJobs } from './job.ts';
 import { Times } from './statistics.ts';
-import { type Call, callsOf, isRepeatable } from './workloads.ts';
+import { type Call, createCalls, isRepeatable } from './workloads.ts';
 
 serveJobs(async (job: Job): Promise<Measured> => {
   const { url, headers, connections, warmUpSeconds, seconds, rate } = job;
-  const count = countOf(job);
+  const count = requestCount(job);
   let clients = 0;
   const times = new Times();
   const load = autocannon({
@@ -18,8 +18,8 @@ serveJobs(async (job: Job): Promise<Measured> => {
     headers: { 'content-type': 'application/json', ...headers },
     verifyBody: (body) => body.includes('"is_error":false'),
     setupClient: (client) => {
-      const next = callsOf(job.workload, { ...job, client: clients++, clients: connections });
-      client.setRequests(Array.from({ length: count }, () => requestOf(next(), job)));
+      const next = createCalls(job.workload, { ...job, client: clients++, clients: connections });
+      client.setRequests(Array.from({ length: count }, () => toRequest(next(), job)));
     },
   });
   let all = 0;
@@ -49,14 +49,14 @@ const REPEATED = 300;
  * would take CPU time from the contestant. Connections cycle through their requests. A workload that cannot repeat a
  * call needs as many requests as a turn can send.
  */
-function countOf({ workload, keyed, connections, warmUpSeconds, seconds }: Job): number {
+function requestCount({ workload, keyed, connections, warmUpSeconds, seconds }: Job): number {
   if (isRepeatable(workload) && !keyed) return REPEATED;
   return Math.ceil((MOST_PER_SECOND * (warmUpSeconds + seconds)) / connections);
 }
 
 let keys = 0;
 
-function requestOf({ tenant, input }: Call, { headers, keyed, run }: Job) {
+function toRequest({ tenant, input }: Call, { headers, keyed, run }: Job) {
   return {
     body: JSON.stringify(input),
     headers: {

@@ -10,15 +10,15 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Returns the command of `npm start` in a checkout, without the shell's `exec`. */
-export function serviceOf(directory: string): string[] {
+export function serviceCommand(directory: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
     scripts: { start: string };
   };
   return scripts.start.replace(/^exec /, '').split(' ');
 }
 
-export const SERVICE = serviceOf(root);
-export const typescript = (script: string) => [process.execPath, '--import', 'tsx', script];
+export const SERVICE = serviceCommand(root);
+export const typescriptCommand = (script: string) => [process.execPath, '--import', 'tsx', script];
 
 /** A server in a child process. */
 export interface Server {
@@ -67,7 +67,7 @@ export async function startServer(
   const ended = once(child, 'exit').then(() => running.delete(child));
   const url = `http://127.0.0.1:${port}`;
   for (;;) {
-    const status = await statusOf(`${url}${ready ?? '/'}`);
+    const status = await readStatus(`${url}${ready ?? '/'}`);
     if (status === 200 || (ready === undefined && status !== undefined)) break;
     if (child.exitCode !== null) throw new Error(`${name} did not start:\n${readFileSync(file, 'utf8')}`);
     if (performance.now() - started > MAX_START_MS)
@@ -170,7 +170,7 @@ function processorTicks(): number[] {
   return line.split(/\s+/).slice(1, 9).map(Number);
 }
 
-function statusOf(url: string): Promise<number | undefined> {
+function readStatus(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     get(url, { agent: false }, (response) => {
       response.resume();

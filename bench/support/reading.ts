@@ -1,4 +1,4 @@
-import { wordsOf } from '../../src/features/search/words.ts';
+import { queryWords } from '../../src/features/search/words.ts';
 import type { Document } from './retrieval.ts';
 
 /** A line of a result that shows a line of a document. */
@@ -16,7 +16,7 @@ const LINE_NUMBER = 7;
 /** Returns the output of `grep -n -i -E` with the words of a query, in the order of the documents. */
 export function grep(query: string, documents: readonly Document[]): ShownLine[] {
   const expression = new RegExp(
-    wordsOf(query)
+    queryWords(query)
       .map(({ text }) => text)
       .join('|'),
     'i',
@@ -42,7 +42,7 @@ export class Reading {
   add(shown: readonly ShownLine[], documents: readonly Document[], passages: readonly Document[]): void {
     this.#questions++;
     this.#resultCharacters += shown.reduce((sum, { characters }) => sum + characters, 0);
-    const wanted = passages.map((passage) => ({ ...linesOf(passage, documents), id: passage.id }));
+    const wanted = passages.map((passage) => ({ ...passageLines(passage, documents), id: passage.id }));
     const read = new Map<string, Set<number>>();
     for (const { id, line, characters } of shown) {
       this.#characters += characters;
@@ -73,7 +73,7 @@ export class Reading {
 }
 
 /** Returns the lines of a passage in its document. */
-function linesOf({ id, text }: Document, documents: readonly Document[]): { from: number; to: number } {
+function passageLines({ id, text }: Document, documents: readonly Document[]): { from: number; to: number } {
   const content = documents.find((each) => each.id === id)?.text ?? '';
   const from = content.slice(0, content.indexOf(text)).split('\n').length;
   return { from, to: from + text.split('\n').length - 1 };

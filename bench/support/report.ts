@@ -2,13 +2,13 @@ import type { Lean } from './lean.ts';
 import { type Cell, type Results, ratio } from './results.ts';
 import { describeWorkload, type Workload, workloads } from './workloads.ts';
 
-const number = (value: number, digits = 0) =>
+const formatNumber = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
-const table = (head: string[], rows: string[][]) =>
+const markdownTable = (head: string[], rows: string[][]) =>
   [row(head), row(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(row)].join('\n');
 
-const described = (settings: Results['settings']) =>
+const describeSettings = (settings: Results['settings']) =>
   Object.entries(settings)
     .map(([key, value]) => `${key}=${value}`)
     .join(', ');
@@ -20,7 +20,7 @@ const describeRatio =
   'Ratios are of requests per second, and medians of the ratios in each round. Above 1, the service is faster.';
 
 /** Returns the report of a run with one delay and one number of connections. */
-export function markdown(results: Results): string {
+export function renderMarkdown(results: Results): string {
   const { cells, targets, lean, settings } = results;
   const measured = workloads.flatMap((workload) =>
     cells
@@ -28,27 +28,32 @@ export function markdown(results: Results): string {
       .map((cell, i) => [
         i === 0 ? describeWorkload[workload] : '',
         cell.id,
-        number(cell.rate),
-        number(cell.p50, 2),
-        number(cell.p99, 2),
-        Number.isNaN(cell.processor) ? '' : number(cell.processor),
-        cell.id === 'S' ? '' : number(ratio(cells, workload, ['S', cell.id]) ?? Number.NaN, 2),
-        number(cell.failures),
+        formatNumber(cell.rate),
+        formatNumber(cell.p50, 2),
+        formatNumber(cell.p99, 2),
+        Number.isNaN(cell.processor) ? '' : formatNumber(cell.processor),
+        cell.id === 'S' ? '' : formatNumber(ratio(cells, workload, ['S', cell.id]) ?? Number.NaN, 2),
+        formatNumber(cell.failures),
       ]),
   );
   const parts = [
     `# Bench of ${results.date}`,
-    `${results.machine}. ${results.postgres}. ${described(settings)}.`,
+    `${results.machine}. ${results.postgres}. ${describeSettings(settings)}.`,
     results.delays,
     describeContestants(results),
     `Medians over alternating rounds. ${describeRatio} CPU µs is the processor time of the server process per request, without Postgres. Each connection cycles through its own tenants; \`npm run bench -- compare\` uses one tenant and one file for all. Every response is checked, and any that is not 2xx with \`is_error: false\` is a failure. The service runs with the default configuration, RATE_LIMIT_PER_MINUTE=0, and a log file. A turn in which the hypervisor took more than MAX_STEAL of the processor time is repeated, up to MAX_ATTEMPTS times, unless it had failures.`,
-    table(
+    markdownTable(
       ['Workload', 'Contestant', 'Requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'S ÷ it', 'Failures'],
       measured.map((line) => line.map(String)),
     ),
-    table(
+    markdownTable(
       ['Target', 'Required', 'Measured', ''],
-      targets.map(({ name, aim, reached, met }) => [name, aim, number(reached, 2), met ? 'yes' : '**no**']),
+      targets.map(({ name, aim, reached, met }) => [
+        name,
+        aim,
+        formatNumber(reached, 2),
+        met ? 'yes' : '**no**',
+      ]),
     ),
   ];
   if (lean) parts.push(leanTable(lean));
@@ -56,12 +61,12 @@ export function markdown(results: Results): string {
 }
 
 /** Returns the report of a run with several delays or numbers of connections, with a line for each combination. */
-export function grid(all: readonly Results[]): string {
+export function renderGrid(all: readonly Results[]): string {
   const [first] = all;
   if (first === undefined) return '';
   const { CONNECTIONS: _, FSYNC_MS: __, ...shared } = first.settings;
   const others = first.contestants.map(({ id }) => id).filter((id) => id !== 'S');
-  const linesOf = (workload: Workload) =>
+  const workloadLines = (workload: Workload) =>
     all.map(({ cells, settings }) => {
       const own = cells.filter((cell) => cell.workload === workload);
       const service = own.find(({ id }) => id === 'S');
@@ -69,49 +74,49 @@ export function grid(all: readonly Results[]): string {
         describeWorkload[workload],
         String(settings.FSYNC_MS),
         String(settings.CONNECTIONS),
-        number(service?.rate ?? Number.NaN),
-        number(service?.p99 ?? Number.NaN, 2),
-        ...others.map((id) => number(ratio(cells, workload, ['S', id]) ?? Number.NaN, 2)),
-        number(own.reduce((sum, { failures }) => sum + failures, 0)),
+        formatNumber(service?.rate ?? Number.NaN),
+        formatNumber(service?.p99 ?? Number.NaN, 2),
+        ...others.map((id) => formatNumber(ratio(cells, workload, ['S', id]) ?? Number.NaN, 2)),
+        formatNumber(own.reduce((sum, { failures }) => sum + failures, 0)),
       ];
     });
   const measured = workloads.filter((each) => first.cells.some(({ workload }) => workload === each));
   const ratios = others.map((id) => `S ÷ ${id}`);
   const parts = [
     `# Bench of ${first.date}`,
-    `${first.machine}. ${first.postgres}. ${described(shared)}.`,
+    `${first.machine}. ${first.postgres}. ${describeSettings(shared)}.`,
     all.map(({ settings, delays }) => `- ${settings.CONNECTIONS} connections. ${delays}`).join('\n'),
     describeContestants(first),
     `Medians over alternating rounds. ${describeRatio}`,
-    table(
+    markdownTable(
       ['Workload', 'FSYNC_MS', 'Connections', 'S requests/s', 'S p99 ms', ...ratios, 'Failures'],
-      measured.flatMap(linesOf),
+      measured.flatMap(workloadLines),
     ),
   ];
   return `${parts.join('\n\n')}\n`;
 }
 
 function leanTable(lean: Lean): string {
-  const megabytes = (bytes: number | undefined) =>
-    bytes === undefined ? 'unknown' : `${number(bytes / 2 ** 20, 1)} MiB`;
-  return table(
+  const formatMegabytes = (bytes: number | undefined) =>
+    bytes === undefined ? 'unknown' : `${formatNumber(bytes / 2 ** 20, 1)} MiB`;
+  return markdownTable(
     ['Footprint', 'Target', 'Measured'],
     [
-      ['Process start to ready, on Postgres', '< 1 s', `${number(lean.startOnPostgresMs)} ms`],
+      ['Process start to ready, on Postgres', '< 1 s', `${formatNumber(lean.startOnPostgresMs)} ms`],
       [
         'Process start to ready, on an existing PGlite directory',
         '< 2 s',
-        `${number(lean.startOnPgliteMs)} ms`,
+        `${formatNumber(lean.startOnPgliteMs)} ms`,
       ],
-      ['Resident memory at idle', '', megabytes(lean.idleBytes)],
-      ['Resident memory under the mix, highest', '< 150 MB', megabytes(lean.mixBytes)],
+      ['Resident memory at idle', '', formatMegabytes(lean.idleBytes)],
+      ['Resident memory under the mix, highest', '< 150 MB', formatMegabytes(lean.mixBytes)],
       [
         'Production dependencies, direct (with theirs)',
         '',
         `${lean.directDependencies} (${lean.allDependencies})`,
       ],
-      ['Size of `npm ci --omit=dev`', '', megabytes(lean.installedBytes)],
-      ['Size of the image', '', megabytes(lean.imageBytes)],
+      ['Size of `npm ci --omit=dev`', '', formatMegabytes(lean.installedBytes)],
+      ['Size of the image', '', formatMegabytes(lean.imageBytes)],
     ],
   );
 }
@@ -133,7 +138,7 @@ const COLORS: Record<Cell['id'], string> = {
 };
 
 /** Draws requests per second as bars, with a separate scale for each workload. */
-export function chart({ cells, contestants }: Results): string {
+export function renderChart({ cells, contestants }: Results): string {
   const BAR = 14;
   const WIDTH = 640;
   const LEFT = 40;
@@ -148,7 +153,7 @@ export function chart({ cells, contestants }: Results): string {
     for (const { id, rate } of own) {
       const width = Math.max(1, Math.round(((WIDTH - LEFT - 80) * rate) / most));
       parts.push(
-        `<text x="${LEFT - 6}" y="${y + 11}" text-anchor="end">${id}</text><rect x="${LEFT}" y="${y}" width="${width}" height="${BAR - 2}" fill="${COLORS[id]}"/><text x="${LEFT + width + 5}" y="${y + 11}">${number(rate)}</text>`,
+        `<text x="${LEFT - 6}" y="${y + 11}" text-anchor="end">${id}</text><rect x="${LEFT}" y="${y}" width="${width}" height="${BAR - 2}" fill="${COLORS[id]}"/><text x="${LEFT + width + 5}" y="${y + 11}">${formatNumber(rate)}</text>`,
       );
       y += BAR;
     }

@@ -40,21 +40,21 @@ export interface Target {
   met: boolean;
 }
 
-export function cellOf(workload: Workload, id: Id, rounds: Round[]): Cell {
-  const of = (key: keyof Round) => rounds.map((round) => round[key]);
+export function summarizeRounds(workload: Workload, id: Id, rounds: Round[]): Cell {
+  const roundValues = (key: keyof Round) => rounds.map((round) => round[key]);
   return {
     workload,
     id,
-    rate: median(of('rate')),
-    p50: median(of('p50')),
-    p99: median(of('p99')),
-    p999: median(of('p999')),
-    max: Math.max(...of('max')),
-    processor: median(of('processor')),
-    attempts: of('attempts').reduce((sum, n) => sum + n, 0),
-    all: of('all').reduce((sum, n) => sum + n, 0),
-    requests: of('requests').reduce((sum, n) => sum + n, 0),
-    failures: of('failures').reduce((sum, n) => sum + n, 0),
+    rate: median(roundValues('rate')),
+    p50: median(roundValues('p50')),
+    p99: median(roundValues('p99')),
+    p999: median(roundValues('p999')),
+    max: Math.max(...roundValues('max')),
+    processor: median(roundValues('processor')),
+    attempts: roundValues('attempts').reduce((sum, n) => sum + n, 0),
+    all: roundValues('all').reduce((sum, n) => sum + n, 0),
+    requests: roundValues('requests').reduce((sum, n) => sum + n, 0),
+    failures: roundValues('failures').reduce((sum, n) => sum + n, 0),
     rounds,
   };
 }

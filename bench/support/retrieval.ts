@@ -64,21 +64,27 @@ function conversation(
   key: 'ev' | 'evs',
 ): Conversation {
   const texts = new Map(docs.map(({ id, text }) => [id, text]));
-  const passagesOf = (question: Prepared['qs'][number]) =>
+  const evidencePassages = (question: Prepared['qs'][number]) =>
     question.ev.flatMap((id) => {
       const text = texts.get(id);
-      const document = documents.find((each) => text !== undefined && holds(each, text, question[key]));
+      const document = documents.find(
+        (each) => text !== undefined && containsPassage(each, text, question[key]),
+      );
       return text === undefined || document === undefined ? [] : [{ id: document.id, text }];
     });
   return {
     documents: documents.map(({ id, text }) => ({ id, text })),
     questions: questions
-      .map((question) => ({ query: question.q, evidence: question[key], passages: passagesOf(question) }))
+      .map((question) => ({
+        query: question.q,
+        evidence: question[key],
+        passages: evidencePassages(question),
+      }))
       .filter(({ evidence }) => evidence.length > 0),
   };
 }
 
-function holds(document: Document, text: string, ids: readonly string[]): boolean {
+function containsPassage(document: Document, text: string, ids: readonly string[]): boolean {
   return ids.includes(document.id) && document.text.includes(text);
 }
 

@@ -46,7 +46,7 @@ export async function measureJobs(
   const page = { after: null, limit: 50 };
   const days = { from: '2020-01-01', until: null };
   const search = (id: string) =>
-    searchForOperator(services.of(memorySearch), database, {
+    searchForOperator(services.featureService(memorySearch), database, {
       tenant: { id, draftOf: null },
       input: { query: 'postgres statement' },
       at: undefined,

@@ -22,39 +22,40 @@ const RATIO = 1.3;
 const FILES_PER_SECOND = 20_000;
 
 export function scaleMarkdown({ date, postgres, files, rows, moves, jobs, starts }: ScaleResults): string {
-  const count = (n: number) => Math.round(n).toLocaleString('en-US');
-  const against = (value: number, base: number) =>
+  const formatCount = (n: number) => Math.round(n).toLocaleString('en-US');
+  const formatRatio = (value: number, base: number) =>
     `${(value / base).toFixed(2)}${value / base <= RATIO ? '' : ' **missed**'}`;
-  const speed = (rate: number) => `${count(rate)}${rate >= FILES_PER_SECOND ? '' : ' **missed**'}`;
-  const largest = count(files / 10);
+  const formatSpeed = (rate: number) =>
+    `${formatCount(rate)}${rate >= FILES_PER_SECOND ? '' : ' **missed**'}`;
+  const largest = formatCount(files / 10);
   return `# Scale, ${date}
 
 ${postgres}. Medians of single calls of the store, in milliseconds, without HTTP: of the first call in each tenant or, in the largest tenant, in each directory (cold), and of three further calls (warm). Target of warm calls: at most ${RATIO} times.
 
-| Call | 1,000 files: warm | ${count(files)} files: cold | warm | times | tenant with ${largest}: cold | warm | times |
+| Call | 1,000 files: warm | ${formatCount(files)} files: cold | warm | times | tenant with ${largest}: cold | warm | times |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 ${rows
   .map(({ name, small, large, largest }) => {
     const cells = [large, largest].flatMap(({ cold, warm }) => [
       cold.toFixed(2),
       warm.toFixed(2),
-      against(warm, small.warm),
+      formatRatio(warm, small.warm),
     ]);
     return `| ${name} | ${small.warm.toFixed(2)} | ${cells.join(' | ')} |`;
   })
   .join('\n')}
-| start until ready | ${count(starts.small)} | | ${count(starts.large)} | ${against(starts.large, starts.small)} | | | |
+| start until ready | ${formatCount(starts.small)} | | ${formatCount(starts.large)} | ${formatRatio(starts.large, starts.small)} | | | |
 
-Files per second. Target: at least ${count(FILES_PER_SECOND)}, at any size.
+Files per second. Target: at least ${formatCount(FILES_PER_SECOND)}, at any size.
 
 | Directory of | rename | delete |
 | --- | ---: | ---: |
-${moves.map((each) => `| ${count(each.files)} files | ${speed(each.rename)} | ${speed(each.delete)} |`).join('\n')}
+${moves.map((each) => `| ${formatCount(each.files)} files | ${formatSpeed(each.rename)} | ${formatSpeed(each.delete)} |`).join('\n')}
 
-Work on all ${count(files)} files, one at a time, and its strongest lock on a table.
+Work on all ${formatCount(files)} files, one at a time, and its strongest lock on a table.
 
 | | ms | lock |
 | --- | ---: | --- |
-${jobs.map(({ name, ms, lock }) => `| ${name} | ${count(ms)} | ${lock} |`).join('\n')}
+${jobs.map(({ name, ms, lock }) => `| ${name} | ${formatCount(ms)} | ${lock} |`).join('\n')}
 `;
 }

@@ -74,7 +74,7 @@ const NEW_TEXT = text(SMALL_BYTES);
  *
  * @param run unique name of the run, so that file names are new
  */
-export function callsOf(
+export function createCalls(
   workload: Workload,
   options: { client: number; clients: number; tenants: number; run: string },
 ): () => Call {
@@ -111,7 +111,7 @@ export function callsOf(
         : tenantName((client + clients * (Math.floor(n / 3) % own)) % tenants);
     if (kind === 'tidy') {
       n++;
-      return tidy(made) ?? { tenant, input: inputFor('view') };
+      return nextCleanUp(made) ?? { tenant, input: inputFor('view') };
     }
     const call = { tenant, input: inputFor(kind ?? 'view') };
     if (workload === 'mix' && call.input.command === 'create') made.push(call);
@@ -121,7 +121,7 @@ export function callsOf(
 }
 
 /** Renames the oldest file created by this connection, or deletes it if it was already renamed. */
-function tidy(made: Call[]): Call | undefined {
+function nextCleanUp(made: Call[]): Call | undefined {
   const call = made[0];
   if (call?.input.command === 'create') {
     const { path } = call.input;

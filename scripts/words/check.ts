@@ -7,7 +7,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { checkNames } from './names.ts';
 import { describeExcess } from './of.ts';
-import { allowance, type Counts, count, excess, type Finding, groupDirectory, lower } from './ratchet.ts';
+import {
+  allowance,
+  type Counts,
+  countFindings,
+  type Finding,
+  findExcess,
+  groupDirectory,
+  lower,
+} from './ratchet.ts';
 import { GUIDE, git, lines, pathTo, readSources, readSubjects, readTexts } from './repository.ts';
 import { check, RULES, retiredWords, subjectFault } from './rules.ts';
 import { startsLower } from './texts.ts';
@@ -63,14 +71,14 @@ const texts = readTexts();
 const names = readSources().flatMap(({ file, source }) => checkNames(file, source));
 const all = [...checkTexts(texts), ...names];
 const ratchet: Counts = JSON.parse(readFileSync(pathTo(RATCHET), 'utf8'));
-const groups = excess(all, ratchet);
+const groups = findExcess(all, ratchet);
 const changed = new Set(lines(git('diff', '--name-only', 'HEAD')));
 for (const group of groups) report(group, allowance(ratchet, group[0] as Finding), changed);
 const tooOften = describeExcess(texts);
 for (const fault of tooOften) console.error(`\n${fault}`);
 const faults = checkSubjects() + tooOften.length;
 
-const next = JSON.stringify(lower(ratchet, count(all)), undefined, 2);
+const next = JSON.stringify(lower(ratchet, countFindings(all)), undefined, 2);
 if (next !== JSON.stringify(ratchet, undefined, 2)) {
   writeFileSync(pathTo(RATCHET), `${next}\n`);
   console.log(`Fewer findings than before: ${RATCHET} has the new counts. Commit it.`);

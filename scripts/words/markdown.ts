@@ -13,11 +13,11 @@ function blockTexts(tokens: Token[], firstLine: number): Text[] {
   return tokens.flatMap((token) => {
     const start = line;
     line += token.raw.split('\n').length - 1;
-    return textsOfBlock(token as Tokens.Generic, start);
+    return blockTokenTexts(token as Tokens.Generic, start);
   });
 }
 
-function textsOfBlock(token: Tokens.Generic, line: number): Text[] {
+function blockTokenTexts(token: Tokens.Generic, line: number): Text[] {
   switch (token.type) {
     case 'heading':
     case 'paragraph':
@@ -39,18 +39,18 @@ function textsOfBlock(token: Tokens.Generic, line: number): Text[] {
 }
 
 function textAt(tokens: Token[], line: number): Text[] {
-  const text = plain(tokens);
+  const text = plainText(tokens);
   return text.trim() === '' ? [] : [{ kind: 'docs', line, text }];
 }
 
 /** Returns the visible text. Code keeps its backticks. Struck-through text is skipped, because it shows a mistake. */
-function plain(tokens: Token[]): string {
+function plainText(tokens: Token[]): string {
   return tokens
     .map((token) => {
       if (token.type === 'codespan') return token.raw;
       if (token.type === 'br') return '\n';
       if (token.type === 'html' || token.type === 'del' || token.type === 'image') return '';
-      if ('tokens' in token && token.tokens !== undefined) return plain(token.tokens);
+      if ('tokens' in token && token.tokens !== undefined) return plainText(token.tokens);
       return 'text' in token ? token.text : '';
     })
     .join('');

@@ -20,7 +20,7 @@ export type Counts = Partial<Record<Finding['kind'], Record<string, Record<strin
 /** Returns the ratchet's key for a file: its directory, at most three levels deep. */
 export const groupDirectory = (file: string) => dirname(file).split('/').slice(0, 3).join('/');
 
-export function count(findings: readonly Finding[]): Counts {
+export function countFindings(findings: readonly Finding[]): Counts {
   const counts: Counts = {};
   for (const { kind, file, rule } of findings) add(counts, kind, groupDirectory(file), rule, 1);
   return counts;
@@ -38,7 +38,7 @@ export const allowance = (counts: Counts, { kind, file, rule }: Pick<Finding, 'k
 /**
  * Groups the findings that exceed the ratchet: all findings of a rule in a directory with more than the allowed number.
  */
-export function excess(findings: readonly Finding[], ratchet: Counts): Finding[][] {
+export function findExcess(findings: readonly Finding[], ratchet: Counts): Finding[][] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
     const key = `${finding.kind} ${groupDirectory(finding.file)} ${finding.rule}`;

@@ -31,7 +31,7 @@ export interface Sentence {
 /** Maximum words per sentence. The style guide asks for 30. */
 const MAX_WORDS = 35;
 
-const match = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence.text)?.[0];
+const matchPattern = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence.text)?.[0];
 
 /** First words of a test title that depends on the title of the `describe` around it. */
 const NO_VERBS =
@@ -40,7 +40,7 @@ const NO_VERBS =
   );
 
 /** Returns the first six words of a sentence if its first word is in `words`. */
-function opening({ text, startsLower }: Sentence, words: readonly string[]): string | undefined {
+function findOpening({ text, startsLower }: Sentence, words: readonly string[]): string | undefined {
   const start = text.replace(/^["'“‘(*_]+/, '');
   const first = words.find((word) => {
     const head = startsLower ? start.toLowerCase() : start;
@@ -71,26 +71,26 @@ export const RULES: readonly Rule[] = [
     advice: 'Start with a noun or a verb: "The response of …", "Returns …".',
     find: (sentence) => {
       if (isQuestion(sentence)) return undefined;
-      const clause = opening(sentence, ['What', 'Whatever', 'How', 'Who', 'Whoever', 'Whose', 'Why']);
+      const clause = findOpening(sentence, ['What', 'Whatever', 'How', 'Who', 'Whoever', 'Whose', 'Why']);
       if (clause !== undefined) return clause;
-      return hasMainClause(sentence) ? undefined : opening(sentence, ['Where']);
+      return hasMainClause(sentence) ? undefined : findOpening(sentence, ['Where']);
     },
   },
   {
     name: 'fragment',
     advice: 'Name the thing: "Metrics shared by all listeners" instead of "Those of the process".',
-    find: (sentence) => opening(sentence, ['Those', 'That of', 'Such', 'One that', 'One of which', 'Of']),
+    find: (sentence) => findOpening(sentence, ['Those', 'That of', 'Such', 'One that', 'One of which', 'Of']),
   },
   {
     name: 'pronoun-of',
     advice: `Repeat the noun: "the console's policy" instead of "that of the console".`,
     // At the start of a sentence, the rule `fragment` matches it.
-    find: match(/(?<=\w.*)\b(that|those|the ones?) of\b/i),
+    find: matchPattern(/(?<=\w.*)\b(that|those|the ones?) of\b/i),
   },
   {
     name: 'is-to-be',
     advice: 'Use "must", "has to", or the future: "files to export", "the file that the merge will replace".',
-    find: match(/\b(is|are|was|were) to be\b/i),
+    find: matchPattern(/\b(is|are|was|were) to be\b/i),
   },
   {
     name: 'long',
@@ -103,29 +103,29 @@ export const RULES: readonly Rule[] = [
   {
     name: 'title',
     advice: 'Start with a verb and its object: "closes a draft on reject" instead of "are closed by reject".',
-    find: (sentence) => (sentence.isTestTitle ? opening(sentence, NO_VERBS) : undefined),
+    find: (sentence) => (sentence.isTestTitle ? findOpening(sentence, NO_VERBS) : undefined),
   },
   {
     name: 'what',
     soft: true,
     advice: 'Name the thing instead of "what …": "the files that …", "the text that …".',
     find: (sentence) =>
-      isQuestion(sentence) || opening(sentence, ['What', 'Whatever']) !== undefined
+      isQuestion(sentence) || findOpening(sentence, ['What', 'Whatever']) !== undefined
         ? undefined
-        : match(/\b(what|whatever)\b/i)(sentence),
+        : matchPattern(/\b(what|whatever)\b/i)(sentence),
   },
   {
     name: 'own',
     soft: true,
     advice: 'Use "its own …", "a separate …", or a plain noun: "tenants without their own settings".',
-    find: match(/\b(of (its|their|his|her|your|our) own|an own)\b/i),
+    find: matchPattern(/\b(of (its|their|his|her|your|our) own|an own)\b/i),
   },
   {
     name: 'as-it-is',
     soft: true,
     advice: 'Use "unchanged", "the current …", or "exact".',
     // Within a clause, "as it is" gives a reason: "slow, as it is read twice".
-    find: match(/\bas (it|they) (is|are|was|were|stands?|stood)(?=[.,:;)]|$)/i),
+    find: matchPattern(/\bas (it|they) (is|are|was|were|stands?|stood)(?=[.,:;)]|$)/i),
   },
   {
     name: 'phrase',

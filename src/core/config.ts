@@ -156,11 +156,15 @@ function isForTokens(variable: string): boolean {
 function resembles(name: string, variable: string): boolean {
   if (variable.length <= 3) return false;
   if (variable.length <= 5)
-    return name !== name.toLowerCase() && sorted(name) === sorted(variable) && distance(name, variable) === 1;
+    return (
+      name !== name.toLowerCase() &&
+      sortLetters(name) === sortLetters(variable) &&
+      distance(name, variable) === 1
+    );
   return distance(name.toUpperCase(), variable) <= (variable.length < 14 ? 1 : 2);
 }
 
-function sorted(text: string): string {
+function sortLetters(text: string): string {
   return [...text].sort().join('');
 }
 
@@ -175,16 +179,16 @@ function distance(a: string, b: string): number {
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
-      const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row[j] = Math.min(at(last, j) + 1, at(row, j - 1) + 1, replaced);
+      const replaced = distanceAt(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row[j] = Math.min(distanceAt(last, j) + 1, distanceAt(row, j - 1) + 1, replaced);
       const isExchange = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (isExchange) row[j] = Math.min(at(row, j), at(before, j - 2) + 1);
+      if (isExchange) row[j] = Math.min(distanceAt(row, j), distanceAt(before, j - 2) + 1);
     }
     [before, last] = [last, row];
   }
-  return at(last, b.length);
+  return distanceAt(last, b.length);
 }
 
-function at(row: readonly number[], column: number): number {
+function distanceAt(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }

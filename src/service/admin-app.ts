@@ -26,7 +26,7 @@ import { notFound } from '../core/http/not-found.ts';
 import { OPEN_ROUTES, openRoutes } from '../core/http/open-routes.ts';
 import { type ApiDescription, openapi } from '../core/http/openapi.ts';
 import { inputValidator, operationRoutes } from '../core/http/operation-routes.ts';
-import { handleError, serviceErrorOf } from '../core/http/problem-details.ts';
+import { handleError, toServiceError } from '../core/http/problem-details.ts';
 import { createHttpServer } from '../core/http/server.ts';
 import { slowClients } from '../core/http/slow-clients.ts';
 import { requestTracing, type Tracing } from '../core/http/tracing.ts';
@@ -66,7 +66,7 @@ export const ADMIN_API: ApiDescription = {
 };
 
 function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const parts = errorParts(serviceErrorOf(error, request), request);
+  const parts = errorParts(toServiceError(error, request), request);
   if (parts !== undefined) reply.header(ERROR_HEADER, parts);
   return handleError(error, request, reply);
 }
@@ -121,7 +121,7 @@ export async function buildAdminApp(options: {
       ? undefined
       : new (await import('../features/sign-in/routes.ts')).SignIn(config, database);
   const keys = isLocal ? operatorAuthentication() : createAdminAuthenticator(config, database);
-  const authenticator = signIn?.sessions.besides(keys) ?? keys;
+  const authenticator = signIn?.sessions.combineWith(keys) ?? keys;
   const merges = new MergeThreads();
   const patches = new PatchThreads();
   app.addHook('onClose', async () => {
@@ -141,7 +141,7 @@ export async function buildAdminApp(options: {
       // Caches must not outlast texts that an operation redacts or deletes.
       api.addHook('onSend', async ({ method, params }) => {
         const { tenant } = (params ?? {}) as { tenant?: string };
-        if (method !== 'GET' && tenant !== undefined) services.erased(tenant);
+        if (method !== 'GET' && tenant !== undefined) services.forgetErased(tenant);
       });
       const shared = { config, database, services, merges, patches, heavyWork };
       await operationRoutes(api, adminApi(shared), adminOperations());

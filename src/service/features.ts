@@ -12,7 +12,7 @@ import { search } from '../features/search/feature.ts';
 import { secrets } from '../features/secrets/feature.ts';
 import { signIn } from '../features/sign-in/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
-import { COMMANDS, inOrder, OPERATION_IDS } from './order.ts';
+import { COMMANDS, OPERATION_IDS, sortByNames } from './order.ts';
 
 /** All features. They start in this order, in which their routes are registered: a feature follows those it uses. */
 export const FEATURES: readonly Feature[] = [
@@ -30,7 +30,7 @@ export const FEATURES: readonly Feature[] = [
 /** Returns the operations of the admin API, in the order of its document. */
 export function adminOperations() {
   const all = [...OPERATIONS, ...FEATURES.flatMap(({ operations = [] }) => operations)];
-  return inOrder(all, OPERATION_IDS, ({ id }) => id);
+  return sortByNames(all, OPERATION_IDS, ({ id }) => id);
 }
 
 /** Adds all commands to the command line, in the order of its help. */
@@ -42,6 +42,6 @@ export function addCommands(program: Command, parts: Omit<Cli, 'overTenants'>): 
   (program.commands as Command[]).splice(
     0,
     Infinity,
-    ...inOrder(program.commands, COMMANDS, (each) => each.name()),
+    ...sortByNames(program.commands, COMMANDS, (each) => each.name()),
   );
 }

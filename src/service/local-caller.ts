@@ -17,7 +17,7 @@ import { OperatorError } from '../core/errors/errors.ts';
 import { Services } from '../core/files/services.ts';
 import { MergeThreads } from '../core/history/line-merge.ts';
 import { compare } from '../core/history/patch.ts';
-import { type AuditSubject, audited } from '../core/tenants/audit.ts';
+import { type AuditSubject, runAudited } from '../core/tenants/audit.ts';
 import { requireTenant } from '../core/tenants/tenants.ts';
 import { loadSecretScanner } from '../features/secrets/load-scanner.ts';
 
@@ -65,10 +65,10 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
   given: CallInput<Params, Query, Body, Headers>,
 ): Promise<Output> {
   const input = {
-    params: parsed<Params>(operation, 'params', given.params),
-    query: parsed<Query>(operation, 'query', given.query),
-    body: parsed<Body>(operation, 'body', given.body),
-    headers: parsed<Headers>(operation, 'headers', given.headers),
+    params: parsePart<Params>(operation, 'params', given.params),
+    query: parsePart<Query>(operation, 'query', given.query),
+    body: parsePart<Body>(operation, 'body', given.body),
+    headers: parsePart<Headers>(operation, 'headers', given.headers),
   };
   const { tenant, id: key } = input.params as { tenant?: string; id?: string };
   const run = async (note: AdminCall<Params, Query, Body, Headers>['note']) => {
@@ -102,9 +102,9 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
     requestId: null,
     dryRun: isDryRun(input),
   } as const;
-  const subject: AuditSubject = { tenant: tenant ?? operation.tenantOf?.(input.body), key };
-  return audited(session.database, intent, subject, run, {
-    outcomeOf: (error) => (error instanceof OperatorError ? 'rejected' : undefined),
+  const subject: AuditSubject = { tenant: tenant ?? operation.auditedTenant?.(input.body), key };
+  return runAudited(session.database, intent, subject, run, {
+    describeOutcome: (error) => (error instanceof OperatorError ? 'rejected' : undefined),
     onUnrecorded: () =>
       printLine(io.stderr, 'Warning: the outcome of this command could not be recorded in the audit trail.'),
   });
@@ -121,7 +121,7 @@ function operator() {
 
 const PARTS = { params: 'params', query: 'querystring', body: 'body', headers: 'headers' } as const;
 
-function parsed<T>(operation: AnyAdminOperation, part: keyof typeof PARTS, given: unknown): T {
+function parsePart<T>(operation: AnyAdminOperation, part: keyof typeof PARTS, given: unknown): T {
   const schema = operation[part];
   if (schema === undefined) return {} as T;
   return validate(schema, PARTS[part], given ?? {}) as T;

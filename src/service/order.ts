@@ -133,12 +133,12 @@ export const AGENT_PATHS = ['/execute', '/search', '/instructions', '/whoami'];
  *
  * @throws Error if a name is missing in the list
  */
-export function inOrder<Item>(
+export function sortByNames<Item>(
   items: readonly Item[],
   names: readonly string[],
-  nameOf: (item: Item) => string,
+  getName: (item: Item) => string,
 ): Item[] {
-  const unlisted = items.map(nameOf).filter((name) => !names.includes(name));
+  const unlisted = items.map(getName).filter((name) => !names.includes(name));
   if (unlisted.length > 0) throw new Error(`order.ts lacks ${unlisted.join(', ')}.`);
-  return items.toSorted((a, b) => names.indexOf(nameOf(a)) - names.indexOf(nameOf(b)));
+  return items.toSorted((a, b) => names.indexOf(getName(a)) - names.indexOf(getName(b)));
 }

@@ -5,7 +5,7 @@ import { hoistGlobalOptions } from '../core/cli/global-options.ts';
 import { explain } from '../core/cli/hints.ts';
 import { request } from '../core/cli/http-client.ts';
 import { type Io, ignoreClosedReaders } from '../core/cli/io.ts';
-import { printLine, shown } from '../core/cli/output.ts';
+import { printLine, sanitizeForTerminal } from '../core/cli/output.ts';
 import { type AdminEnvironment, type AdminTarget, adminTarget, parseAdminUrl } from '../core/cli/profiles.ts';
 import type { Open, OpenPlace } from '../core/cli/session.ts';
 import { describeDatabase } from '../core/database/database.ts';
@@ -50,7 +50,7 @@ export async function runProgram(args: string[], context: CliContext): Promise<n
     if (!isExpected) throw error;
     const { stderr } = context.io;
     const message = error instanceof ServiceError ? explain(error) : error.message;
-    printLine(stderr, `memory-service: ${shown(stderr, message)}`);
+    printLine(stderr, `memory-service: ${sanitizeForTerminal(stderr, message)}`);
     return error instanceof OperatorError ? error.exitCode : FAILED;
   }
 }

@@ -9,11 +9,11 @@ import { type Config, ConfigError, collectorFor, configWarnings, loadConfig } fr
 import type { Database } from '../core/database/database.ts';
 import { JobFaults } from '../core/database/job-faults.ts';
 import {
-  configured,
   type DatabaseEvents,
   describeListenFault,
   describeStartFault,
   openMigrated,
+  readConfigured,
 } from '../core/database/open.ts';
 import { hasReason, OperatorError } from '../core/errors/errors.ts';
 import type { Part } from '../core/feature.ts';
@@ -71,7 +71,7 @@ function shellParent(pid: number): string | undefined {
  * @throws OperatorError if the service cannot start
  */
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
-  const { config, bootstrap } = configured(() => loadAll(env));
+  const { config, bootstrap } = readConfigured(() => loadAll(env));
   const log = createLogger(config.LOG_LEVEL);
   for (const warning of configWarnings(env, config)) log.warn(warning);
   // The functions that stop the started parts. The list grows during the start, because a signal can arrive at any

@@ -137,16 +137,16 @@ describeService(
     it('records attempts that a key is not permitted to make', async () => {
       const id = await create();
       const { key: issued, id: reader } = await makeKey(service(), { isAdmin: true, access: 'read_only' });
-      const rejected = async (method: 'POST' | 'DELETE' | 'GET', path: string, key: string) => {
+      const rejectionCode = async (method: 'POST' | 'DELETE' | 'GET', path: string, key: string) => {
         const body = method === 'POST' ? { id: 'secret-name', label: 'secret words' } : undefined;
         return (await admin().call(method, path, { key, ...(body === undefined ? {} : { body }) })).body.code;
       };
-      expect(await rejected('POST', '/tenants', issued)).toBe('read_only_key');
-      expect(await rejected('DELETE', `/tenants/${id}?dry_run=true`, issued)).toBe('read_only_key');
-      expect(await rejected('POST', `/tenants/no%20id/suspend`, issued)).toBe('read_only_key');
+      expect(await rejectionCode('POST', '/tenants', issued)).toBe('read_only_key');
+      expect(await rejectionCode('DELETE', `/tenants/${id}?dry_run=true`, issued)).toBe('read_only_key');
+      expect(await rejectionCode('POST', `/tenants/no%20id/suspend`, issued)).toBe('read_only_key');
       const elsewhere = await makeKey(service(), { isAdmin: true, onlyTenants: [await create()] });
-      expect(await rejected('POST', `/tenants/${id}/suspend`, elsewhere.key)).toBe('outside_scope');
-      expect(await rejected('GET', `/tenants/${id}`, elsewhere.key)).toBe('outside_scope');
+      expect(await rejectionCode('POST', `/tenants/${id}/suspend`, elsewhere.key)).toBe('outside_scope');
+      expect(await rejectionCode('GET', `/tenants/${id}`, elsewhere.key)).toBe('outside_scope');
 
       const common = { dry_run: false, key: null, details: {}, channel: 'admin_api' };
       // Events of one millisecond have the same time on PGlite.

@@ -73,7 +73,7 @@ describeService('a list of the admin API', (service) => {
 
   beforeAll(async () => {
     const { paths, components } = admin().app.swagger() as unknown as Document;
-    const resolved = (given: Parameter | { $ref: string }) =>
+    const resolveParameter = (given: Parameter | { $ref: string }) =>
       '$ref' in given ? (components.parameters[given.$ref.split('/').at(-1) ?? ''] as Parameter) : given;
     for (const path of ['/memories/a', '/memories/b', '/memories/d/c']) {
       await service().execute(cmd.create(path, 'one\n'), { tenant });
@@ -96,7 +96,7 @@ describeService('a list of the admin API', (service) => {
     values.version = (body.versions as { id: string }[])[0]?.id ?? '';
     values.job = values.id ?? '';
     lists = Object.entries(paths).flatMap(([path, { get }]) => {
-      const parameters = (get?.parameters ?? []).map(resolved);
+      const parameters = (get?.parameters ?? []).map(resolveParameter);
       if (!parameters.some(({ name }) => name === 'after')) return [];
       const needed = parameters.filter(
         (each) => each.in === 'query' && each.required && each.name !== 'after',

@@ -61,25 +61,25 @@ describeService(
         previous_version: edited.id,
         previous_path: '/memories/a',
       });
-      const listed = async (query: string) => ids((await get(`/versions?${query}`)).body.versions);
-      expect(await listed('path=/memories/b')).toStrictEqual([moved.id, edited.id, created.id]);
-      expect(await listed('operation=created')).toStrictEqual([c.id, created.id]);
-      expect(await listed('operation=renamed')).toStrictEqual([moved.id]);
-      expect(await listed(`since=${edited.created_at}&until=${moved.created_at}`)).toStrictEqual([
+      const listIds = async (query: string) => ids((await get(`/versions?${query}`)).body.versions);
+      expect(await listIds('path=/memories/b')).toStrictEqual([moved.id, edited.id, created.id]);
+      expect(await listIds('operation=created')).toStrictEqual([c.id, created.id]);
+      expect(await listIds('operation=renamed')).toStrictEqual([moved.id]);
+      expect(await listIds(`since=${edited.created_at}&until=${moved.created_at}`)).toStrictEqual([
         moved.id,
         edited.id,
       ]);
-      expect(await listed('by=agent')).toHaveLength(4);
-      expect(await listed('by=operator')).toStrictEqual([]);
+      expect(await listIds('by=agent')).toHaveLength(4);
+      expect(await listIds('by=operator')).toStrictEqual([]);
       // The filter also matches the path before a move.
-      expect(await listed('path_contains=RIES/A')).toStrictEqual([moved.id, edited.id, created.id]);
-      expect(await listed('path_contains=ries/b')).toStrictEqual([moved.id]);
-      expect(await listed('path_contains=%25')).toStrictEqual([]);
-      expect(await listed('path_contains=/a&path=/memories/c')).toStrictEqual([]);
-      expect(await listed('by_contains=AGE')).toHaveLength(4);
-      expect(await listed(`by_contains=${keyId.slice(4)}&operation=renamed`)).toStrictEqual([moved.id]);
-      expect(await listed('by_contains=api_key agent')).toHaveLength(4);
-      expect(await listed('by_contains=anonymous')).toStrictEqual([]);
+      expect(await listIds('path_contains=RIES/A')).toStrictEqual([moved.id, edited.id, created.id]);
+      expect(await listIds('path_contains=ries/b')).toStrictEqual([moved.id]);
+      expect(await listIds('path_contains=%25')).toStrictEqual([]);
+      expect(await listIds('path_contains=/a&path=/memories/c')).toStrictEqual([]);
+      expect(await listIds('by_contains=AGE')).toHaveLength(4);
+      expect(await listIds(`by_contains=${keyId.slice(4)}&operation=renamed`)).toStrictEqual([moved.id]);
+      expect(await listIds('by_contains=api_key agent')).toHaveLength(4);
+      expect(await listIds('by_contains=anonymous')).toStrictEqual([]);
       const paged: string[] = [];
       for (let after = ''; ; ) {
         const page = (await get(`/versions?limit=3${after}`)).body;
@@ -532,25 +532,25 @@ describeService(
          ) AS v (at, operation)`,
         '+',
       );
-      const counted = async (since: string, until: string) => {
+      const countChanges = async (since: string, until: string) => {
         const { body } = await get(`/activity?buckets=2&since=${since}&until=${until}`);
         return [body.actors, (body.buckets as { counts: number[] }[]).map(({ counts }) => counts)];
       };
       const [ann, anonymous] = [{ type: 'operator', name: 'ann' }, { type: 'anonymous' }];
       const second = '2020-01-01T00:00:0';
-      expect(await counted(`${second}0Z`, `${second}2Z`)).toStrictEqual([
+      expect(await countChanges(`${second}0Z`, `${second}2Z`)).toStrictEqual([
         [ann, anonymous],
         [
           [2, 0],
           [1, 2],
         ],
       ]);
-      expect(await counted(`${second}1.000001Z`, `${second}2.000001Z`)).toStrictEqual([
+      expect(await countChanges(`${second}1.000001Z`, `${second}2.000001Z`)).toStrictEqual([
         [anonymous],
         [[1], [2]],
       ]);
       await change("DELETE FROM versions WHERE tenant_id = $1 AND created_at < '2020-01-01T00:00:01Z'", '-');
-      expect(await counted(`${second}0Z`, `${second}2Z`)).toStrictEqual([
+      expect(await countChanges(`${second}0Z`, `${second}2Z`)).toStrictEqual([
         [anonymous, ann],
         [
           [0, 0],
@@ -562,24 +562,24 @@ describeService(
 
     it('finds the times of the previous and next change', async () => {
       const { id, get, created, edited, moved, c } = await history();
-      const around = async (at?: string) => {
+      const adjacentTimes = async (at?: string) => {
         const { body } = await get(`/adjacent-changes${at === undefined ? '' : `?at=${at}`}`);
         return [body.previous, body.next];
       };
       const start = (await get('')).body.history_since;
-      expect(await around()).toStrictEqual([moved.created_at, null]);
-      expect(await around(c.created_at)).toStrictEqual([moved.created_at, null]);
-      expect(await around(moved.created_at)).toStrictEqual([edited.created_at, c.created_at]);
-      expect(await around(created.created_at)).toStrictEqual([start, edited.created_at]);
-      expect(await around('2020-01-01')).toStrictEqual([null, created.created_at]);
+      expect(await adjacentTimes()).toStrictEqual([moved.created_at, null]);
+      expect(await adjacentTimes(c.created_at)).toStrictEqual([moved.created_at, null]);
+      expect(await adjacentTimes(moved.created_at)).toStrictEqual([edited.created_at, c.created_at]);
+      expect(await adjacentTimes(created.created_at)).toStrictEqual([start, edited.created_at]);
+      expect(await adjacentTimes('2020-01-01')).toStrictEqual([null, created.created_at]);
       // Versions can be older than the start of the complete history.
       await service().query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
         id,
         edited.created_at,
       ]);
-      expect(await around(moved.created_at)).toStrictEqual([edited.created_at, c.created_at]);
-      expect(await around(edited.created_at)).toStrictEqual([null, moved.created_at]);
-      expect(await around('2020-01-01')).toStrictEqual([null, edited.created_at]);
+      expect(await adjacentTimes(moved.created_at)).toStrictEqual([edited.created_at, c.created_at]);
+      expect(await adjacentTimes(edited.created_at)).toStrictEqual([null, moved.created_at]);
+      expect(await adjacentTimes('2020-01-01')).toStrictEqual([null, edited.created_at]);
     });
   },
   { AUTH: 'keys' },

@@ -5,7 +5,7 @@
  */
 import { expect, it } from 'vitest';
 import { lockKeyQuery } from '../../src/core/tenants/key-queries.ts';
-import { hashOf } from '../../src/core/tenants/keys.ts';
+import { hashKey } from '../../src/core/tenants/keys.ts';
 import { problem, useAdmin } from '../support/admin.ts';
 import { isCitus } from '../support/database.ts';
 import { describeService, freshTenant } from '../support/service.ts';
@@ -132,8 +132,8 @@ describeService(
       const { tenant, id: used } = await create({ label: 'used' });
       const add = async (expires_at: string | null) =>
         String((await call('POST', '/keys', { body: { kind: 'tenant', tenant, expires_at } })).body.id);
-      const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
-      const [soon, later, never] = [await add(inDays(10)), await add(inDays(200)), await add(null)];
+      const daysFromNow = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+      const [soon, later, never] = [await add(daysFromNow(10)), await add(daysFromNow(200)), await add(null)];
       const age = (column: string, days: number, id: string) =>
         service().query(
           `UPDATE api_keys SET ${column} = now() - $1::integer * interval '1 day' WHERE id = $2::text`,
@@ -293,7 +293,7 @@ describeService(
         'SELECT hash FROM api_keys WHERE id = $1::text AND (expires_at IS NULL OR expires_at > now())',
         [id],
       );
-      expect(live).toStrictEqual([{ hash: hashOf(fourth) }]);
+      expect(live).toStrictEqual([{ hash: hashKey(fourth) }]);
       expect((await call('GET', `/keys/${id}`)).body.previous).toBeNull();
     });
 

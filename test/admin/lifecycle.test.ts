@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
 import { END, entry } from '../support/archives.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { adminUrlOf, post, startServer } from '../support/process.ts';
+import { post, readAdminUrl, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
-import { answerTo, openUpload } from '../support/uploads.ts';
+import { openUpload, readUploadResponse } from '../support/uploads.ts';
 
 it('finishes the request in flight on the admin listener on SIGTERM, and exits with 0', {
   tags: 'long',
 }, async () => {
   const database = await createTestDatabase();
   const server = await startServer({ DATABASE_URL: database.url, ADMIN_PORT: '0' });
-  const url = await adminUrlOf(server);
+  const url = await readAdminUrl(server);
   expect(server.output()).toContain(`"msg":"Server listening at ${server.url} for agents (AUTH=none)"`);
   expect(server.output()).toContain(
     `"msg":"Server listening at ${url} for administrators: the console and the admin API (AUTH=none)"`,
@@ -20,7 +20,7 @@ it('finishes the request in flight on the admin listener on SIGTERM, and exits w
   server.child.kill('SIGTERM');
   await server.line(/"msg":"stopping"/);
   upload.end(Buffer.concat([entry({ name: 'memories/during-stop', content: 'x' }), END]));
-  const { status, lines } = await answerTo(upload);
+  const { status, lines } = await readUploadResponse(upload);
   expect([status, lines[0].files]).toStrictEqual([200, 1]);
   expect(await server.exit).toBe(0);
   await database.drop();

@@ -16,7 +16,7 @@ import { type Admin, makeKey, openAdmin, problem } from '../support/admin.ts';
 import { END, entry } from '../support/archives.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { answerTo, openUpload } from '../support/uploads.ts';
+import { openUpload, readUploadResponse } from '../support/uploads.ts';
 
 /** Exceeds the buffers of a connection. */
 const LARGE = 12 * 1024 * 1024;
@@ -92,7 +92,7 @@ describeService(
       const tenant = await newTenant();
       const upload = await openUpload(admin.url, { tenant, key: admin.key.key });
       upload.write(entry({ name: 'memories/a', content: 'x' }));
-      const { status, headers, lines } = await answerTo(upload);
+      const { status, headers, lines } = await readUploadResponse(upload);
       expect([status, headers.connection, lines[0].code]).toStrictEqual([408, 'close', 'body_timeout']);
       expect((await admin.call('GET', `/tenants/${tenant}/tree`)).body.entries).toStrictEqual([]);
       await admin.app.close();
@@ -108,7 +108,7 @@ describeService(
       });
       const files = Array.from({ length: 100 }, (_, i) => entry({ name: `memories/${i}`, content: 'x' }));
       upload.write(Buffer.concat(files));
-      const { status, lines } = await answerTo(upload);
+      const { status, lines } = await readUploadResponse(upload);
       expect(status).toBe(200);
       expect(lines.at(-1)).toMatchObject({ type: 'error', problem: { status: 408, code: 'body_timeout' } });
       await admin.app.close();
@@ -165,7 +165,7 @@ describeService(
           },
         });
         upload.end(body);
-        return answerTo(upload);
+        return readUploadResponse(upload);
       };
       const connections: Socket[] = [];
       admin.app.server.on('connection', (socket) => connections.push(socket));
@@ -192,9 +192,12 @@ describeService(
           headers: { ...headers, 'content-type': 'application/x-tar', 'content-length': size },
         });
         upload.end(Buffer.alloc(size, 'x'));
-        expect(await answerTo(upload)).toMatchObject({ status: 409, lines: [{ code: 'rejected' }] });
+        expect(await readUploadResponse(upload)).toMatchObject({
+          status: 409,
+          lines: [{ code: 'rejected' }],
+        });
         const next = get(`${admin.url}/v1/session`, { agent, headers });
-        expect(await answerTo(next)).toMatchObject({ status: 200 });
+        expect(await readUploadResponse(next)).toMatchObject({ status: 200 });
       }
       expect(connections).toHaveLength(1);
       agent.destroy();
@@ -218,7 +221,10 @@ describeService(
           },
         });
         put.end(Buffer.alloc(length, 'x'));
-        expect(await answerTo(put)).toMatchObject({ status: 413, lines: [{ code: 'body_too_large' }] });
+        expect(await readUploadResponse(put)).toMatchObject({
+          status: 413,
+          lines: [{ code: 'body_too_large' }],
+        });
       }
       await admin.app.close();
     });

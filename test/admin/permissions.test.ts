@@ -147,7 +147,7 @@ describeService(
     };
 
     /** Returns the routes that reject a key, with the error code. */
-    const rejected = async (key: string, tenant: string) => {
+    const rejectedRoutes = async (key: string, tenant: string) => {
       const codes: Record<string, string> = {};
       for (const route of routes) {
         const code = await rejection(key, tenant, route);
@@ -155,24 +155,25 @@ describeService(
       }
       return codes;
     };
-    const all = (chosen: string[], code: string) => Object.fromEntries(chosen.map((route) => [route, code]));
+    const mapToCode = (chosen: string[], code: string) =>
+      Object.fromEntries(chosen.map((route) => [route, code]));
     const issue = async (purpose: Parameters<typeof makeKey>[1]) =>
       (await makeKey(service(), { isAdmin: true, ...purpose })).key;
 
     it('allows a key with full access to use every route', async () => {
       expect(routes.length).toBeGreaterThan(30);
-      expect(await rejected(await issue({}), 'nobody')).toStrictEqual({});
+      expect(await rejectedRoutes(await issue({}), 'nobody')).toStrictEqual({});
     });
 
     it('allows a read-only key to use all routes that read', async () => {
       const changing = routes.filter((route) => !route.startsWith('GET '));
-      const codes = await rejected(await issue({ access: 'read_only' }), 'nobody');
-      expect(codes).toStrictEqual(all(changing, 'read_only_key'));
+      const codes = await rejectedRoutes(await issue({ access: 'read_only' }), 'nobody');
+      expect(codes).toStrictEqual(mapToCode(changing, 'read_only_key'));
     });
 
     it('allows an operate key everything but managing keys and tenants', async () => {
-      const codes = await rejected(await issue({ access: 'operate' }), 'nobody');
-      expect(codes).toStrictEqual(all(MANAGING, 'operate_only_key'));
+      const codes = await rejectedRoutes(await issue({ access: 'operate' }), 'nobody');
+      expect(codes).toStrictEqual(mapToCode(MANAGING, 'operate_only_key'));
     });
 
     it('lists each changing route with the routes it includes', () => {
@@ -189,8 +190,8 @@ describeService(
       const tenant = freshTenant('included');
       await new Tenants(service().database).create(tenant);
       const key = await issue({ access, ...(scope === 'one tenant' && { onlyTenants: [tenant] }) });
-      const lacking = await rejected(key, 'nobody');
-      const own = scope === 'one tenant' ? await rejected(key, tenant) : lacking;
+      const lacking = await rejectedRoutes(key, 'nobody');
+      const own = scope === 'one tenant' ? await rejectedRoutes(key, tenant) : lacking;
       const gained: string[] = [];
       for (const [route, included, { body, query, isNarrowed = false } = {}] of INCLUDED) {
         const missing = included.filter((each) => own[each] !== undefined);
@@ -204,9 +205,9 @@ describeService(
     it('rejects a scoped key on routes of other tenants and of the fleet', async () => {
       const key = await issue({ onlyTenants: [mine] });
       const ofTenants = routes.filter((route) => route.includes('{tenant}'));
-      const others = all([...ofTenants, ...OF_THE_FLEET], 'outside_scope');
-      expect(await rejected(key, 'nobody')).toStrictEqual(others);
-      expect(await rejected(key, mine)).toStrictEqual(all(OF_THE_FLEET, 'outside_scope'));
+      const others = mapToCode([...ofTenants, ...OF_THE_FLEET], 'outside_scope');
+      expect(await rejectedRoutes(key, 'nobody')).toStrictEqual(others);
+      expect(await rejectedRoutes(key, mine)).toStrictEqual(mapToCode(OF_THE_FLEET, 'outside_scope'));
     });
 
     it('restricts a scoped key to data of its tenants', async () => {

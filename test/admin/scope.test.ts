@@ -24,21 +24,23 @@ describeService('a scoped admin key', (service) => {
       access: 'read_write',
       instructions: '',
     });
-  const scopedTo = async (...onlyTenants: string[]) =>
+  const createScopedKey = async (...onlyTenants: string[]) =>
     (await makeKey(service(), { isAdmin: true, onlyTenants })).key;
 
   it('hides other tenants from a scoped key that deletes a tenant that they mount', async () => {
     const [own, hidden, seen] = [await newTenant('own'), await newTenant('hidden'), await newTenant('seen')];
     await mount(hidden, own);
     const remove = async (key: string) => problem(await admin().call('DELETE', `/tenants/${own}`, { key }));
-    const rejected = (by: string) => [
+    const mountedProblem = (by: string) => [
       409,
       'rejected',
       `Tenant ${own} is mounted by ${by}. Without it, these mounts would be unavailable.`,
     ];
-    expect(await remove(await scopedTo(own))).toStrictEqual(rejected('other tenants'));
+    expect(await remove(await createScopedKey(own))).toStrictEqual(mountedProblem('other tenants'));
     await mount(seen, own);
-    expect(await remove(await scopedTo(own, seen))).toStrictEqual(rejected(`${seen} and others`));
+    expect(await remove(await createScopedKey(own, seen))).toStrictEqual(
+      mountedProblem(`${seen} and others`),
+    );
   });
 
   it('hides the IDs of other tenants in mounts, tenants, versions, and the audit trail', async () => {
@@ -51,7 +53,7 @@ describeService('a scoped admin key', (service) => {
     expect((await admin().call('PUT', `/tenants/${own}/mounts/more`, { body })).status).toBe(200);
     const to = freshTenant('copied');
     expect((await admin().call('POST', `/tenants/${own}/copy`, { body: { to } })).status).toBe(200);
-    const key = await scopedTo(own);
+    const key = await createScopedKey(own);
     const urls = [
       `/tenants/${own}`,
       '/tenants',
@@ -89,12 +91,12 @@ describeService('a scoped admin key', (service) => {
       return mounts.map(({ status }) => status).sort();
     };
     expect(await statuses()).toStrictEqual(['missing', 'suspended']);
-    expect(await statuses(await scopedTo(own))).toStrictEqual([null, null]);
+    expect(await statuses(await createScopedKey(own))).toStrictEqual([null, null]);
   });
 
   it('returns the same response for an existing and a missing tenant outside of the scope', async () => {
     const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
-    const key = await scopedTo(own);
+    const key = await createScopedKey(own);
     const missing = freshTenant('missing');
     const requests = [
       ['GET', (id: string) => `/tenants/${id}`, undefined],

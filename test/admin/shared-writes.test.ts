@@ -29,7 +29,7 @@ describeService('writes of operators', (service) => {
     const gate = new Promise<void>((resolve) => {
       open = resolve;
     });
-    const held = service().app.services.writes.exclusively(tenant, () => gate);
+    const held = service().app.services.writes.runExclusively(tenant, () => gate);
     const done: string[] = [];
     const waiting = put(tenant, 'b').then(({ status }) => {
       done.push(`operator ${status}`);

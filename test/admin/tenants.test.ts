@@ -193,11 +193,15 @@ describeServiceOnOwnDatabase(
         { operation: 'created', actor: { type: 'admin_key', id: admin().key.id } },
       ]);
       for (const way of ['copy', 'rename']) {
-        const to = async (from: string, id: string) =>
+        const tryRenameOrCopy = async (from: string, id: string) =>
           problem(await call('POST', `/tenants/${from}/${way}`, { body: { to: id } }));
-        expect(await to('from', 'copy')).toStrictEqual([409, 'tenant_exists', 'Tenant copy already exists.']);
-        expect((await to('nobody', 'x'))[0]).toBe(404);
-        expect((await to('from', '..'))[0]).toBe(400);
+        expect(await tryRenameOrCopy('from', 'copy')).toStrictEqual([
+          409,
+          'tenant_exists',
+          'Tenant copy already exists.',
+        ]);
+        expect((await tryRenameOrCopy('nobody', 'x'))[0]).toBe(404);
+        expect((await tryRenameOrCopy('from', '..'))[0]).toBe(400);
       }
       const renamed = await call('POST', '/tenants/from/rename', { body: { to: 'renamed' } });
       expect([renamed.status, renamed.body]).toMatchObject([
@@ -211,21 +215,21 @@ describeServiceOnOwnDatabase(
     });
 
     it('rejects invalid fields of a tenant and names them', async () => {
-      const invalid = async (body: object) => problem(await call('POST', '/tenants', { body }));
-      expect(await invalid({ id: 'a b' })).toStrictEqual([
+      const creationProblem = async (body: object) => problem(await call('POST', '/tenants', { body }));
+      expect(await creationProblem({ id: 'a b' })).toStrictEqual([
         400,
         'invalid_parameter',
         'The field id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."',
       ]);
-      expect((await invalid({ id: '-x' }))[2]).toBe(
+      expect((await creationProblem({ id: '-x' }))[2]).toBe(
         'The field id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."',
       );
-      expect(await invalid({ id: 'x', setings: {} })).toStrictEqual([
+      expect(await creationProblem({ id: 'x', setings: {} })).toStrictEqual([
         400,
         'invalid_parameter',
         'The body has an unknown field: setings.',
       ]);
-      expect((await invalid({ id: 'x', settings: { max_files: -1 } }))[2]).toBe(
+      expect((await creationProblem({ id: 'x', settings: { max_files: -1 } }))[2]).toBe(
         'The field settings.max_files must be at least 0.',
       );
       for (const [body, words] of [
@@ -245,7 +249,7 @@ describeServiceOnOwnDatabase(
           'The field settings.secrets must be one of store, mask, reject.',
         ],
       ] as const) {
-        expect(await invalid(body)).toStrictEqual([400, 'invalid_parameter', words]);
+        expect(await creationProblem(body)).toStrictEqual([400, 'invalid_parameter', words]);
       }
       const query = async (given: string) => problem(await call('GET', `/tenants?${given}`))[2];
       for (const limit of ['x', '1.5'])
@@ -323,7 +327,7 @@ describeServiceOnOwnDatabase(
         }
       }
       await call('POST', '/tenants/p-4/suspend');
-      const listed = async (query: string) => {
+      const listIds = async (query: string) => {
         const ids: unknown[] = [];
         for (let after: unknown; ; ) {
           const page = await call(
@@ -338,14 +342,14 @@ describeServiceOnOwnDatabase(
           if (after === null) return ids;
         }
       };
-      expect(await listed('')).toStrictEqual(['P-3', 'p-1', 'p-2', 'p-4']);
-      expect(await listed('sort=files')).toStrictEqual(['p-1', 'P-3', 'p-2', 'p-4']);
+      expect(await listIds('')).toStrictEqual(['P-3', 'p-1', 'p-2', 'p-4']);
+      expect(await listIds('sort=files')).toStrictEqual(['p-1', 'P-3', 'p-2', 'p-4']);
       // 3 × 7, 1 × 9, and 2 × 8 bytes.
-      expect(await listed('sort=bytes')).toStrictEqual(['p-1', 'P-3', 'p-2', 'p-4']);
-      expect(await listed('sort=used')).toStrictEqual(['p-2', 'p-1', 'P-3', 'p-4']);
-      expect(await listed('sort=changed')).toStrictEqual(['P-3', 'p-2', 'p-1', 'p-4']);
-      expect(await listed('status=suspended')).toStrictEqual(['p-4']);
-      expect(await listed('status=active')).toStrictEqual(['P-3', 'p-1', 'p-2']);
+      expect(await listIds('sort=bytes')).toStrictEqual(['p-1', 'P-3', 'p-2', 'p-4']);
+      expect(await listIds('sort=used')).toStrictEqual(['p-2', 'p-1', 'P-3', 'p-4']);
+      expect(await listIds('sort=changed')).toStrictEqual(['P-3', 'p-2', 'p-1', 'p-4']);
+      expect(await listIds('status=suspended')).toStrictEqual(['p-4']);
+      expect(await listIds('status=active')).toStrictEqual(['P-3', 'p-1', 'p-2']);
       const byFiles = (await call('GET', '/tenants?sort=files&limit=1')).body.next;
       expect(problem(await call('GET', `/tenants?sort=bytes&limit=1&after=${byFiles}`))).toStrictEqual([
         400,
@@ -367,21 +371,21 @@ describeServiceOnOwnDatabase(
       await call('PATCH', '/tenants/p-4', { body: { name: 'École P-', metadata: { plan: 'pro=1' } } });
       const name = encodeURIComponent('éCOLE');
       expect((await call('GET', `/tenants?search=${name}`)).body.tenants).toMatchObject([{ id: 'p-4' }]);
-      expect(await listed('metadata=plan%3Dpro')).toStrictEqual(['p-1']);
-      expect(await listed('metadata=plan=pro')).toStrictEqual(['p-1']);
-      expect(await listed('metadata=plan=pro=1')).toStrictEqual(['p-4']);
-      expect(await listed('metadata=plan=PRO')).toStrictEqual([]);
-      expect(await listed('metadata=plan=')).toStrictEqual([]);
+      expect(await listIds('metadata=plan%3Dpro')).toStrictEqual(['p-1']);
+      expect(await listIds('metadata=plan=pro')).toStrictEqual(['p-1']);
+      expect(await listIds('metadata=plan=pro=1')).toStrictEqual(['p-4']);
+      expect(await listIds('metadata=plan=PRO')).toStrictEqual([]);
+      expect(await listIds('metadata=plan=')).toStrictEqual([]);
       await call('PATCH', '/tenants/p-1', { body: { metadata: { region: 'eu' } } });
-      expect(await listed('metadata=plan=pro&metadata=region=eu')).toStrictEqual(['p-1']);
-      expect(await listed('metadata=plan=pro&metadata=region=us')).toStrictEqual([]);
+      expect(await listIds('metadata=plan=pro&metadata=region=eu')).toStrictEqual(['p-1']);
+      expect(await listIds('metadata=plan=pro&metadata=region=us')).toStrictEqual([]);
       expect(await totals('metadata=plan=pro&sort=used')).toMatchObject({ tenants: 1, files: 3, bytes: 21 });
       await service().query(`UPDATE tenants SET archived_at = now() WHERE id IN ('P-3', 'p-4')`);
-      expect(await listed('status=archived')).toStrictEqual(['P-3']);
-      expect(await listed('status=suspended')).toStrictEqual(['p-4']);
-      expect(await listed('status=active&sort=changed')).toStrictEqual(['p-2', 'p-1']);
-      const statusOf = async (id: string) => (await call('GET', `/tenants/${id}`)).body.status;
-      expect([await statusOf('p-1'), await statusOf('P-3'), await statusOf('p-4')]).toStrictEqual([
+      expect(await listIds('status=archived')).toStrictEqual(['P-3']);
+      expect(await listIds('status=suspended')).toStrictEqual(['p-4']);
+      expect(await listIds('status=active&sort=changed')).toStrictEqual(['p-2', 'p-1']);
+      const readStatus = async (id: string) => (await call('GET', `/tenants/${id}`)).body.status;
+      expect([await readStatus('p-1'), await readStatus('P-3'), await readStatus('p-4')]).toStrictEqual([
         'active',
         'archived',
         'suspended',

@@ -12,12 +12,12 @@ import { ServiceError } from '../../src/core/errors/errors.ts';
 import { exportArchive, spoolArchive } from '../../src/features/archive/export.ts';
 import { type Exported, exportEntries } from '../../src/features/archive/export-entries.ts';
 import { writeTar } from '../../src/features/archive/tar.ts';
-import { archiveOf } from '../support/archives.ts';
+import { createArchive } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { FILES, rowsOf, scratchDirectory, tenantWith } from '../support/transfer.ts';
+import { FILES, readRows, scratchDirectory, tenantWith } from '../support/transfer.ts';
 
 describeService('a transfer under interference', (service, kind) => {
   it('imports atomically and keeps the counters exact during other writes', async () => {
@@ -25,7 +25,7 @@ describeService('a transfer under interference', (service, kind) => {
     const names = (n: number) => Array.from({ length: 40 }, (_, i) => `memories/d${i % 7}/${n}-${i}`);
     const outcomes = await Promise.all([
       ...[1, 2, 2, 3].map(async (n) => {
-        const stdin = archiveOf(Object.fromEntries(names(n).map((name) => [name, name])));
+        const stdin = createArchive(Object.fromEntries(names(n).map((name) => [name, name])));
         return (await runCli(service(), ['import', tenant, '-'], { stdin })).error === undefined;
       }),
       ...names(1).flatMap((name, i) => [
@@ -46,7 +46,7 @@ describeService('a transfer under interference', (service, kind) => {
       '/memories/b': 'b',
       '/memories/z/c': 'c',
     });
-    const before = await rowsOf(service(), tenant);
+    const before = await readRows(service(), tenant);
     const exported: Exported[] = [];
     await exportEntries(service().database, tenant, async (each) => {
       if (exported.push(each) > 1) return;

@@ -9,20 +9,20 @@ import { time } from '../../src/core/database/query.ts';
 import { pruneHistory } from '../../src/core/history/pruning.ts';
 import { eraseVersion } from '../../src/core/history/redact.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { archiveOf } from '../support/archives.ts';
+import { createArchive } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { OPERATOR, restore, run, snapshot } from '../support/restore.ts';
+import { OPERATOR, readSnapshot, restore, run } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { rejectedImport, tenantWith } from '../support/transfer.ts';
+import { expectImportRejection, tenantWith } from '../support/transfer.ts';
 
 const [a, b, c] = ['/memories/d/a.md', '/memories/b.md', '/memories/c.md'];
 const MANIFEST = 'history/memory-history.json';
 const VERSIONS = 'history/versions/000001.ndjson';
 const DIRECTORIES = 'history/directories/000001.ndjson';
 
-async function exported(service: Service, tenant: string, ...args: string[]): Promise<Buffer> {
+async function exportHistory(service: Service, tenant: string, ...args: string[]): Promise<Buffer> {
   const { stdout, error } = await runCli(service, ['export', tenant, '--history', ...args]);
   expect(error).toBeUndefined();
   return stdout;
@@ -35,7 +35,7 @@ async function exported(service: Service, tenant: string, ...args: string[]): Pr
 async function story(service: Service): Promise<string> {
   const tenant = freshTenant('history');
   await run(service, tenant, cmd.create(a, 'Grüße\r\n'), cmd.create(b, 'one'), cmd.replace(b, 'one', 'two'));
-  const past = await snapshot(service, tenant);
+  const past = await readSnapshot(service, tenant);
   await run(service, tenant, cmd.rename('/memories/d', '/memories/e'), cmd.create('/memories/d/x', ''));
   await run(
     service,
@@ -55,7 +55,7 @@ async function story(service: Service): Promise<string> {
 }
 
 /** Returns the files of an archive by name. The name of a directory ends with a slash. */
-function filesOf(archive: Buffer): Record<string, string> {
+function unpackFiles(archive: Buffer): Record<string, string> {
   const files: Record<string, string> = {};
   for (let at = 0; archive[at] !== 0; ) {
     const text = (from: number, to: number) =>
@@ -76,15 +76,15 @@ async function dump(service: Service, tenant: string) {
 describeService('an archive with history', (service) => {
   it('restores the history of an archive in an empty tenant and exports it again unchanged', async () => {
     const tenant = await story(service());
-    const archive = await exported(service(), tenant);
-    expect((await exported(service(), tenant)).equals(archive)).toBe(true);
+    const archive = await exportHistory(service(), tenant);
+    expect((await exportHistory(service(), tenant)).equals(archive)).toBe(true);
     const other = await tenantWith(service());
     const imported = await runCli(service(), ['import', other, '-'], { stdin: archive });
     expect(imported.error).toBeUndefined();
     expect(imported.stderr).toMatch(
       /^Imported 3 files \(\d+ bytes\) and 2 directories into .*, with \d+ versions\.\n$/,
     );
-    expect((await exported(service(), other)).equals(archive)).toBe(true);
+    expect((await exportHistory(service(), other)).equals(archive)).toBe(true);
     expect(await dump(service(), other)).toBe(await dump(service(), tenant));
     await assertInvariants(service());
 
@@ -118,17 +118,17 @@ describeService('an archive with history', (service) => {
   it('contains history files only with the option --history', async () => {
     const tenant = await story(service());
     const plain = await runCli(service(), ['export', tenant]);
-    expect(Object.keys(filesOf(plain.stdout)).filter((name) => !name.startsWith('memories/'))).toStrictEqual(
-      [],
-    );
-    const names = Object.keys(filesOf(await exported(service(), tenant))).filter(
+    expect(
+      Object.keys(unpackFiles(plain.stdout)).filter((name) => !name.startsWith('memories/')),
+    ).toStrictEqual([]);
+    const names = Object.keys(unpackFiles(await exportHistory(service(), tenant))).filter(
       (name) => !name.startsWith('memories/'),
     );
     expect(names).toStrictEqual([MANIFEST, VERSIONS, DIRECTORIES]);
   });
 
   it('skips the history of an archive where the tenant has files, a past file, or no history setting', async () => {
-    const archive = await exported(service(), await story(service()));
+    const archive = await exportHistory(service(), await story(service()));
     const leftOut = 'The history in the archive was skipped: {tenant}';
     const importInto = async (tenant: string) => {
       const { error, stderr } = await runCli(service(), ['import', tenant, '-'], { stdin: archive });
@@ -162,10 +162,10 @@ describeService('an archive with history', (service) => {
     const tenant = await story(service());
     const now = new Date(Date.now() + 40 * 24 * 60 * 60 * 1000);
     await pruneHistory(service().database, { historyDays: 30, maxHistoryBytes: 600, tenant, now });
-    const archive = await exported(service(), tenant);
+    const archive = await exportHistory(service(), tenant);
     const other = await tenantWith(service());
     expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
-    expect((await exported(service(), other)).equals(archive)).toBe(true);
+    expect((await exportHistory(service(), other)).equals(archive)).toBe(true);
     const [made] = await service().query(`SELECT ${time('created_at')} AS at FROM tenants WHERE id = $1`, [
       other,
     ]);
@@ -179,15 +179,15 @@ describeService('an archive with history', (service) => {
     const secret = `ghp_${'x9'.repeat(18)}`;
     await run(service(), tenant, cmd.create(b, `token ${secret}\n`), cmd.replace(b, secret, 'gone'));
     await run(service(), tenant, cmd.create(c, `live ${secret}\n`), cmd.rename(c, '/memories/d'));
-    const archive = await exported(service(), tenant);
+    const archive = await exportHistory(service(), tenant);
     const other = await tenantWith(service());
     await new Tenants(service().database).set(other, { secrets: 'reject' });
-    expect(await rejectedImport(service(), other, ['-'], { stdin: archive })).toContain(
+    expect(await expectImportRejection(service(), other, ['-'], { stdin: archive })).toContain(
       'looks like a secret',
     );
     await new Tenants(service().database).set(other, { secrets: 'mask' });
     expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
-    expect((await exported(service(), other)).includes(secret)).toBe(false);
+    expect((await exportHistory(service(), other)).includes(secret)).toBe(false);
     expect((await dump(service(), other)).split('\n').filter(Boolean)).toHaveLength(4);
     await assertInvariants(service());
   });
@@ -195,11 +195,11 @@ describeService('an archive with history', (service) => {
   it('imports an archive whose pages and past contents exceed the file size limit', async () => {
     const tenant = freshTenant('history');
     await run(service(), tenant, cmd.create(b, 'long '.repeat(100)), cmd.delete(b), cmd.create(b, 'short'));
-    const archive = await exported(service(), tenant);
+    const archive = await exportHistory(service(), tenant);
     const other = await tenantWith(service());
     await new Tenants(service().database).set(other, { maxFileBytes: 10 });
     expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
-    expect((await exported(service(), other)).equals(archive)).toBe(true);
+    expect((await exportHistory(service(), other)).equals(archive)).toBe(true);
     await assertInvariants(service());
   });
 
@@ -212,32 +212,32 @@ describeService('an archive with history', (service) => {
       cmd.create(`/memories/${secret}`, 'x'),
       cmd.rename(`/memories/${secret}`, b),
     );
-    const archive = await exported(service(), tenant);
+    const archive = await exportHistory(service(), tenant);
     const other = await tenantWith(service());
     for (const secrets of ['mask', 'reject'] as const) {
       await new Tenants(service().database).set(other, { secrets });
-      expect(await rejectedImport(service(), other, ['-'], { stdin: archive })).toBe(
+      expect(await expectImportRejection(service(), other, ['-'], { stdin: archive })).toBe(
         `Cannot import ${VERSIONS}: a path in it, /memories/[REDACTED:github_token], contains what looks like a secret (github_token). Redact the versions with that path and export again, or import only the directory memories/ of the archive, without the history.`,
       );
     }
     await new Tenants(service().database).set(other, { secrets: 'store' });
     expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
-    expect((await exported(service(), other)).equals(archive)).toBe(true);
+    expect((await exportHistory(service(), other)).equals(archive)).toBe(true);
   });
 
   it('rejects an archive with history that was tampered with', async () => {
-    const files = filesOf(await exported(service(), await story(service())));
+    const files = unpackFiles(await exportHistory(service(), await story(service())));
     const other = await tenantWith(service());
-    const intact = { stdin: archiveOf(files) };
+    const intact = { stdin: createArchive(files) };
     expect(
       (await runCli(service(), ['import', await tenantWith(service()), '-'], intact)).error,
     ).toBeUndefined();
-    const rejected = async (change: Record<string, string | undefined>) => {
+    const importChanged = async (change: Record<string, string | undefined>) => {
       const changed = Object.entries({ ...files, ...change }).filter(
         (each): each is [string, string] => each[1] !== undefined,
       );
-      const message = await rejectedImport(service(), other, ['-'], {
-        stdin: archiveOf(Object.fromEntries(changed)),
+      const message = await expectImportRejection(service(), other, ['-'], {
+        stdin: createArchive(Object.fromEntries(changed)),
       });
       expect(
         await service().query('SELECT id FROM versions WHERE tenant_id = $1::text', [other]),
@@ -261,7 +261,7 @@ describeService('an archive with history', (service) => {
         .join(''),
     });
     /** Changes one of the matching versions. */
-    const changed = (fits: (line: Line) => boolean, change: Line) =>
+    const changeLine = (fits: (line: Line) => boolean, change: Line) =>
       versions((all) => {
         const found = all.find(fits);
         expect(found).toBeDefined();
@@ -271,19 +271,25 @@ describeService('an archive with history', (service) => {
     const isHead = (line: Line) => line.superseded_at === null;
     const isPast = (line: Line) => !isHead(line) && line.content !== null;
 
-    expect(await rejected({ [MANIFEST]: undefined })).toBe('history/memory-history.json is missing');
-    expect(await rejected({ [MANIFEST]: '{"format":2}' })).toBe(
+    expect(await importChanged({ [MANIFEST]: undefined })).toBe('history/memory-history.json is missing');
+    expect(await importChanged({ [MANIFEST]: '{"format":2}' })).toBe(
       'history/memory-history.json: format is not valid in an export',
     );
-    expect(await rejected({ 'memories/b.md': 'other' })).toBe(
+    expect(await importChanged({ 'memories/b.md': 'other' })).toBe(
       'version ID lacks its content or its time, or is there twice',
     );
-    expect(await rejected({ 'memories/more': 'x' })).toBe('it has 3 live files, and the memory has 4');
-    expect(await rejected({ 'history/other': 'x' })).toBe('history/other does not belong to it');
-    expect(await rejected({ [VERSIONS]: '{}\n' })).toBe(`${VERSIONS}, line 1: id is not valid in an export`);
-    expect(await rejected({ [VERSIONS]: 'secret' })).toBe(`${VERSIONS} is not a page of at most 500 lines`);
-    expect(await rejected(versions((all) => all.slice(1)))).toMatch(/^it has \d+ versions instead of \d+$/);
-    expect(await rejected(versions((all) => [...all.slice(0, -1), all.at(-2) ?? {}]))).toMatch(
+    expect(await importChanged({ 'memories/more': 'x' })).toBe('it has 3 live files, and the memory has 4');
+    expect(await importChanged({ 'history/other': 'x' })).toBe('history/other does not belong to it');
+    expect(await importChanged({ [VERSIONS]: '{}\n' })).toBe(
+      `${VERSIONS}, line 1: id is not valid in an export`,
+    );
+    expect(await importChanged({ [VERSIONS]: 'secret' })).toBe(
+      `${VERSIONS} is not a page of at most 500 lines`,
+    );
+    expect(await importChanged(versions((all) => all.slice(1)))).toMatch(
+      /^it has \d+ versions instead of \d+$/,
+    );
+    expect(await importChanged(versions((all) => [...all.slice(0, -1), all.at(-2) ?? {}]))).toMatch(
       /there twice$/,
     );
     for (const change of [
@@ -299,7 +305,7 @@ describeService('an archive with history', (service) => {
       { content_sha256: null },
       { redacted_at: '2026-01-01T00:00:00.000000Z' },
     ]) {
-      expect(await rejected(changed(isPast, change))).toMatch(/is not valid in an export$/);
+      expect(await importChanged(changeLine(isPast, change))).toMatch(/is not valid in an export$/);
     }
     for (const change of [
       { content_sha256: '0'.repeat(64) },
@@ -308,19 +314,19 @@ describeService('an archive with history', (service) => {
       { splice_start: 0, splice_length: 1, content: '' },
       { memory_id: randomUUID(), splice_start: 0, splice_length: 5 },
     ]) {
-      expect(await rejected(changed(isPast, change))).toBe('version ID lacks its content');
+      expect(await importChanged(changeLine(isPast, change))).toBe('version ID lacks its content');
     }
-    expect(await rejected(changed(isPast, { id: randomUUID() }))).toBe(
+    expect(await importChanged(changeLine(isPast, { id: randomUUID() }))).toBe(
       'version ID lacks its content or its time, or is there twice',
     );
-    expect(await rejected(changed(isHead, { path: '/memories/other' }))).toBe(
+    expect(await importChanged(changeLine(isHead, { path: '/memories/other' }))).toBe(
       'version ID lacks its content or its time, or is there twice',
     );
-    expect(await rejected(changed(isPast, { superseded_at: '2999-01-01T00:00:00.000000Z' }))).toMatch(
+    expect(await importChanged(changeLine(isPast, { superseded_at: '2999-01-01T00:00:00.000000Z' }))).toMatch(
       /is in the future$|is not over when the next one of its file begins$|was two things at a time$/,
     );
     expect(
-      await rejected({
+      await importChanged({
         [DIRECTORIES]: String(files[DIRECTORIES]).replace('"removed_at":"2', '"removed_at":"9'),
       }),
     ).toMatch(/is in the future$|was two things at a time$/);
@@ -328,13 +334,13 @@ describeService('an archive with history', (service) => {
   });
 
   it('rejects an import of an archive with history to another path', async () => {
-    const archive = await exported(service(), await story(service()));
+    const archive = await exportHistory(service(), await story(service()));
     const other = await tenantWith(service());
     for (const args of [
       ['--into', '/memories/x'],
       ['--strip', '1', '--into', '/memories/x'],
     ]) {
-      expect(await rejectedImport(service(), other, ['-', ...args], { stdin: archive })).toBe(
+      expect(await expectImportRejection(service(), other, ['-', ...args], { stdin: archive })).toBe(
         'Cannot import history/memory-history.json: an archive with a history can be imported only as a whole, at its own paths. Unpack it, and import its directory memories/. Or omit --into and --strip.',
       );
     }

@@ -1,7 +1,7 @@
 /** @module-tag long-on-pglite */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FAKE_KEY, FakeHostedService, type FakeVersion, type Fault } from '../support/hosted-service.ts';
-import { all, sdk } from '../support/memory-stores.ts';
+import { readAll, sdk } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
@@ -16,23 +16,23 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const at = (second: number) => `2026-11-20T10:00:${String(second).padStart(2, '0')}Z`;
+const timeAt = (second: number) => `2026-11-20T10:00:${String(second).padStart(2, '0')}Z`;
 const AGENT = { type: 'session_actor', session_id: 'sesn_1' };
 
 /** Returns versions of one memory at intervals of a second, the oldest first. A null content is a deletion. */
-function versionsOf(memory: string, path: string, contents: (string | null)[], from = 0): FakeVersion[] {
+function createVersions(memory: string, path: string, contents: (string | null)[], from = 0): FakeVersion[] {
   return contents.map((content, i) => ({
     id: `memver_${memory}${i}`,
     memory_id: `mem_${memory}`,
     path,
     content,
     operation: content === null ? 'deleted' : i === 0 ? 'created' : 'modified',
-    created_at: at(from + i),
+    created_at: timeAt(from + i),
     created_by: AGENT,
   }));
 }
 
-const headOf = (version: FakeVersion, createdAt = version.created_at) => ({
+const toHead = (version: FakeVersion, createdAt = version.created_at) => ({
   id: version.memory_id,
   memory_version_id: version.id,
   path: version.path ?? '',
@@ -73,11 +73,11 @@ describeService('a hosted store that fails sometimes', (service) => {
     tags: 'long',
   }, async () => {
     const tenant = await make('import-faults');
-    const a = versionsOf('a', '/a', ['1', '12', '123']);
-    const b = versionsOf('b', '/d/b', ['x', null], 3);
+    const a = createVersions('a', '/a', ['1', '12', '123']);
+    const b = createVersions('b', '/d/b', ['x', null], 3);
     hosted.add('memstore_x', {
       versions: [...b.toReversed(), ...a.toReversed()],
-      memories: [headOf(a[2] as FakeVersion, at(0))],
+      memories: [toHead(a[2] as FakeVersion, timeAt(0))],
     });
     hosted.fault = (_, number) => TROUBLE[number - 1];
     const done = await run('import', tenant, '--from-store', 'memstore_x');
@@ -127,10 +127,13 @@ describeService('a hosted store that fails sometimes', (service) => {
     ]);
     // Sessions are also actors in the API.
     const { memoryVersions } = sdk(service(), 'any').beta.memoryStores;
-    const of = async (session_id: string) => all(memoryVersions.list(tenant, { session_id }));
-    expect((await of('sesn_1')).map(({ created_by }) => created_by)).toStrictEqual(Array(5).fill(AGENT));
-    expect(await of('sesn_2')).toStrictEqual([]);
-    const past = await runOn(service(), ['ls', tenant, '--at', at(3), '--json']);
+    const sessionVersions = async (session_id: string) =>
+      readAll(memoryVersions.list(tenant, { session_id }));
+    expect((await sessionVersions('sesn_1')).map(({ created_by }) => created_by)).toStrictEqual(
+      Array(5).fill(AGENT),
+    );
+    expect(await sessionVersions('sesn_2')).toStrictEqual([]);
+    const past = await runOn(service(), ['ls', tenant, '--at', timeAt(3), '--json']);
     expect(JSON.parse(past.stdout).map(({ path }: { path: string }) => path)).toStrictEqual([
       '/memories/a',
       '/memories/d',
@@ -140,8 +143,8 @@ describeService('a hosted store that fails sometimes', (service) => {
 
   it('aborts an import after many attempts and imports no file', { tags: 'long' }, async () => {
     const tenant = await make('import-gives-up');
-    const a = versionsOf('a', '/a', ['1', '2', '3']);
-    hosted.add('memstore_x', { versions: a.toReversed(), memories: [headOf(a[2] as FakeVersion)] });
+    const a = createVersions('a', '/a', ['1', '2', '3']);
+    hosted.add('memstore_x', { versions: a.toReversed(), memories: [toHead(a[2] as FakeVersion)] });
     hosted.fault = (_, number) => (number > 2 ? { status: 503, headers: { 'retry-after': '0' } } : undefined);
     const failed = await run('import', tenant, '--from-store', 'memstore_x');
     expect(failed.code).toBe(1);
@@ -154,19 +157,19 @@ describeService('a hosted store that fails sometimes', (service) => {
 
   it('imports the memories that fit and names the others', async () => {
     const tenant = await make('import-odd');
-    const [first, second, third] = versionsOf('a', '/a', ['1', '2', '3']) as [
+    const [first, second, third] = createVersions('a', '/a', ['1', '2', '3']) as [
       FakeVersion,
       FakeVersion,
       FakeVersion,
     ];
     const redacted = {
-      redacted_at: at(9),
+      redacted_at: timeAt(9),
       redacted_by: { type: 'user_actor', user_id: 'user_1' },
       path: null,
       content: null,
     };
     const old = {
-      ...versionsOf('old', '/old', ['long ago'])[0],
+      ...createVersions('old', '/old', ['long ago'])[0],
       created_at: '2026-01-01T00:00:00Z',
     } as FakeVersion;
     hosted.add('memstore_x', {
@@ -175,14 +178,20 @@ describeService('a hosted store that fails sometimes', (service) => {
       versions: [
         third,
         { ...second, created_at: third.created_at },
-        { ...second, id: 'memver_slash', path: '/a\\b', created_at: at(1) },
-        { ...first, id: 'memver_gone', ...redacted, created_by: { type: 'new_actor' }, created_at: at(0) },
+        { ...second, id: 'memver_slash', path: '/a\\b', created_at: timeAt(1) },
+        {
+          ...first,
+          id: 'memver_gone',
+          ...redacted,
+          created_by: { type: 'new_actor' },
+          created_at: timeAt(0),
+        },
       ],
       // A memory whose versions were all pruned, and a memory created after the first page was read.
       memories: [
-        headOf(third),
-        headOf(old),
-        headOf({ ...old, memory_id: 'mem_late', path: '/late', created_at: at(59) }),
+        toHead(third),
+        toHead(old),
+        toHead({ ...old, memory_id: 'mem_late', path: '/late', created_at: timeAt(59) }),
       ],
     });
     const done = await run('import', tenant, '--from-store', 'memstore_x');
@@ -206,8 +215,8 @@ describeService('a hosted store that fails sometimes', (service) => {
         created_at: '2026-01-01T00:00:00.000000Z',
       },
     ]);
-    const live = versionsOf('c', '/c\\d', ['x']);
-    hosted.add('memstore_y', { versions: live, memories: live.map((each) => headOf(each)) });
+    const live = createVersions('c', '/c\\d', ['x']);
+    hosted.add('memstore_y', { versions: live, memories: live.map((each) => toHead(each)) });
     const rejected = await run('import', await make('import-rejected'), '--from-store', 'memstore_y');
     expect(rejected.stderr).toContain('Cannot import memories/c\\d:');
     expect(rejected.stderr).toContain('Nothing was imported.');
@@ -215,10 +224,10 @@ describeService('a hosted store that fails sometimes', (service) => {
 
   it('imports unknown operations as changes, and names a current version without content', async () => {
     const tenant = await make('import-unknown');
-    const [first, second] = versionsOf('a', '/a', ['1', '2']) as [FakeVersion, FakeVersion];
+    const [first, second] = createVersions('a', '/a', ['1', '2']) as [FakeVersion, FakeVersion];
     const record = { id: 'memstore_x', name: 'x', created_at: '2026-11-01T00:00:00Z' };
     const versions = [{ ...second, operation: 'restored' }, first];
-    hosted.add('memstore_x', { versions, memories: [headOf(second)], record });
+    hosted.add('memstore_x', { versions, memories: [toHead(second)], record });
     const done = await run('import', tenant, '--from-store', 'memstore_x');
     expect(done.stderr).toBe(
       'Imported 1 file (1 byte) and 0 directories into import-unknown, with 2 versions.\n',

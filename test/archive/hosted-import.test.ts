@@ -1,6 +1,6 @@
 /** @module-tag long-on-pglite */
 import { afterEach, expect, it, vi } from 'vitest';
-import { all, listening, sdk, storeKey } from '../support/memory-stores.ts';
+import { listenOn, readAll, sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
@@ -20,18 +20,18 @@ describeService(
       ];
       for (let i = 0; i < 21; i++)
         await memoryStores.memories.create(from.id, { path: `/d/${i}.md`, content: `é${i}` });
-      const url = await listening(service());
+      const url = await listenOn(service());
       vi.stubEnv('ANTHROPIC_API_KEY', key);
       const run = (...args: string[]) =>
         runOn(service(), ['import', to.id, '--store-url', `${url}/`, ...args]);
 
       const tried = await run('--from-store', from.id, '--dry-run');
       expect(tried.stdout.split('\n')).toContain('/memories/d/20.md');
-      expect(await all(memoryStores.memories.list(to.id))).toStrictEqual([]);
+      expect(await readAll(memoryStores.memories.list(to.id))).toStrictEqual([]);
       const done = await run('--from-store', from.id);
       expect(done.stderr).toContain('Imported 21 files (');
       const contents = async (id: string) =>
-        (await all(memoryStores.memories.list(id, { view: 'full' }))).map((each) => [
+        (await readAll(memoryStores.memories.list(id, { view: 'full' }))).map((each) => [
           'content' in each && each.content,
           each.path,
         ]);

@@ -2,7 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
-import { all, listening, sdk, storeKey } from '../support/memory-stores.ts';
+import { listenOn, readAll, sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
@@ -23,7 +23,7 @@ describeService(
     beforeAll(async () => {
       key = await storeKey(service());
       stores = sdk(service(), key).beta.memoryStores;
-      url = await listening(service());
+      url = await listenOn(service());
       adminUrl = await admin().app.listen({ port: 0, host: '127.0.0.1' });
     });
     beforeEach(async () => {
@@ -34,7 +34,7 @@ describeService(
       vi.stubEnv('ANTHROPIC_API_KEY', key);
       return runOn(service(), ['push', from, '--store-url', url, ...args]);
     };
-    const remotely = (...args: string[]) => {
+    const runRemotely = (...args: string[]) => {
       vi.stubEnv('ANTHROPIC_API_KEY', key);
       return runOn(service(), [...args, '--store-url', url], {
         admin: { url: adminUrl, key: admin().key.key },
@@ -44,7 +44,7 @@ describeService(
       stores.memories.create(store, { path, content });
     const contents = async (store: string) =>
       Object.fromEntries(
-        (await all(stores.memories.list(store, { view: 'full' }))).map((each) => [
+        (await readAll(stores.memories.list(store, { view: 'full' }))).map((each) => [
           each.path,
           'content' in each && each.content,
         ]),
@@ -57,10 +57,10 @@ describeService(
       await create(from, '/new', '\u2028ü');
       await create(to, '/old', 'one');
       await create(to, '/changed', 'there');
-      expect(await remotely('push', from, '--to-store', to, '--dry-run')).toStrictEqual(
+      expect(await runRemotely('push', from, '--to-store', to, '--dry-run')).toStrictEqual(
         await push('--to-store', to, '--dry-run'),
       );
-      expect(await remotely('push', from, '--to-store', to)).toMatchObject({
+      expect(await runRemotely('push', from, '--to-store', to)).toMatchObject({
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(/^Memories: 1 created, 1 updated, 0 unchanged\.\n.*\n {2}\/changed\n$/),
@@ -68,13 +68,13 @@ describeService(
       expect(await contents(to)).toStrictEqual({ '/old': 'two', '/changed': 'there', '/new': '\u2028ü' });
 
       const copy = (await stores.create({ name: 'copy' })).id;
-      expect(await remotely('import', copy, '--from-store', to)).toMatchObject({
+      expect(await runRemotely('import', copy, '--from-store', to)).toMatchObject({
         code: 0,
         stderr: expect.stringMatching(
           /^Imported 3 files \(.*\) and 0 directories into .*, with 4 versions\.\n$/,
         ),
       });
-      expect(await remotely('import', copy, '--from-store', from)).toMatchObject({
+      expect(await runRemotely('import', copy, '--from-store', from)).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(/^Already in .*: 2 memories of .*\n {2}\/changed\n$/s),
       });
@@ -104,7 +104,7 @@ describeService(
       expect((await push('--to-store', to)).stderr).toBe('Memories: 0 created, 0 updated, 3 unchanged.\n');
 
       // Changes a file in the store and creates a file that another one blocks.
-      const [there] = await all(stores.memories.list(to));
+      const [there] = await readAll(stores.memories.list(to));
       await stores.memories.update((there as { id: string }).id, { memory_store_id: to, content: 'theirs' });
       await create(from, '/more/below');
       const rejected = await push('--to-store', to);
@@ -125,7 +125,7 @@ describeService(
     });
 
     it('pushes through the admin API with the key of the store on the client', async () => {
-      const remotePush = (...args: string[]) => remotely('push', from, ...args);
+      const remotePush = (...args: string[]) => runRemotely('push', from, ...args);
       await create(from, '/new', '\uFEFFwith a byte order mark');
       const edited = await create(from, '/edited', 'old');
       await create(to, '/edited', 'old');

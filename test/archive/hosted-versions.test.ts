@@ -2,7 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { assertInvariants } from '../support/invariants.ts';
-import { all, listening, sdk, storeKey } from '../support/memory-stores.ts';
+import { listenOn, readAll, sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
@@ -19,19 +19,19 @@ describeService(
     beforeAll(async () => {
       key = await storeKey(service());
       stores = sdk(service(), key).beta.memoryStores;
-      url = await listening(service());
+      url = await listenOn(service());
     });
     const run = (...args: string[]) => {
       vi.stubEnv('ANTHROPIC_API_KEY', key);
       return runOn(service(), [...args, '--store-url', url]);
     };
-    const memories = (id: string) => all(stores.memories.list(id, { view: 'full' }));
-    const versions = (id: string) => all(stores.memoryVersions.list(id, { view: 'full' }));
-    const without = <T extends object>(rows: T[]) =>
+    const memories = (id: string) => readAll(stores.memories.list(id, { view: 'full' }));
+    const versions = (id: string) => readAll(stores.memoryVersions.list(id, { view: 'full' }));
+    const withoutStoreIds = <T extends object>(rows: T[]) =>
       rows.map((row) => ({ ...row, memory_store_id: undefined }));
 
     /** Creates a store with a memory in every possible state. */
-    async function lived(): Promise<string> {
+    async function createUsedStore(): Promise<string> {
       const { id } = await stores.create({ name: 'from' });
       const of = { memory_store_id: id };
       const a = await stores.memories.create(id, { path: '/a', content: 'one\n'.repeat(40) });
@@ -52,7 +52,7 @@ describeService(
     }
 
     it('imports each version unchanged, with its ID, time, and actor', async () => {
-      const from = await lived();
+      const from = await createUsedStore();
       const { id: to } = await stores.create({ name: 'to' });
       const tried = await run('import', to, '--from-store', from, '--dry-run');
       expect(tried.stdout).toBe(
@@ -66,10 +66,10 @@ describeService(
         code: 0,
         stderr: expect.stringMatching(/^Imported 4 files .* with 33 versions\.\n$/),
       });
-      expect(without(await memories(to))).toStrictEqual(without(await memories(from)));
+      expect(withoutStoreIds(await memories(to))).toStrictEqual(withoutStoreIds(await memories(from)));
       const brought = await versions(to);
       expect(brought.length).toBe(33);
-      expect(without(brought)).toStrictEqual(without(await versions(from)));
+      expect(withoutStoreIds(brought)).toStrictEqual(withoutStoreIds(await versions(from)));
       expect(brought.filter(({ redacted_at }) => redacted_at !== null)).toMatchObject([
         { path: null, content: null, operation: 'created', redacted_by: { type: 'api_actor' } },
       ]);
@@ -85,7 +85,7 @@ describeService(
     });
 
     it('creates no duplicates when an import is repeated, and keeps changed files', async () => {
-      const from = await lived();
+      const from = await createUsedStore();
       const { id: to } = await stores.create({ name: 'to' });
       await run('import', to, '--from-store', from);
       const before = [await memories(to), await versions(to)];
@@ -113,7 +113,7 @@ describeService(
     });
 
     it('imports no versions on request or into a tenant that keeps none', { tags: 'long' }, async () => {
-      const from = await lived();
+      const from = await createUsedStore();
       const { id: to } = await stores.create({ name: 'to' });
       const plain = await run('import', to, '--from-store', from, '--no-history');
       expect(plain.stderr).toMatch(

@@ -36,7 +36,7 @@ const openAt = (place: string): Promise<Database> =>
 let source: Database;
 
 /** Runs `work` on the database at a URL or in a directory. */
-async function on<T>(place: string, work: (database: Database) => Promise<T>): Promise<T> {
+async function withDatabase<T>(place: string, work: (database: Database) => Promise<T>): Promise<T> {
   if (place === directory) return work(source);
   const database = await openAt(place);
   try {
@@ -47,12 +47,12 @@ async function on<T>(place: string, work: (database: Database) => Promise<T>): P
 }
 
 const run = (database: Database, sql: string) => database.query(parseQuery('', sql), {});
-const rowsOf = async (database: Database, sql: string) =>
+const queryRows = async (database: Database, sql: string) =>
   (await run(database, sql)).rows as unknown as Record<string, unknown>[];
 
 /** Returns the sorted rows of each table as JSON in UTC, without the records of `migrate-data` itself. */
-function contentsOf(place: string): Promise<Record<string, unknown[]>> {
-  return on(place, (database) =>
+function readContents(place: string): Promise<Record<string, unknown[]>> {
+  return withDatabase(place, (database) =>
     database.transaction(async (query) => {
       await query(parseQuery('utc', "SET LOCAL TIME ZONE 'UTC'"), {});
       const contents: Record<string, unknown[]> = {};
@@ -71,12 +71,12 @@ function contentsOf(place: string): Promise<Record<string, unknown[]>> {
 
 async function migrateDataCommand(...args: string[]) {
   const [stdout, stderr] = [new CollectedOutput(false), new CollectedOutput(false)];
-  const none = () => Promise.reject(new Error('not that database'));
+  const rejectDatabase = () => Promise.reject(new Error('not that database'));
   const env = { DB_CONNECT_TIMEOUT_MS: '60s' };
   const code = await runProgram(['migrate-data', ...args], {
     version: '1.2.3',
-    connectLocally: none,
-    openMigrated: none,
+    connectLocally: rejectDatabase,
+    openMigrated: rejectDatabase,
     serve: async () => {},
     openPlace: async (place, { migrate }) =>
       place === directory
@@ -157,7 +157,7 @@ beforeAll(async () => {
   directory = await copyPgliteTemplate();
   await fill(directory);
   source = await openAt(directory);
-  filled = await contentsOf(directory);
+  filled = await readContents(directory);
 });
 afterAll(async () => {
   await source.close();
@@ -178,7 +178,7 @@ describe('migrate-data', () => {
     expect(there.stdout).toMatch(
       /^Both databases have 4 tenants with \d+ rows, [\d.]+ KB: compared by number and SHA-256\.\n$/,
     );
-    expect(await contentsOf(url)).toStrictEqual(filled);
+    expect(await readContents(url)).toStrictEqual(filled);
   });
 
   it('moves all rows back and computes the same hashes on both sides', { tags: 'long' }, async () => {
@@ -190,12 +190,12 @@ describe('migrate-data', () => {
       migrate: false,
       notify: () => {},
     });
-    expect(await rowsOf(patient, 'SHOW idle_in_transaction_session_timeout')).toStrictEqual([
+    expect(await queryRows(patient, 'SHOW idle_in_transaction_session_timeout')).toStrictEqual([
       { idle_in_transaction_session_timeout: '0' },
     ]);
     await patient.close();
     expect(await migrateDataCommand('--from', url, '--to', copy)).toMatchObject({ code: 0 });
-    expect(await contentsOf(copy)).toStrictEqual(filled);
+    expect(await readContents(copy)).toStrictEqual(filled);
     const again = await migrateDataCommand('--from', directory, '--to', url, '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ tenants: 4, already_there: 4 });
     const back = await migrateDataCommand('--from', directory, '--to', copy, '--json');
@@ -205,9 +205,9 @@ describe('migrate-data', () => {
       rows: filled.entries?.length,
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
-    expect(await contentsOf(url)).toStrictEqual(filled);
-    const audit = await on(url, (database) =>
-      rowsOf(
+    expect(await readContents(url)).toStrictEqual(filled);
+    const audit = await withDatabase(url, (database) =>
+      queryRows(
         database,
         "SELECT outcome, details FROM audit_events WHERE action = 'migrateData' ORDER BY at LIMIT 1",
       ),
@@ -219,19 +219,21 @@ describe('migrate-data', () => {
 
   it('rejects a target with other data before any change', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
-    await on(url, (database) => run(database, "INSERT INTO tenants (id) VALUES ('zeta'), ('other')"));
-    const before = await contentsOf(url);
+    await withDatabase(url, (database) =>
+      run(database, "INSERT INTO tenants (id) VALUES ('zeta'), ('other')"),
+    );
+    const before = await readContents(url);
     expect(await migrateDataCommand('--from', directory, '--to', url)).toStrictEqual({
       code: 1,
       stdout: '',
       stderr:
         'memory-service: The target already has tenant zeta, with different data. Nothing was changed. Use an empty database, or delete what is not needed there, for example with: memory-service tenants delete\n',
     });
-    expect(await contentsOf(url)).toStrictEqual(before);
+    expect(await readContents(url)).toStrictEqual(before);
     // Other tenants in the target do not prevent the copy.
-    await on(url, (database) => run(database, "DELETE FROM tenants WHERE id = 'zeta'"));
+    await withDatabase(url, (database) => run(database, "DELETE FROM tenants WHERE id = 'zeta'"));
     expect(await migrateDataCommand('--from', directory, '--to', url)).toMatchObject({ code: 0 });
-    const { tenants, ...rest } = await contentsOf(url);
+    const { tenants, ...rest } = await readContents(url);
     expect(tenants).toHaveLength(5);
     expect({ ...rest, tenants: filled.tenants }).toStrictEqual(filled);
   });
@@ -240,14 +242,16 @@ describe('migrate-data', () => {
     const url = await newDatabase({ migrated: true });
     expect(await migrateDataCommand('--from', directory, '--to', url)).toMatchObject({ code: 0 });
     const stderr = async () => (await migrateDataCommand('--from', directory, '--to', url)).stderr;
-    await on(url, (database) =>
+    await withDatabase(url, (database) =>
       run(
         database,
         "UPDATE versions SET operation = 'modified' WHERE tenant_id = 'acme' AND operation = 'created'",
       ),
     );
     expect(await stderr()).toContain('The target already has tenant acme, with different data.');
-    await on(url, (database) => run(database, "UPDATE api_keys SET label = 'other' WHERE label = 'worker'"));
+    await withDatabase(url, (database) =>
+      run(database, "UPDATE api_keys SET label = 'other' WHERE label = 'worker'"),
+    );
     expect(await stderr()).toContain(
       'The target already has an API key with the same secret, with different data',
     );
@@ -255,37 +259,37 @@ describe('migrate-data', () => {
 
   it('resumes an interrupted migration of data with the first missing tenant', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
-    await on(directory, (source) =>
-      on(url, async (target) => {
+    await withDatabase(directory, (source) =>
+      withDatabase(url, async (target) => {
         const failing = failAfter(target, 'migrate_insert_versions', 1);
         await expect(migrateData(source, failing, () => {})).rejects.toThrow('interrupted');
       }),
     );
-    const half = await contentsOf(url);
+    const half = await readContents(url);
     // The interrupted tenant was rolled back.
     expect(rowsIn(half)).toMatchObject({ tenants: 0, entries: 0, versions: 0, api_keys: 0 });
-    await on(directory, (source) =>
-      on(url, async (target) => {
+    await withDatabase(directory, (source) =>
+      withDatabase(url, async (target) => {
         const failing = failAfter(target, 'migrate_insert_tenants', 2);
         await expect(migrateData(source, failing, () => {})).rejects.toThrow('interrupted');
       }),
     );
-    expect(rowsIn(await contentsOf(url))).toMatchObject({ tenants: 1, api_keys: 0 });
+    expect(rowsIn(await readContents(url))).toMatchObject({ tenants: 1, api_keys: 0 });
     const { stdout } = await migrateDataCommand('--from', directory, '--to', url, '--json');
     expect(JSON.parse(stdout)).toMatchObject({ tenants: 4, already_there: 1 });
-    expect(await contentsOf(url)).toStrictEqual(filled);
+    expect(await readContents(url)).toStrictEqual(filled);
   });
 
   it('rolls back rows that differ from the source', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
-    await on(directory, (source) =>
-      on(url, async (target) => {
-        await expect(migrateData(source, losing(target), () => {})).rejects.toThrow(
+    await withDatabase(directory, (source) =>
+      withDatabase(url, async (target) => {
+        await expect(migrateData(source, loseCommit(target), () => {})).rejects.toThrow(
           /^The copy does not match the source: public\.versions has \d+ of \d+ rows, or different values\. It was not committed\.$/,
         );
       }),
     );
-    expect(rowsIn(await contentsOf(url))).toMatchObject({ tenants: 0, entries: 0, versions: 0 });
+    expect(rowsIn(await readContents(url))).toMatchObject({ tenants: 0, entries: 0, versions: 0 });
   });
 
   it('explains invalid sources and targets', { tags: 'long' }, async () => {
@@ -339,7 +343,7 @@ function failAfter(database: Database, name: string, count: number): Database {
 }
 
 /** Returns a database that loses the last row of each insertion of versions. */
-function losing(database: Database): Database {
+function loseCommit(database: Database): Database {
   return {
     ...database,
     transaction: (work, options) =>

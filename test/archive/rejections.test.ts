@@ -10,11 +10,11 @@ import { PassThrough, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, expect, inject, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { archiveOf, END, entry, pax, tenGigabytes } from '../support/archives.ts';
+import { createArchive, END, entry, pax, tenGigabytes } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
-import { rejectedImport, tenantWith } from '../support/transfer.ts';
+import { expectImportRejection, tenantWith } from '../support/transfer.ts';
 
 const good = entry({ name: 'memories/good', content: 'good' });
 const latin1 = Buffer.from('caf\xE9', 'latin1');
@@ -22,28 +22,28 @@ const latin1 = Buffer.from('caf\xE9', 'latin1');
 describeService('rejected transfers', (service) => {
   afterAll(() => assertInvariants(service()));
 
-  const rejected = (tenant: string, args: string[], options?: { stdin: Readable | Buffer }) =>
-    rejectedImport(service(), tenant, args, options);
+  const importError = (tenant: string, args: string[], options?: { stdin: Readable | Buffer }) =>
+    expectImportRejection(service(), tenant, args, options);
   const tenantWithOld = (...paths: string[]) =>
     tenantWith(service(), Object.fromEntries(paths.map((path) => [path, 'old'])));
 
   it('rejects an import over the quota as soon as the excess is detected', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld('/memories/old');
-    const three = archiveOf({ 'memories/1': '1', 'memories/2': '2', 'memories/3': '3' });
-    const two = archiveOf({ 'memories/1': '1', 'memories/2': '2' });
+    const three = createArchive({ 'memories/1': '1', 'memories/2': '2', 'memories/3': '3' });
+    const two = createArchive({ 'memories/1': '1', 'memories/2': '2' });
     await tenants.set(tenant, { maxFiles: 2 });
-    expect(await rejected(tenant, ['-'], { stdin: three })).toBe(
+    expect(await importError(tenant, ['-'], { stdin: three })).toBe(
       'The import has more than the 2 files that {tenant} may have. Raise the limit with: memory-service tenants set {tenant} --max-files <n>',
     );
-    expect(await rejected(tenant, ['-'], { stdin: two })).toBe(
+    expect(await importError(tenant, ['-'], { stdin: two })).toBe(
       'Tenant {tenant} uses 1 of 2 files, and the import needs 2 more. Raise the limit with: memory-service tenants set {tenant} --max-files 3',
     );
     await tenants.set(tenant, { maxFiles: null, maxBytes: 4 });
-    expect(await rejected(tenant, ['-'], { stdin: two })).toBe(
+    expect(await importError(tenant, ['-'], { stdin: two })).toBe(
       'Tenant {tenant} uses 3 of 4 bytes, and the import needs 2 more. Raise the limit with: memory-service tenants set {tenant} --max-bytes 5',
     );
-    expect(await rejected(tenant, ['-'], { stdin: archiveOf({ 'memories/1': '12345' }) })).toBe(
+    expect(await importError(tenant, ['-'], { stdin: createArchive({ 'memories/1': '12345' }) })).toBe(
       'The import has more than the 4 bytes that {tenant} may have. Raise the limit with: memory-service tenants set {tenant} --max-bytes <n>',
     );
     await tenants.set(tenant, { maxBytes: 5, maxFiles: 3 });
@@ -57,11 +57,11 @@ describeService('rejected transfers', (service) => {
     const names = ['a', 'b', 'c', 'd', 'e/below', 'f/below/it', 'g', 'new/one'].map(
       (name) => `memories/${name}`,
     );
-    const stdin = archiveOf(Object.fromEntries(names.map((name) => [name, 'new'])));
-    expect(await rejected(tenant, ['-'], { stdin })).toBe(
+    const stdin = createArchive(Object.fromEntries(names.map((name) => [name, 'new'])));
+    expect(await importError(tenant, ['-'], { stdin })).toBe(
       '7 paths are already in use:\n  /memories/a\n  /memories/b\n  /memories/c\n  /memories/d\n  /memories/e\n  and 2 more\nDelete or rename what is there, or import into another directory. Choose that directory with --into.',
     );
-    expect(await rejected(tenant, ['-'], { stdin: archiveOf({ 'memories/g/h': 'new' }) })).toBe(
+    expect(await importError(tenant, ['-'], { stdin: createArchive({ 'memories/g/h': 'new' }) })).toBe(
       '1 path is already in use:\n  /memories/g/h\nDelete or rename what is there, or import into another directory. Choose that directory with --into.',
     );
   });
@@ -70,14 +70,14 @@ describeService('rejected transfers', (service) => {
     const tenant = await tenantWithOld();
     const size = 10 * 1024 ** 3;
     const zeros = tenGigabytes(Buffer.concat([good, entry({ name: 'memories/zeros', size })]));
-    expect(await rejected(tenant, ['-'], { stdin: zeros.stream })).toBe(
+    expect(await importError(tenant, ['-'], { stdin: zeros.stream })).toBe(
       `Cannot import memories/zeros: it has ${size} bytes, and the maximum file size of {tenant} is 1048576. Leave it out, or raise the limit with: memory-service tenants set {tenant} --max-file-bytes ${size}`,
     );
     expect(zeros.read()).toBeLessThan(1024 ** 2);
 
     await new Tenants(service().database).set(tenant, { maxFileBytes: 0 });
     const unlimited = tenGigabytes(entry({ name: 'memories/zeros', size }));
-    expect(await rejected(tenant, ['-'], { stdin: unlimited.stream })).toBe(
+    expect(await importError(tenant, ['-'], { stdin: unlimited.stream })).toBe(
       `Cannot import memories/zeros: it has ${size} bytes; the maximum is 134217728.`,
     );
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
@@ -96,7 +96,7 @@ describeService('rejected transfers', (service) => {
     };
     for (const [title, entries] of Object.entries(archives)) {
       const stdin = Buffer.concat([good, ...entries, END]);
-      expect([title, await rejected(tenant, ['-'], { stdin })]).toStrictEqual([
+      expect([title, await importError(tenant, ['-'], { stdin })]).toStrictEqual([
         title,
         'Cannot import memories/a: its size is not a number of bytes. Create the archive again.',
       ]);
@@ -107,7 +107,7 @@ describeService('rejected transfers', (service) => {
       [pax({ size: '-7' }), file()],
     ]) {
       const stdin = Buffer.concat([good, ...entries, END]);
-      expect(await rejected(tenant, ['-'], { stdin })).toMatch(
+      expect(await importError(tenant, ['-'], { stdin })).toMatch(
         /^This is not a tar archive, or it is damaged|its size is not a number of bytes/,
       );
     }
@@ -117,7 +117,7 @@ describeService('rejected transfers', (service) => {
     const tenant = await tenantWithOld();
     for (const start of [Buffer.alloc(512), good]) {
       const zeros = tenGigabytes(start);
-      expect(await rejected(tenant, ['-'], { stdin: zeros.stream })).toBe(
+      expect(await importError(tenant, ['-'], { stdin: zeros.stream })).toBe(
         'This is not a tar archive, or it is damaged. If it is compressed, decompress it first. For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
       );
       expect(zeros.read()).toBeLessThan(20 * 1024 ** 2);
@@ -134,23 +134,23 @@ describeService('rejected transfers', (service) => {
       return base;
     };
     const linked = await directory((at) => symlink('/etc/passwd', join(at, 'link')));
-    expect(await rejected(tenant, [linked])).toBe(
+    expect(await importError(tenant, [linked])).toBe(
       'Cannot import memories/link: it is a symbolic link; a memory holds only files and directories. Leave it out, or include its target instead (tar --dereference).',
     );
     const linkedDirectory = await directory((at) => symlink('/etc', join(at, 'link')));
-    expect(await rejected(tenant, [linkedDirectory])).toBe(
+    expect(await importError(tenant, [linkedDirectory])).toBe(
       'Cannot import memories/link: it is a symbolic link; a memory holds only files and directories. Leave it out, or include its target instead (tar --dereference).',
     );
     const piped = await directory((at) => promisify(execFile)('mkfifo', [join(at, 'pipe')]));
-    expect(await rejected(tenant, [piped])).toBe(
+    expect(await importError(tenant, [piped])).toBe(
       'Cannot import memories/pipe: it is a named pipe; a memory holds only files and directories. Leave it out.',
     );
     const named = await directory((at) => writeFile(Buffer.concat([Buffer.from(`${at}/`), latin1]), 'x'));
-    expect(await rejected(tenant, [named])).toBe(
+    expect(await importError(tenant, [named])).toBe(
       'Cannot import memories/caf\\xE9: its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8',
     );
     const sparse = await directory((at) => promisify(execFile)('truncate', ['-s', '10G', join(at, 'zeros')]));
-    expect(await rejected(tenant, [sparse])).toContain(
+    expect(await importError(tenant, [sparse])).toContain(
       'Cannot import memories/zeros: it has 10737418240 bytes',
     );
   });
@@ -158,29 +158,29 @@ describeService('rejected transfers', (service) => {
   it('rejects invalid sources and options of an import', async () => {
     const tenant = await tenantWithOld();
     const empty = await mkdtemp(join(inject('scratch'), 'rejected-'));
-    expect(await rejected(tenant, [empty])).toBe(
+    expect(await importError(tenant, [empty])).toBe(
       `${empty} is not named memories and contains no directory memories, and no destination directory is given. Choose one with --into, for example --into /memories.`,
     );
-    expect(await rejected(tenant, [empty, '--strip', '1', '--into', '/memories'])).toBe(
+    expect(await importError(tenant, [empty, '--strip', '1', '--into', '/memories'])).toBe(
       '--strip works only with archives. Name the directory itself, and use --into.',
     );
-    expect(await rejected(tenant, [join(empty, 'missing')])).toBe(
+    expect(await importError(tenant, [join(empty, 'missing')])).toBe(
       `Cannot read ${join(empty, 'missing')} (ENOENT).`,
     );
-    const stdin = archiveOf({ 'memories/a': 'a' });
-    expect(await rejected(tenant, ['-', '--strip', '2', '--into', '/memories'], { stdin })).toBe(
+    const stdin = createArchive({ 'memories/a': 'a' });
+    expect(await importError(tenant, ['-', '--strip', '2', '--into', '/memories'], { stdin })).toBe(
       'Cannot import memories/a: removing 2 leading segments leaves nothing of its path. Use a smaller number for --strip.',
     );
-    expect(await rejected(tenant, ['-', '--into', '/elsewhere'], { stdin })).toBe(
+    expect(await importError(tenant, ['-', '--into', '/elsewhere'], { stdin })).toBe(
       "error: option '--into <path>' argument '/elsewhere' is invalid. Path must start with /memories, got: /elsewhere",
     );
-    const absolute = archiveOf({ '/memories/a': 'a' });
-    expect(await rejected(tenant, ['-', '--into', '/memories'], { stdin: absolute })).toBe(
+    const absolute = createArchive({ '/memories/a': 'a' });
+    expect(await importError(tenant, ['-', '--into', '/memories'], { stdin: absolute })).toBe(
       'Cannot import /memories/a: its path is absolute; below a destination directory, paths must be relative.',
     );
-    expect(await rejected(tenant, ['-'], { stdin: Object.assign(new PassThrough(), { isTTY: true }) })).toBe(
-      'Standard input is a terminal. Name an archive, or pipe one into the command.',
-    );
+    expect(
+      await importError(tenant, ['-'], { stdin: Object.assign(new PassThrough(), { isTTY: true }) }),
+    ).toBe('Standard input is a terminal. Name an archive, or pipe one into the command.');
     const nobody = freshTenant();
     for (const args of [
       ['ls', nobody],
@@ -202,8 +202,8 @@ describeService('rejected transfers', (service) => {
     for (const secrets of ['mask', 'reject'] as const) {
       await new Tenants(service().database).set(tenant, { secrets });
       for (const name of [`memories/d/${key}`, `memories/${key}/f`, `memories/${key}/`]) {
-        const stdin = archiveOf({ [name]: '' });
-        expect(await rejected(tenant, ['-'], { stdin })).toBe(
+        const stdin = createArchive({ [name]: '' });
+        expect(await importError(tenant, ['-'], { stdin })).toBe(
           `Cannot import /${name.replace(key, '[REDACTED:github_token]').replace(/\/$/, '')}: its path contains what looks like a secret (github_token). Rename it, or leave it out.`,
         );
       }
@@ -213,13 +213,13 @@ describeService('rejected transfers', (service) => {
   it('rejects an archive that arrives while the setting for secrets changes', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld();
-    const archive = archiveOf({ 'memories/key': `key: ghp_${'a1B2'.repeat(9)}\n` });
-    const slow = async function* () {
+    const archive = createArchive({ 'memories/key': `key: ghp_${'a1B2'.repeat(9)}\n` });
+    const slowInput = async function* () {
       yield archive.subarray(0, 1024);
       await tenants.set(tenant, { secrets: 'reject' });
       yield archive.subarray(1024);
     };
-    expect(await rejected(tenant, ['-'], { stdin: Readable.from(slow()) })).toBe(
+    expect(await importError(tenant, ['-'], { stdin: Readable.from(slowInput()) })).toBe(
       'The setting SECRETS of tenant {tenant} changed while the archive was read. Import it again.',
     );
   });
@@ -227,9 +227,9 @@ describeService('rejected transfers', (service) => {
   it('rejects secrets in an import, or masks them if the tenant is configured so', async () => {
     const tenant = await tenantWithOld();
     const key = `ghp_${'a1B2'.repeat(9)}`;
-    const stdin = archiveOf({ 'memories/harmless': 'x', 'memories/key': `key: ${key}\n` });
+    const stdin = createArchive({ 'memories/harmless': 'x', 'memories/key': `key: ${key}\n` });
     await new Tenants(service().database).set(tenant, { secrets: 'reject' });
-    const message = await rejected(tenant, ['-'], { stdin });
+    const message = await importError(tenant, ['-'], { stdin });
     expect(message).toBe(
       'Cannot import memories/key: it contains what looks like a secret (github_token). Remove the secret.',
     );

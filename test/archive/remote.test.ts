@@ -12,10 +12,10 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { packTar } from '../../src/features/archive/tar.ts';
 import { useAdmin } from '../support/admin.ts';
-import { archiveOf } from '../support/archives.ts';
+import { createArchive } from '../support/archives.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
-import { FILES, rowsOf, scratchDirectory, tenantWith } from '../support/transfer.ts';
+import { FILES, readRows, scratchDirectory, tenantWith } from '../support/transfer.ts';
 
 describeService('archives on the command line through the admin API', (service) => {
   const admin = useAdmin(service);
@@ -28,8 +28,8 @@ describeService('archives on the command line through the admin API', (service) 
     for (const server of servers) server.close();
   });
   type Options = { stdin?: Buffer; env?: Record<string, string> };
-  const onDatabase = (args: string[], options: Options = {}) => runOn(service(), args, options);
-  const remotely = (args: string[], options: Options = {}, base = url) =>
+  const runOnDatabase = (args: string[], options: Options = {}) => runOn(service(), args, options);
+  const runRemotely = (args: string[], options: Options = {}, base = url) =>
     runOn(service(), args, { ...options, admin: { url: base, key: admin().key.key } });
 
   /** Starts a proxy that cuts each connection after some bytes of the response or of the request. */
@@ -63,8 +63,8 @@ describeService('archives on the command line through the admin API', (service) 
     const directory = await scratchDirectory();
     const results = [];
     for (const [name, run] of [
-      ['local.tar', onDatabase],
-      ['remote.tar', remotely],
+      ['local.tar', runOnDatabase],
+      ['remote.tar', runRemotely],
     ] as const) {
       const file = join(directory, name);
       const done = [
@@ -90,7 +90,7 @@ describeService('archives on the command line through the admin API', (service) 
     const tenant = await tenantWith(service(), FILES);
     const directory = await scratchDirectory();
     const file = join(directory, 'memory.tar');
-    await onDatabase(['export', tenant, '--history', '--output', file]);
+    await runOnDatabase(['export', tenant, '--history', '--output', file]);
     await mkdir(join(directory, 'data/memories/d'), { recursive: true });
     await mkdir(join(directory, 'data/memories/empty'));
     await writeFile(join(directory, 'data/memories/d/a'), 'AKIAIOSFODNN7EXAMPLE\n'.repeat(10_000));
@@ -101,7 +101,10 @@ describeService('archives on the command line through the admin API', (service) 
       [[file, '--dry-run'], {}],
       [[file], {}],
       [[file], {}],
-      [['-', '--into', '/memories/copy', '--strip', '1'], { stdin: archiveOf({ 'memories/\u2028x': 'y' }) }],
+      [
+        ['-', '--into', '/memories/copy', '--strip', '1'],
+        { stdin: createArchive({ 'memories/\u2028x': 'y' }) },
+      ],
       [['-'], { stdin }],
       [['-'], { stdin: stdin.subarray(0, 5000) }],
       [['-'], { stdin: Buffer.from('no archive') }],
@@ -112,14 +115,14 @@ describeService('archives on the command line through the admin API', (service) 
     ] as [string[], Options][]) {
       // One tenant for each access path, in the same state.
       const [local, remote] = [await localTenant(), await remoteTenant()];
-      const run = async (id: string, way: typeof onDatabase) => {
+      const run = async (id: string, way: typeof runOnDatabase) => {
         const result = await way(['import', id, ...args], options);
         return JSON.stringify(result).replaceAll(id, '{tenant}');
       };
-      expect([args, await run(remote, remotely)]).toStrictEqual([args, await run(local, onDatabase)]);
-      expect(await rowsOf(service(), remote)).toStrictEqual(await rowsOf(service(), local));
+      expect([args, await run(remote, runRemotely)]).toStrictEqual([args, await run(local, runOnDatabase)]);
+      expect(await readRows(service(), remote)).toStrictEqual(await readRows(service(), local));
     }
-    expect((await remotely(['import', 'no-such-tenant', file])).stderr).toBe(
+    expect((await runRemotely(['import', 'no-such-tenant', file])).stderr).toBe(
       'memory-service: Tenant no-such-tenant does not exist. See: memory-service tenants list, or create it: memory-service tenants create no-such-tenant\nNothing was imported.\n',
     );
   });
@@ -138,7 +141,7 @@ describeService('archives on the command line through the admin API', (service) 
       ['--output', join(directory, 'old.tar'), '--force'],
       [],
     ]) {
-      expect(await remotely(['export', tenant, ...args], {}, proxy)).toStrictEqual({
+      expect(await runRemotely(['export', tenant, ...args], {}, proxy)).toStrictEqual({
         code: 1,
         stdout: '',
         stderr: error,
@@ -150,14 +153,14 @@ describeService('archives on the command line through the admin API', (service) 
 
   it('imports no file when the connection breaks during an import', async () => {
     const tenant = await tenantWith(service());
-    const stdin = archiveOf({ 'memories/a': 'x'.repeat(500_000), 'memories/b': 'x'.repeat(500_000) });
+    const stdin = createArchive({ 'memories/a': 'x'.repeat(500_000), 'memories/b': 'x'.repeat(500_000) });
     const proxy = await cuttingProxy({ request: 700_000 });
-    const { code, stdout, stderr } = await remotely(['import', tenant, '-'], { stdin }, proxy);
+    const { code, stdout, stderr } = await runRemotely(['import', tenant, '-'], { stdin }, proxy);
     expect([code, stdout]).toStrictEqual([1, '']);
     expect(stderr).toMatch(
       /^memory-service: The (connection to the )?admin API at .* (was lost|cannot be reached)/i,
     );
-    expect(await rowsOf(service(), tenant)).toStrictEqual(new Map());
+    expect(await readRows(service(), tenant)).toStrictEqual(new Map());
   });
 
   it('reports a file that changes while its directory is packed', async () => {

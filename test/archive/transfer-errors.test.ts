@@ -73,19 +73,19 @@ describeService(
         '/memories/f': '4',
       };
       const from = await newTenant(files);
-      const importedFrom = async (query: string) => {
+      const importQuery = async (query: string) => {
         const to = await newTenant();
         await upload(to, (await download(from, query)).rawPayload);
         const { entries } = (await admin().call('GET', `/tenants/${to}/tree`)).body;
         return (entries as { path: string }[]).map(({ path }) => path);
       };
-      expect(await importedFrom('?path=/memories/d')).toStrictEqual([
+      expect(await importQuery('?path=/memories/d')).toStrictEqual([
         '/memories/d',
         '/memories/d/a',
         '/memories/d/e',
         '/memories/d/e/b',
       ]);
-      expect(await importedFrom('?path=/memories/f')).toStrictEqual(['/memories/f']);
+      expect(await importQuery('?path=/memories/f')).toStrictEqual(['/memories/f']);
       expect((await download(from, '?path=/memories/none')).statusCode).toBe(404);
       expect((await download(from, '?path=/memories/d&history=true')).json().detail).toBe(
         'The query parameter history is available only for the whole memory.',

@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
 import { expect, it } from 'vitest';
-import { archiveOf, END, entry, pax } from '../support/archives.ts';
+import { createArchive, END, entry, pax } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { FILES, rowsOf, scratchDirectory, tenantWith, treeOf } from '../support/transfer.ts';
+import { FILES, readDirectoryTree, readRows, scratchDirectory, tenantWith } from '../support/transfer.ts';
 
 describeService('a transfer', (service, kind) => {
   // PGlite drops a byte order mark at the start of a text.
@@ -33,8 +33,8 @@ describeService('a transfer', (service, kind) => {
     await mkdir(join(directory, 'unpacked'));
     const { stderr } = await promisify(execFile)('tar', ['-xf', file, '-C', join(directory, 'unpacked')]);
     expect(stderr).toBe('');
-    const unpacked = await treeOf(join(directory, 'unpacked'));
-    expect(unpacked).toStrictEqual(await rowsOf(service(), tenant));
+    const unpacked = await readDirectoryTree(join(directory, 'unpacked'));
+    expect(unpacked).toStrictEqual(await readRows(service(), tenant));
     expect(unpacked.get('/memories/empty/directory')?.[0]).toBe(null);
 
     const again = await runCli(service(), ['export', tenant]);
@@ -61,7 +61,7 @@ describeService('a transfer', (service, kind) => {
     const other = await tenantWith(service());
     const imported = await runCli(service(), ['import', other, '-'], { stdin: stdout });
     expect(imported.error).toBeUndefined();
-    expect(await rowsOf(service(), other)).toStrictEqual(await rowsOf(service(), tenant));
+    expect(await readRows(service(), other)).toStrictEqual(await readRows(service(), tenant));
     await assertInvariants(service());
 
     // Imported files can be edited like created ones.
@@ -130,7 +130,7 @@ describeService('a transfer', (service, kind) => {
   it('lists several pages, and a directory whose siblings share its prefix', async () => {
     const paths = Array.from({ length: 1203 }, (_, i) => `memories/d/${i}`);
     const tenant = await tenantWith(service());
-    const stdin = archiveOf(
+    const stdin = createArchive(
       Object.fromEntries([...paths, 'memories/d-', 'memories/d0'].map((path) => [path, ''])),
     );
     await runCli(service(), ['import', tenant, '-'], { stdin });
@@ -141,7 +141,7 @@ describeService('a transfer', (service, kind) => {
     const { stdout: archive } = await runCli(service(), ['export', tenant]);
     const other = await tenantWith(service());
     await runCli(service(), ['import', other, '-'], { stdin: archive });
-    expect(await rowsOf(service(), other)).toStrictEqual(await rowsOf(service(), tenant));
+    expect(await readRows(service(), other)).toStrictEqual(await readRows(service(), tenant));
     await assertInvariants(service());
   });
 
@@ -150,7 +150,7 @@ describeService('a transfer', (service, kind) => {
     const tool = await BetaLocalFilesystemMemoryTool.init(base);
     await tool.create({ command: 'create', path: '/memories/projects/notes.md', file_text: 'local\n' });
     await mkdir(join(base, 'memories', 'empty'));
-    const local = await treeOf(base);
+    const local = await readDirectoryTree(base);
     for (const [directory, ...options] of [
       [base],
       [join(base, 'memories')],
@@ -159,7 +159,7 @@ describeService('a transfer', (service, kind) => {
       const tenant = await tenantWith(service());
       const ran = await runCli(service(), ['import', tenant, String(directory), ...options]);
       expect(ran.stderr).toBe(`Imported 1 file (6 bytes) and 2 directories into ${tenant}.\n`);
-      const rows = await rowsOf(service(), tenant);
+      const rows = await readRows(service(), tenant);
       expect([...rows].map(([path, [content]]) => [path, content])).toStrictEqual(
         [...local].map(([path, [content]]) => [path, content]),
       );
@@ -181,13 +181,13 @@ describeService('a transfer', (service, kind) => {
     ]);
     const tenant = await tenantWith(service());
     await runCli(service(), ['import', tenant, '-'], { stdin: archive });
-    const bare = archiveOf({ './x': 'x', 'y/z': 'z' });
+    const bare = createArchive({ './x': 'x', 'y/z': 'z' });
     await runCli(service(), ['import', tenant, '-', '--into', '/memories/part'], { stdin: bare });
-    const whole = archiveOf({ 'memories/x': 'x' });
+    const whole = createArchive({ 'memories/x': 'x' });
     await runCli(service(), ['import', tenant, '-', '--strip', '1', '--into', '/memories/other'], {
       stdin: whole,
     });
-    const rows = await rowsOf(service(), tenant);
+    const rows = await readRows(service(), tenant);
     expect([...rows].map(([path, [content]]) => [path, content])).toStrictEqual([
       ['/memories', null],
       ['/memories/a', 'a'],
@@ -208,11 +208,11 @@ describeService('a transfer', (service, kind) => {
   it('prints the files that a dry run would create and creates none', async () => {
     const tenant = await tenantWith(service());
     await service().execute(cmd.create('/memories/d/old'), { tenant });
-    const stdin = archiveOf({ 'memories/d/new': 'new', 'memories/e/f': 'f' });
+    const stdin = createArchive({ 'memories/d/new': 'new', 'memories/e/f': 'f' });
     const ran = await runCli(service(), ['import', tenant, '-', '--dry-run'], { stdin });
     expect(ran.stdout.toString()).toBe('/memories/d/new\n/memories/e/\n/memories/e/f\n');
     expect(ran.stderr).toBe(`Would import 2 files (4 bytes) and 1 directory into ${tenant}.\n`);
-    expect([...(await rowsOf(service(), tenant)).keys()]).toStrictEqual([
+    expect([...(await readRows(service(), tenant)).keys()]).toStrictEqual([
       '/memories',
       '/memories/d',
       '/memories/d/old',

@@ -25,7 +25,10 @@ it('assigns every table a distribution on Citus', () => {
 });
 
 /** Runs `work` on the database at `url`, as a command would. */
-async function on<T>(url: string, work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>) {
+async function withDatabase<T>(
+  url: string,
+  work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>,
+) {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_CONNECT_TIMEOUT_MS: '60000' }));
   try {
     return await work(database);
@@ -34,7 +37,7 @@ async function on<T>(url: string, work: (database: Awaited<ReturnType<typeof ope
   }
 }
 
-const placesOf = async (url: string) =>
+const tablePlaces = async (url: string) =>
   (
     await query(
       url,
@@ -52,7 +55,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
   afterEach(() => own?.drop());
 
   /** Returns the URL of the database with the same name on a worker. */
-  const onWorker = (url: string) =>
+  const workerUrl = (url: string) =>
     databaseUrl(inject('postgres').cluster.nodes[1] ?? '', new URL(url).pathname.slice(1));
 
   const PLACES = [
@@ -78,14 +81,14 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
 
   it('distributes an empty database, and makes no change the second time', async () => {
     const url = await ownDatabase({ migrated: false });
-    await on(url, async (database) => {
+    await withDatabase(url, async (database) => {
       expect(database).toMatchObject({ kind: 'citus', batches: { calls: 1 } });
       expect(await schemaState(database)).toBe('behind');
       await migrate(database);
       expect(await schemaState(database)).toBe('current');
       await migrate(database);
     });
-    expect(await placesOf(url)).toStrictEqual(PLACES);
+    expect(await tablePlaces(url)).toStrictEqual(PLACES);
     // The foreign key was created again.
     const keys = await query(
       url,
@@ -98,7 +101,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     const url = await ownDatabase({ migrated: true });
     const locks = () =>
       Promise.all(
-        [url, onWorker(url)].map(async (node) => {
+        [url, workerUrl(url)].map(async (node) => {
           const [found] = await query(node, "SELECT prosrc FROM pg_proc WHERE proname = 'memory_hold_shard'");
           return String(found?.prosrc).includes('lock_shard_metadata');
         }),
@@ -114,7 +117,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
       );
     }
     expect(await locks()).toStrictEqual([false, false]);
-    await on(url, migrate);
+    await withDatabase(url, migrate);
     expect(await locks()).toStrictEqual([true, true]);
   });
 
@@ -169,12 +172,12 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
   it('resumes a migration with a partly distributed database', async () => {
     const url = await ownDatabase({ migrated: true });
     await query(url, "SELECT undistribute_table('versions')");
-    await on(url, async (database) => {
+    await withDatabase(url, async (database) => {
       expect(await schemaState(database)).toBe('behind');
       await migrate(database);
       expect(await schemaState(database)).toBe('current');
     });
-    expect(await placesOf(url)).toStrictEqual(PLACES);
+    expect(await tablePlaces(url)).toStrictEqual(PLACES);
   });
 
   it('names the tables with another distribution and changes none', async () => {
@@ -182,29 +185,31 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     await query(url, "SELECT undistribute_table('versions')");
     await query(url, "SELECT create_distributed_table('versions', 'tenant_id', colocate_with => 'none')");
     await query(url, "SELECT undistribute_table('past_directories')");
-    const before = await placesOf(url);
-    await expect(on(url, migrate)).rejects.toThrow(
+    const before = await tablePlaces(url);
+    await expect(withDatabase(url, migrate)).rejects.toThrow(
       "Citus distributes public.versions in another way than memory-service needs. For each of them, run SELECT undistribute_table('public.versions', cascade_via_foreign_keys => true) on the coordinator, then memory-service migrate.",
     );
-    expect(await placesOf(url)).toStrictEqual(before);
+    expect(await tablePlaces(url)).toStrictEqual(before);
   });
 
   it('names a worker without the extension', async () => {
     const url = await ownDatabase({ migrated: false });
-    const worker = onWorker(url);
+    const worker = workerUrl(url);
     await query(worker, 'DROP EXTENSION citus');
     const { host } = new URL(worker);
-    await expect(on(url, migrate)).rejects.toThrow(
+    await expect(withDatabase(url, migrate)).rejects.toThrow(
       `The worker ${host} does not have the extension citus in this database. Run CREATE EXTENSION citus there.`,
     );
   });
 
   it('rejects a worker that is not migrated yet, and serves from a migrated one', async () => {
     const empty = await ownDatabase({ migrated: false });
-    await expect(on(onWorker(empty), migrate)).rejects.toThrow('only the coordinator can be migrated');
+    await expect(withDatabase(workerUrl(empty), migrate)).rejects.toThrow(
+      'only the coordinator can be migrated',
+    );
     await own?.drop();
     own = undefined;
-    const worker = onWorker(await ownDatabase({ migrated: true }));
+    const worker = workerUrl(await ownDatabase({ migrated: true }));
     const service = await startService('postgres', { DATABASE_URL: worker });
     try {
       for (const tenant of ['a', 'b', 'c', 'd']) {
@@ -219,7 +224,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
   it('rejects a Citus version that is too old', async () => {
     const url = await ownDatabase({ migrated: false });
     await query(url, "UPDATE pg_extension SET extversion = '12.1-1' WHERE extname = 'citus'");
-    await expect(on(url, migrate)).rejects.toThrow(
+    await expect(withDatabase(url, migrate)).rejects.toThrow(
       'The database has Citus 12.1-1, and memory-service needs 13 or newer.',
     );
   });

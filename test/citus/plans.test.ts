@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DELEGATED_FUNCTIONS } from '../../src/core/database/citus.ts';
 import { citusPlannerOptions } from '../../src/core/database/pg.ts';
 import { writeFunctions } from '../../src/core/files/write-functions.ts';
-import { planOf, type Statement, tenantsOfAllShards } from '../support/citus-plan.ts';
+import { explainPlan, findTenantsByShard, type Statement } from '../support/citus-plan.ts';
 import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { functionCall, functionCalls, overAllTenants, statements } from '../support/statements.ts';
@@ -53,7 +53,7 @@ describe.skipIf(!isCitus())('the plan on Citus of the statement', { tags: 'citus
     );
     shardCount = Number(rows[0].shard_count);
     expect(shardCount).toBeGreaterThan(1);
-    tenants = await tenantsOfAllShards(client, shardCount);
+    tenants = await findTenantsByShard(client, shardCount);
   });
   afterAll(async () => {
     await client.end();
@@ -64,7 +64,7 @@ describe.skipIf(!isCitus())('the plan on Citus of the statement', { tags: 'citus
   it.each(all.map((each) => [each.name, each] as const))(
     'plans the statement %s on Citus for one shard, unless it is listed as an exception',
     async (name, statement) => {
-      const plan = await planOf(client, statement, tenants);
+      const plan = await explainPlan(client, statement, tenants);
       if (NOT_DISTRIBUTED.has(name)) {
         expect(plan).toStrictEqual({ by: undefined, shards: undefined, isInSteps: false });
       } else if (THROUGH_COORDINATOR.has(name)) {

@@ -15,7 +15,7 @@ import { assertInvariants } from '../support/invariants.ts';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
-import { rowsOf, scratchDirectory } from '../support/transfer.ts';
+import { readRows, scratchDirectory } from '../support/transfer.ts';
 
 const NEW_ID_RULE =
   'must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or "..".';
@@ -32,7 +32,7 @@ describeServiceOnOwnDatabase(
       }
     };
 
-    const historyOf = async (tenant: string) => {
+    const readHistory = async (tenant: string) => {
       const versions: Version[] = [];
       for await (const version of new History(service().database).versions(tenant)) versions.push(version);
       return versions;
@@ -327,7 +327,7 @@ describeServiceOnOwnDatabase(
       expect((await run('cat', 'changed', '/memories/d/a')).stdout).toBe('two');
       for (const same of ['two', '']) {
         await put(same, '/memories/d/a', '--force');
-        const versions = (await historyOf('changed')).length;
+        const versions = (await readHistory('changed')).length;
         expect(await put(same, '/memories/d/a', '--force')).toStrictEqual({
           code: 0,
           stderr: '',
@@ -336,7 +336,7 @@ describeServiceOnOwnDatabase(
         expect((await put(same, '/memories/d/a', '--force', '--json')).stdout).toContain(
           '"action": "unchanged"',
         );
-        expect(await historyOf('changed')).toHaveLength(versions);
+        expect(await readHistory('changed')).toHaveLength(versions);
       }
       await put('two', '/memories/d/a', '--force');
       expect((await put('new', '/memories/d/b', '--force')).code).toBe(0);
@@ -361,7 +361,10 @@ describeServiceOnOwnDatabase(
       expect((await run('rm', 'changed', '/memories/d/a')).code).toBe(0);
       expect((await run('rm', 'changed', '/memories/d/a')).code).toBe(1);
       expect((await run('rm', 'changed', '/memories/d', '-r')).code).toBe(0);
-      expect([...(await rowsOf(service(), 'changed')).keys()]).toStrictEqual(['/memories', '/memories/key']);
+      expect([...(await readRows(service(), 'changed')).keys()]).toStrictEqual([
+        '/memories',
+        '/memories/key',
+      ]);
       await assertInvariants(service());
     });
 
@@ -371,7 +374,7 @@ describeServiceOnOwnDatabase(
       await run('keys', 'create', '--tenant', 'c-1');
       const copied = await run('tenants', 'copy', 'c-1', 'c-2');
       expect(copied.stdout).toBe('Copied tenant c-1 to c-2: 2 files (8 bytes).\n');
-      expect(await rowsOf(service(), 'c-2')).toStrictEqual(await rowsOf(service(), 'c-1'));
+      expect(await readRows(service(), 'c-2')).toStrictEqual(await readRows(service(), 'c-1'));
       const {
         created_at: _,
         id: __,
@@ -383,7 +386,7 @@ describeServiceOnOwnDatabase(
       } = await json('tenants', 'show', 'c-1');
       expect(await json('tenants', 'show', 'c-2')).toMatchObject(same);
       expect(await json('keys', 'list', '--tenant', 'c-2')).toStrictEqual([]);
-      expect(await historyOf('c-2')).toMatchObject([
+      expect(await readHistory('c-2')).toMatchObject([
         { operation: 'created', actor: { type: 'operator' }, supersededAt: null },
         { operation: 'created', actor: { type: 'operator' }, supersededAt: null },
       ]);
@@ -404,7 +407,7 @@ describeServiceOnOwnDatabase(
       await create('p-1', files);
       await run('tenants', 'set', 'p-1', '--max-files', '1', '--max-bytes', '1');
       expect((await json('tenants', 'copy', 'p-1', 'p-2')).files).toBe(12);
-      expect(await rowsOf(service(), 'p-2')).toStrictEqual(await rowsOf(service(), 'p-1'));
+      expect(await readRows(service(), 'p-2')).toStrictEqual(await readRows(service(), 'p-1'));
       await assertInvariants(service());
     });
 
@@ -413,13 +416,13 @@ describeServiceOnOwnDatabase(
       await runOn(service(), ['put', 'r-1', '/memories/d/a', '--force'], { stdin: 'a' });
       await run('rm', 'r-1', '/memories/gone', '-r');
       const { key } = await json('keys', 'create', '--tenant', 'r-1');
-      const retried = () =>
+      const createOnce = () =>
         service().execute(cmd.create('/memories/once', 'x'), {
           headers: { authorization: `Bearer ${key}`, 'idempotency-key': 'once' },
         });
-      expect((await retried()).content).toBe('File created successfully at: /memories/once');
-      const before = await rowsOf(service(), 'r-1');
-      const history = await historyOf('r-1');
+      expect((await createOnce()).content).toBe('File created successfully at: /memories/once');
+      const before = await readRows(service(), 'r-1');
+      const history = await readHistory('r-1');
       expect(history.map(({ operation }) => operation).sort()).toStrictEqual([
         'created',
         'created',
@@ -430,8 +433,8 @@ describeServiceOnOwnDatabase(
       expect((await run('tenants', 'rename', 'r-1', 'r-2')).stdout).toBe(
         'Renamed tenant r-1 to r-2: 2 files (2 bytes), 1 key. Keys work for the new ID at once.\n',
       );
-      expect(await rowsOf(service(), 'r-2')).toStrictEqual(before);
-      expect(await historyOf('r-2')).toStrictEqual(history);
+      expect(await readRows(service(), 'r-2')).toStrictEqual(before);
+      expect(await readHistory('r-2')).toStrictEqual(history);
       // A revert can start at the first change.
       const since = String(history.map((each) => each.createdAt).sort()[0]);
       const reverted = await run('revert', 'r-2', '--by', 'operator', '--since', since, '--dry-run');
@@ -499,7 +502,7 @@ describeServiceOnOwnDatabase(
         stderr:
           'memory-service: /memories/d still exists. Delete or rename it first, then redact its name.\n',
       });
-      for (const { id } of await historyOf('gone')) expect(await redact(id)).toMatchObject({ code: 0 });
+      for (const { id } of await readHistory('gone')) expect(await redact(id)).toMatchObject({ code: 0 });
       await run('rm', 'gone', '/memories/d', '--recursive');
       expect((await run('redact', 'gone', '/memories/d', '--dry-run')).stdout).toBe(
         'Would redact directories: 1, and all stored results of gone.\n',
@@ -582,8 +585,8 @@ describeServiceOnOwnDatabase(
       await put('one\nhunter2\n');
       await put('none');
       await run('rm', 'secret', '/memories/a');
-      const all = await historyOf('secret');
-      const shown = (text: string) =>
+      const all = await readHistory('secret');
+      const maskIds = (text: string) =>
         all
           .reduce((masked, { id }, index) => masked.replaceAll(id, `<${index}>`), text)
           .replace(/20\S+Z */g, 'T ');
@@ -599,7 +602,7 @@ These are kept and may contain the same text or path. Redact each one that does:
 `;
       const id = all[2]?.id ?? '';
       const dry = await run('redact', 'secret', id, '--dry-run');
-      expect([dry.code, shown(dry.stdout), dry.stderr]).toStrictEqual([0, preview, '']);
+      expect([dry.code, maskIds(dry.stdout), dry.stderr]).toStrictEqual([0, preview, '']);
       expect(await json('redact', 'secret', id, '--dry-run')).toMatchObject({
         dry_run: true,
         lines: 2,
@@ -615,7 +618,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       });
       const asked = await runOn(service(), ['redact', 'secret', id], { typed: 'n\n' });
       expect(asked).toMatchObject({ code: 1, stdout: '' });
-      expect(shown(asked.stderr)).toContain(preview);
+      expect(maskIds(asked.stderr)).toContain(preview);
       expect(asked.stderr).toContain(`${question} [y/N] `);
       expect((await run('show', 'secret', id)).stdout).toContain('hunter2');
 
@@ -631,18 +634,18 @@ These are kept and may contain the same text or path. Redact each one that does:
 
     it('reports a probable typo', async () => {
       await create('typo', { '/memories/a': '1' });
-      const failed = async (...args: string[]) => {
+      const failedStderr = async (...args: string[]) => {
         const { code, stdout, stderr } = await run(...args);
         expect([code, stdout]).toStrictEqual([1, '']);
         return stderr;
       };
-      expect(await failed('log', 'typo', '/memories/never')).toBe(
+      expect(await failedStderr('log', 'typo', '/memories/never')).toBe(
         'memory-service: typo has no version at /memories/never or below it. See: memory-service log typo\n',
       );
-      expect(await failed('log', 'typo', '--by', 'nobody')).toBe(
+      expect(await failedStderr('log', 'typo', '--by', 'nobody')).toBe(
         'memory-service: "nobody" has made no changes in typo. See who has: memory-service log typo\n',
       );
-      expect(await failed('keys', 'list', '--tenant', 'nope')).toBe(
+      expect(await failedStderr('keys', 'list', '--tenant', 'nope')).toBe(
         'memory-service: Tenant nope does not exist. See: memory-service tenants list\n',
       );
       for (const args of [
@@ -660,7 +663,7 @@ These are kept and may contain the same text or path. Redact each one that does:
 
     it('completes the start of a version ID', async () => {
       await create('short', { '/memories/a': 'x', '/memories/b': 'y' });
-      const [id = '', other = ''] = (await historyOf('short')).map((version) => version.id);
+      const [id = '', other = ''] = (await readHistory('short')).map((version) => version.id);
       // IDs begin with the time.
       const start = id.slice(0, 35).toUpperCase();
       expect((await run('show', 'short', start)).stdout).toContain(`version    ${id}\n`);

@@ -19,16 +19,16 @@ const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{6}Z|\d{3}Z(?: {3})?)/g;
 
 /** Replaces IDs by `V` and times by `T`, padded to the same length, so that columns stay aligned. */
-const masked = (text: string) =>
+const maskIds = (text: string) =>
   text.replace(ID, (id) => 'V'.padEnd(id.length, '.')).replace(TIME, 'T'.padEnd(27, '.'));
 
-async function out(service: Service, args: string[], options?: { isTTY: boolean }): Promise<string> {
+async function runForOutput(service: Service, args: string[], options?: { isTTY: boolean }): Promise<string> {
   const { stdout, error } = await runCli(service, args, options);
   expect(error).toBeUndefined();
   return stdout.toString();
 }
 
-async function failing(service: Service, ...args: string[]): Promise<string | undefined> {
+async function runForError(service: Service, ...args: string[]): Promise<string | undefined> {
   const { error, stdout } = await runCli(service, args);
   expect(stdout.toString()).toBe('');
   return error;
@@ -42,7 +42,7 @@ interface Line {
 }
 
 async function json(service: Service, ...args: string[]): Promise<(Line & Record<string, unknown>)[]> {
-  const text = await out(service, [...args, '--json']);
+  const text = await runForOutput(service, [...args, '--json']);
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
 }
 
@@ -84,7 +84,7 @@ describeServiceOnOwnDatabase('the log command', (service, kind) => {
   it('prints one line per version, the newest first', async () => {
     const tenant = await story(service());
     expect(
-      masked(await out(service(), ['log', tenant])),
+      maskIds(await runForOutput(service(), ['log', tenant])),
     ).toBe(`TIME                         VERSION                               OPERATION       SIZE  BY                    PATH
 T..........................  V...................................  created          3 B  anonymous             /memories/d/a.md
 T..........................  V...................................  deleted            -  anonymous             /memories/b.md
@@ -93,7 +93,9 @@ T..........................  V...................................  modified     
 T..........................  V...................................  created          1 B  anonymous             /memories/d/x
 T..........................  V...................................  created          8 B  anonymous             /memories/d/a.md
 `);
-    expect(await out(service(), ['log', tenant, '/memories'])).toBe(await out(service(), ['log', tenant]));
+    expect(await runForOutput(service(), ['log', tenant, '/memories'])).toBe(
+      await runForOutput(service(), ['log', tenant]),
+    );
   });
 
   it('shortens an actor that is wider than its column', async () => {
@@ -102,7 +104,7 @@ T..........................  V...................................  created      
     const mount = { name: 'team', tenant, access: 'read_write', instructions: '' } as const;
     await setMount(service().database, mounting, mount);
     await run(service(), mounting, cmd.create('/memories/team/z', 'z'));
-    const [, first = ''] = masked(await out(service(), ['log', tenant])).split('\n');
+    const [, first = ''] = maskIds(await runForOutput(service(), ['log', tenant])).split('\n');
     expect(first).toBe(
       'T..........................  V...................................  created          1 B  anonymous via mount…  /memories/z',
     );
@@ -152,7 +154,7 @@ new file mode 100644
 +two
 
 `;
-    expect(masked(await out(service(), ['log', tenant, a, '-p']))).toBe(expected);
+    expect(maskIds(await runForOutput(service(), ['log', tenant, a, '-p']))).toBe(expected);
   });
 
   it('follows a file through renames and separates files that had one path', async () => {
@@ -238,18 +240,20 @@ new file mode 100644
     const tenant = await story(service());
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * 60 * 60 * 1000 });
     expect(await json(service(), 'log', tenant, '--since', '1h')).toHaveLength(6);
-    expect(await out(service(), ['cat', tenant, a, '--at', '0m'])).toBe('new');
-    expect(await out(service(), ['diff', tenant, '/memories', '--at', '0m'])).toBe('');
-    expect(await out(service(), ['ls', tenant, '--at', '1h'])).toBe('    SIZE  MODIFIED              PATH\n');
+    expect(await runForOutput(service(), ['cat', tenant, a, '--at', '0m'])).toBe('new');
+    expect(await runForOutput(service(), ['diff', tenant, '/memories', '--at', '0m'])).toBe('');
+    expect(await runForOutput(service(), ['ls', tenant, '--at', '1h'])).toBe(
+      '    SIZE  MODIFIED              PATH\n',
+    );
   });
 
   it('finds current and past files', async () => {
     const tenant = await story(service());
-    expect(await out(service(), ['search', tenant, 'new'])).toBe(
+    expect(await runForOutput(service(), ['search', tenant, 'new'])).toBe(
       `Found 1 file in /memories, the best first:\n${a}:1: new\n`,
     );
     const at = String((await json(service(), 'log', tenant, '--operation', 'renamed'))[0]?.created_at);
-    expect(await out(service(), ['search', tenant, 'three', '--at', at])).toBe(
+    expect(await runForOutput(service(), ['search', tenant, 'three', '--at', at])).toBe(
       `Found 1 file in /memories, the best first:\n${b}:2: three\n`,
     );
     const pattern = [
@@ -264,14 +268,14 @@ new file mode 100644
       at,
       '--json',
     ];
-    expect(JSON.parse(await out(service(), ['search', tenant, ...pattern]))).toStrictEqual({
+    expect(JSON.parse(await runForOutput(service(), ['search', tenant, ...pattern]))).toStrictEqual({
       matches: [{ path: b, line: 1, text: 'one', score: null }],
       more: 1,
     });
-    expect(await failing(service(), 'search', tenant, '(', '--mode', 'regex')).toContain(
+    expect(await runForError(service(), 'search', tenant, '(', '--mode', 'regex')).toContain(
       'Invalid `query` parameter: it is not a regular expression in RE2 syntax: missing closing ): `(`',
     );
-    expect(await failing(service(), 'search', tenant, 'x', '--at', '2000-01-01', '--path', b)).toContain(
+    expect(await runForError(service(), 'search', tenant, 'x', '--at', '2000-01-01', '--path', b)).toContain(
       `${b} did not exist at that time. See: memory-service ls ${tenant} --at 2000-01-01T00:00:00.000000Z`,
     );
   });
@@ -280,8 +284,8 @@ new file mode 100644
     const tenant = await story(service());
     const [, , , edited, , created] = await json(service(), 'log', tenant);
     await redact(service(), tenant, String(created?.id));
-    const text = await out(service(), ['log', tenant, '-p']);
-    const lines = masked(text).split('\n');
+    const text = await runForOutput(service(), ['log', tenant, '-p']);
+    const lines = maskIds(text).split('\n');
     expect(lines.slice(-2 - 9)).toStrictEqual(
       [
         'T..........................  V...................................  modified        10 B  anonymous             /memories/d/a.md',
@@ -306,7 +310,7 @@ new file mode 100644
       { path: a, patch: null },
     ]);
     expect(
-      masked(await out(service(), ['show', tenant, String(created?.id)])),
+      maskIds(await runForOutput(service(), ['show', tenant, String(created?.id)])),
     ).toBe(`version    V...................................
 memory     V...................................
 operation  created
@@ -317,7 +321,7 @@ redacted   T.......................... by operator ada
 `);
     const at = String(created?.created_at);
     for (const command of ['cat', 'ls']) {
-      expect(await failing(service(), command, tenant, a, '--at', at)).toBe(
+      expect(await runForError(service(), command, tenant, a, '--at', at)).toBe(
         `${a} did not exist at that time, unless it was the file that has been redacted since. See: memory-service ls ${tenant} --at ${at}`,
       );
     }
@@ -328,23 +332,23 @@ redacted   T.......................... by operator ada
       tenant,
       created?.id,
     ]);
-    expect(await out(service(), ['diff', tenant, String(edited?.id)])).toBe(
+    expect(await runForOutput(service(), ['diff', tenant, String(edited?.id)])).toBe(
       `(${a}: no diff: the version before is no longer kept)\n`,
     );
   });
 
   it('rejects invalid options of log', async () => {
     const tenant = await story(service());
-    expect(await failing(service(), 'log', tenant, '--since', 'yesterday')).toBe(
+    expect(await runForError(service(), 'log', tenant, '--since', 'yesterday')).toBe(
       `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
     );
-    expect(await failing(service(), 'log', tenant, '--limit', '0')).toContain(
+    expect(await runForError(service(), 'log', tenant, '--limit', '0')).toContain(
       'Use a whole number of at least 1.',
     );
-    expect(await failing(service(), 'log', tenant, '--operation', 'moved')).toContain(
+    expect(await runForError(service(), 'log', tenant, '--operation', 'moved')).toContain(
       'Allowed choices are created, modified, renamed, deleted.',
     );
-    expect(await failing(service(), 'log', 'nobody')).toBe(
+    expect(await runForError(service(), 'log', 'nobody')).toBe(
       'Tenant nobody does not exist. See: memory-service tenants list',
     );
   });
@@ -354,7 +358,7 @@ describeServiceOnOwnDatabase('the show command', (service) => {
   it('prints a version with its content', async () => {
     const tenant = await story(service());
     const [, deleted, moved] = await json(service(), 'log', tenant);
-    expect(masked(await out(service(), ['show', tenant, String(moved?.id)]))).toBe(
+    expect(maskIds(await runForOutput(service(), ['show', tenant, String(moved?.id)]))).toBe(
       `version    V...................................
 memory     V...................................
 operation  renamed
@@ -369,18 +373,20 @@ one
 three
 `,
     );
-    const shown = JSON.parse(await out(service(), ['show', tenant, String(moved?.id), '--json']));
+    const shown = JSON.parse(await runForOutput(service(), ['show', tenant, String(moved?.id), '--json']));
     expect(shown).toStrictEqual({ ...moved, content: 'one\nthree\n' });
-    expect(JSON.parse(await out(service(), ['show', tenant, String(deleted?.id), '--json']))).toStrictEqual({
+    expect(
+      JSON.parse(await runForOutput(service(), ['show', tenant, String(deleted?.id), '--json'])),
+    ).toStrictEqual({
       ...deleted,
       content: null,
     });
     const none = '00000000-0000-0000-0000-000000000000';
-    expect(await failing(service(), 'show', tenant, none)).toBe(
+    expect(await runForError(service(), 'show', tenant, none)).toBe(
       `Version ${none} of ${tenant} does not exist. See: memory-service log ${tenant}`,
     );
-    expect(await failing(service(), 'show', tenant, 'x')).toContain('Use the ID of a version');
-    expect(await failing(service(), 'show', freshTenant(), String(moved?.id))).toContain(
+    expect(await runForError(service(), 'show', tenant, 'x')).toContain('Use the ID of a version');
+    expect(await runForError(service(), 'show', freshTenant(), String(moved?.id))).toContain(
       'does not exist. See: memory-service tenants list',
     );
   });
@@ -398,9 +404,11 @@ describeServiceOnOwnDatabase('the diff command', (service) => {
 -two
 +three
 `;
-    expect(await out(service(), ['diff', tenant, String(edited?.id)])).toBe(patch);
-    expect(await out(service(), ['diff', tenant, String(created?.id), String(edited?.id)])).toBe(patch);
-    expect(await out(service(), ['diff', tenant, String(moved?.id), String(moved?.id)])).toBe('');
+    expect(await runForOutput(service(), ['diff', tenant, String(edited?.id)])).toBe(patch);
+    expect(await runForOutput(service(), ['diff', tenant, String(created?.id), String(edited?.id)])).toBe(
+      patch,
+    );
+    expect(await runForOutput(service(), ['diff', tenant, String(moved?.id), String(moved?.id)])).toBe('');
     expect(await json(service(), 'diff', tenant, String(recreated?.id), String(moved?.id))).toStrictEqual([
       {
         old_path: a,
@@ -425,9 +433,9 @@ rename to memories/b.md
   it('compares a file, a directory, and the whole memory at two times', async () => {
     const tenant = await story(service());
     const [recreated, deleted, moved, , x, created] = await json(service(), 'log', tenant);
-    const at = (version: Line | undefined) => ['--at', String(version?.created_at)];
-    const to = (version: Line | undefined) => ['--to', String(version?.created_at)];
-    const diff = (...args: string[]) => out(service(), ['diff', tenant, ...args]);
+    const atOption = (version: Line | undefined) => ['--at', String(version?.created_at)];
+    const toOption = (version: Line | undefined) => ['--to', String(version?.created_at)];
+    const diff = (...args: string[]) => runForOutput(service(), ['diff', tenant, ...args]);
     const renamed = `diff --git a/memories/d/a.md b/memories/b.md
 rename from memories/d/a.md
 rename to memories/b.md
@@ -439,10 +447,10 @@ rename to memories/b.md
 +three
 `;
     for (const path of [a, b, '/memories', '/memories/d']) {
-      expect(await diff(path, ...at(x), ...to(moved))).toBe(renamed);
+      expect(await diff(path, ...atOption(x), ...toOption(moved))).toBe(renamed);
     }
     // Another file at the path counts as a change of the path.
-    expect(await diff('/memories', ...at(x))).toBe(`diff --git a/memories/d/a.md b/memories/d/a.md
+    expect(await diff('/memories', ...atOption(x))).toBe(`diff --git a/memories/d/a.md b/memories/d/a.md
 --- a/memories/d/a.md
 +++ b/memories/d/a.md
 @@ -1,2 +1,1 @@
@@ -451,13 +459,15 @@ rename to memories/b.md
 +new
 \\ No newline at end of file
 `);
-    expect(await diff('/memories', ...at(moved), ...to(deleted))).toContain('deleted file mode 100644');
-    expect(await diff(a, ...at(deleted))).toContain('new file mode 100644');
-    expect(await diff(a, ...at(recreated))).toBe('');
-    expect(await json(service(), 'diff', tenant, '/memories', ...at(created), ...to(x))).toMatchObject([
-      { old_path: null, path: '/memories/d/x', old_version: null, version: x?.id },
-    ]);
-    expect(await failing(service(), 'diff', tenant, '/memories/none', ...at(x))).toBe(
+    expect(await diff('/memories', ...atOption(moved), ...toOption(deleted))).toContain(
+      'deleted file mode 100644',
+    );
+    expect(await diff(a, ...atOption(deleted))).toContain('new file mode 100644');
+    expect(await diff(a, ...atOption(recreated))).toBe('');
+    expect(
+      await json(service(), 'diff', tenant, '/memories', ...atOption(created), ...toOption(x)),
+    ).toMatchObject([{ old_path: null, path: '/memories/d/x', old_version: null, version: x?.id }]);
+    expect(await runForError(service(), 'diff', tenant, '/memories/none', ...atOption(x))).toBe(
       '/memories/none did not exist at either time.',
     );
   });
@@ -478,7 +488,13 @@ rename to memories/b.md
     await run(service(), tenant, cmd.insert(dir, 2, 'c\n'), cmd.rename(dir, '/memories/日本/f'));
     await run(service(), tenant, cmd.delete(gone), cmd.create('/memories/new', '-- a\n++ b\n@@ c\n'));
     await run(service(), tenant, cmd.insert('/memories/e', 0, 'text\n'));
-    const patch = await out(service(), ['diff', tenant, '/memories', '--at', String(last?.created_at)]);
+    const patch = await runForOutput(service(), [
+      'diff',
+      tenant,
+      '/memories',
+      '--at',
+      String(last?.created_at),
+    ]);
     execFileSync('tar', ['-xf', 'a.tar'], { cwd: before });
     execFileSync('git', ['apply', '--whitespace=nowarn', '-'], {
       cwd: before,
@@ -487,7 +503,7 @@ rename to memories/b.md
     });
     for (const path of ['/memories/日本/f', '/memories/new', '/memories/e']) {
       expect(execFileSync('cat', [`.${path}`], { cwd: before }).toString()).toBe(
-        await out(service(), ['cat', tenant, path]),
+        await runForOutput(service(), ['cat', tenant, path]),
       );
     }
     expect(execFileSync('ls', ['memories'], { cwd: before }).toString().split('\n').sort()).toStrictEqual([
@@ -508,7 +524,7 @@ rename to memories/b.md
       cmd.replace(a, numbers('old'), numbers('new')),
     );
     const [edited] = await json(service(), 'log', tenant);
-    const patch = await out(service(), ['diff', tenant, String(edited?.id)]);
+    const patch = await runForOutput(service(), ['diff', tenant, String(edited?.id)]);
     const lines = patch.split('\n');
     expect(lines.slice(3, 5)).toStrictEqual(['@@ -1,20000 +1,20000 @@', '-old 0']);
     expect(lines).toHaveLength(4 + 40_000 + 1);
@@ -522,7 +538,7 @@ rename to memories/b.md
       [[a], 'error: to compare a path, give --at <time>'],
       [[a, id, '--at', '1h'], 'error: give two versions, or a path with --at'],
     ] as const) {
-      expect(await failing(service(), 'diff', tenant, ...args)).toBe(message);
+      expect(await runForError(service(), 'diff', tenant, ...args)).toBe(message);
     }
   });
 
@@ -537,21 +553,23 @@ new file mode 100644
 +new
 `;
     for (const path of ['/memories', b]) {
-      expect(await out(service(), ['diff', tenant, path, '--at', '1h'])).toBe(created);
+      expect(await runForOutput(service(), ['diff', tenant, path, '--at', '1h'])).toBe(created);
     }
-    expect(await out(service(), ['diff', tenant, '/memories', '--at', '2h', '--to', '1h'])).toBe('');
-    expect(await failing(service(), 'diff', tenant, b, '--at', '2h', '--to', '1h')).toBe(
+    expect(await runForOutput(service(), ['diff', tenant, '/memories', '--at', '2h', '--to', '1h'])).toBe('');
+    expect(await runForError(service(), 'diff', tenant, b, '--at', '2h', '--to', '1h')).toBe(
       '/memories/b.md did not exist at either time.',
     );
-    expect(await failing(service(), 'cat', tenant, b, '--at', '1h')).toContain('did not exist at that time.');
-    expect(await failing(service(), 'restore', tenant, '--at', '1h')).toMatch(
+    expect(await runForError(service(), 'cat', tenant, b, '--at', '1h')).toContain(
+      'did not exist at that time.',
+    );
+    expect(await runForError(service(), 'restore', tenant, '--at', '1h')).toMatch(
       /^The history of \S+ is complete only since \S+Z\. Choose a later time\.$/,
     );
     // Missing entries cause the same error as before.
     await service().query('UPDATE tenants SET history_since = now() WHERE id = $1', [tenant]);
     const [version] = await json(service(), 'log', tenant);
     expect(
-      await failing(service(), 'diff', tenant, '/memories', '--at', String(version?.created_at)),
+      await runForError(service(), 'diff', tenant, '/memories', '--at', String(version?.created_at)),
     ).toContain(`The history of ${tenant} is complete only since `);
   });
 });
@@ -560,41 +578,42 @@ describeServiceOnOwnDatabase('a past time on the command line', (service) => {
   it('reads a past time with ls and cat', async () => {
     const tenant = await story(service());
     const [, deleted, moved, edited, x] = await json(service(), 'log', tenant);
-    const at = (version: Line | undefined) => ['--at', String(version?.created_at)];
-    const listed = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'T'.padEnd(20, '.'));
-    expect(listed(await out(service(), ['ls', tenant, ...at(moved)]))).toBe(
+    const atOption = (version: Line | undefined) => ['--at', String(version?.created_at)];
+    const maskTimes = (text: string) =>
+      text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'T'.padEnd(20, '.'));
+    expect(maskTimes(await runForOutput(service(), ['ls', tenant, ...atOption(moved)]))).toBe(
       `    SIZE  MODIFIED              PATH
     10 B  T...................  /memories/b.md
        -  T...................  /memories/d/
      1 B  T...................  /memories/d/x
 `,
     );
-    expect(listed(await out(service(), ['ls', tenant, '/memories/d/a.md', ...at(x)]))).toBe(
+    expect(maskTimes(await runForOutput(service(), ['ls', tenant, '/memories/d/a.md', ...atOption(x)]))).toBe(
       `    SIZE  MODIFIED              PATH
      8 B  T...................  /memories/d/a.md
 `,
     );
-    expect(JSON.parse(await out(service(), ['ls', tenant, b, ...at(moved), '--json']))).toStrictEqual([
-      { path: b, kind: 'file', bytes: 10, modified_at: expect.stringMatching(/Z$/) },
-    ]);
-    expect(await out(service(), ['cat', tenant, a, ...at(x)])).toBe('one\ntwo\n');
-    expect(await out(service(), ['cat', tenant, a, ...at(edited)])).toBe('one\nthree\n');
-    expect(await out(service(), ['cat', tenant, a, '--at', '2999-01-01'])).toBe('new');
+    expect(
+      JSON.parse(await runForOutput(service(), ['ls', tenant, b, ...atOption(moved), '--json'])),
+    ).toStrictEqual([{ path: b, kind: 'file', bytes: 10, modified_at: expect.stringMatching(/Z$/) }]);
+    expect(await runForOutput(service(), ['cat', tenant, a, ...atOption(x)])).toBe('one\ntwo\n');
+    expect(await runForOutput(service(), ['cat', tenant, a, ...atOption(edited)])).toBe('one\nthree\n');
+    expect(await runForOutput(service(), ['cat', tenant, a, '--at', '2999-01-01'])).toBe('new');
     for (const [args, message] of [
       [
-        ['cat', tenant, b, ...at(deleted)],
+        ['cat', tenant, b, ...atOption(deleted)],
         `${b} did not exist at that time. See: memory-service ls ${tenant} --at ${deleted?.created_at}`,
       ],
       [
-        ['cat', tenant, '/memories/d', ...at(deleted)],
+        ['cat', tenant, '/memories/d', ...atOption(deleted)],
         `/memories/d was a directory at that time. List it with: memory-service ls ${tenant} /memories/d --at ${deleted?.created_at}`,
       ],
       [
-        ['ls', tenant, '/memories/none', ...at(deleted)],
+        ['ls', tenant, '/memories/none', ...atOption(deleted)],
         `/memories/none did not exist at that time. See: memory-service ls ${tenant} --at ${deleted?.created_at}`,
       ],
     ] as const) {
-      expect(await failing(service(), ...args)).toBe(message);
+      expect(await runForError(service(), ...args)).toBe(message);
     }
   });
 });
@@ -612,7 +631,7 @@ describeServiceOnOwnDatabase('a terminal', (service) => {
     await run(service(), tenant, cmd.create(a, 'one\n'), cmd.replace(a, 'one\n', `-- two\n${steered}`));
     const [edited] = await json(service(), 'log', tenant);
     const diff = (options?: { isTTY: boolean }) =>
-      out(service(), ['diff', tenant, String(edited?.id)], options);
+      runForOutput(service(), ['diff', tenant, String(edited?.id)], options);
     const bold = (text: string) => `\u001b[1m${text}\u001b[22m\n`;
     expect(await diff({ isTTY: true })).toBe(
       [
@@ -625,10 +644,10 @@ describeServiceOnOwnDatabase('a terminal', (service) => {
         '\u001b[32m+<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\u001b[39m\n',
       ].join(''),
     );
-    const log = await out(service(), ['log', tenant, '-p', '--limit', '1'], { isTTY: true });
+    const log = await runForOutput(service(), ['log', tenant, '-p', '--limit', '1'], { isTTY: true });
     expect(log.startsWith('\u001b[33m20')).toBe(true);
     expect(log.split('\n')[0]?.endsWith(`${a}\u001b[39m`)).toBe(true);
-    expect(await out(service(), ['show', tenant, String(edited?.id)], { isTTY: true })).toContain(
+    expect(await runForOutput(service(), ['show', tenant, String(edited?.id)], { isTTY: true })).toContain(
       '\n\n-- two\n<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\n',
     );
 
@@ -644,11 +663,11 @@ describeServiceOnOwnDatabase('a terminal', (service) => {
     const [created] = await json(service(), 'log', tenant);
     const isTTY = true;
     const escaped = '<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\n';
-    expect(await out(service(), ['cat', tenant, a], { isTTY })).toBe(escaped);
-    expect(await out(service(), ['cat', tenant, a, '--at', String(created?.created_at)], { isTTY })).toBe(
-      escaped,
-    );
-    expect(await out(service(), ['cat', tenant, a, '--raw'], { isTTY })).toBe(steered);
-    expect(await out(service(), ['cat', tenant, a])).toBe(steered);
+    expect(await runForOutput(service(), ['cat', tenant, a], { isTTY })).toBe(escaped);
+    expect(
+      await runForOutput(service(), ['cat', tenant, a, '--at', String(created?.created_at)], { isTTY }),
+    ).toBe(escaped);
+    expect(await runForOutput(service(), ['cat', tenant, a, '--raw'], { isTTY })).toBe(steered);
+    expect(await runForOutput(service(), ['cat', tenant, a])).toBe(steered);
   });
 });

@@ -17,28 +17,28 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     url = await admin().app.listen({ port: 0, host: '127.0.0.1' });
   });
   afterAll(() => assertInvariants(service()));
-  const onDatabase = (...args: string[]) => runOn(service(), args);
-  const remotely = (args: string[], stdin?: string) =>
+  const runOnDatabase = (...args: string[]) => runOn(service(), args);
+  const runRemotely = (args: string[], stdin?: string) =>
     runOn(service(), args, { admin: { url, key: admin().key.key }, ...(stdin !== undefined && { stdin }) });
 
   /** Runs a read-only command through the admin API and on the database, and returns the common result. */
   const bothWays = async (...args: string[]) => {
-    const result = await remotely(args);
-    expect(result).toStrictEqual(await onDatabase(...args));
+    const result = await runRemotely(args);
+    expect(result).toStrictEqual(await runOnDatabase(...args));
     return result;
   };
 
-  async function made(): Promise<string> {
+  async function createRemoteTenant(): Promise<string> {
     const tenant = freshTenant();
-    await onDatabase('tenants', 'create', tenant);
+    await runOnDatabase('tenants', 'create', tenant);
     return tenant;
   }
 
   const put = (tenant: string, path: string, text: string, ...args: string[]) =>
-    remotely(['put', tenant, path, ...args], text);
+    runRemotely(['put', tenant, path, ...args], text);
 
   it('writes, reads, and deletes files byte for byte', async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     const text = '\uFEFFno line break, and \u0000-free: ÿ🦊'.replace('\u0000', '');
     expect(await put(tenant, '/memories/a', text)).toStrictEqual({
       code: 0,
@@ -57,8 +57,8 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
       'File created successfully at: /memories/b/c\n',
     );
     await bothWays('cat', tenant, '/memories/b');
-    expect((await remotely(['rm', tenant, '/memories/b'])).stderr).toContain('Add --recursive.');
-    expect(await remotely(['rm', tenant, '/memories/b', '--recursive'])).toMatchObject({
+    expect((await runRemotely(['rm', tenant, '/memories/b'])).stderr).toContain('Add --recursive.');
+    expect(await runRemotely(['rm', tenant, '/memories/b', '--recursive'])).toMatchObject({
       code: 0,
       stderr: '',
     });
@@ -68,7 +68,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   });
 
   it('lists, searches, and compares files now and at a past time', async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'one\ntwo\n');
     await put(tenant, '/memories/b', 'x');
     const { stdout } = await bothWays('log', tenant, '--json');
@@ -96,14 +96,14 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     ]) {
       await bothWays(...args);
     }
-    expect((await remotely(['diff', tenant, '/memories/d', '--at', first.created_at])).stdout).toBe(
+    expect((await runRemotely(['diff', tenant, '/memories/d', '--at', first.created_at])).stdout).toBe(
       'diff --git a/memories/d/a b/memories/d/a\n--- a/memories/d/a\n+++ b/memories/d/a\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n',
     );
   });
 
   // Each search on the database starts a thread.
   it('searches a memory with each option through the admin API', { tags: 'long' }, async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'one\nthree\n');
     for (const args of [
       ['search', tenant, 'three'],
@@ -117,7 +117,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   });
 
   it('reads listings of several pages', async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'x');
     await service().query(
       `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
@@ -138,24 +138,24 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   });
 
   it('restores and reverts as the admin key, after a dry run', async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     await put(tenant, '/memories/a', 'one');
-    const [first] = JSON.parse(`[${(await onDatabase('log', tenant, '--json')).stdout.trim()}]`);
+    const [first] = JSON.parse(`[${(await runOnDatabase('log', tenant, '--json')).stdout.trim()}]`);
     await put(tenant, '/memories/a', 'two', '--force');
     const args = ['restore', tenant, '--at', first.created_at];
     expect((await bothWays(...args, '--dry-run')).stderr).toBe(`Would restore ${tenant}: 1 file modified.\n`);
     const { plan } = JSON.parse((await bothWays(...args, '--dry-run', '--json')).stdout);
-    expect(await remotely([...args, '--plan', plan])).toStrictEqual({
+    expect(await runRemotely([...args, '--plan', plan])).toStrictEqual({
       code: 0,
       stdout: 'M /memories/a\n',
       stderr: `Restored ${tenant}: 1 file modified.\n`,
     });
-    const reverted = await remotely(['revert', tenant, '--by', 'control plane', '--since', '1h']);
+    const reverted = await runRemotely(['revert', tenant, '--by', 'control plane', '--since', '1h']);
     expect(reverted).toMatchObject({ code: 0, stdout: 'D /memories/a\n' });
     expect(reverted.stderr).toMatch(
       /^Reverted what control plane did in \S+ since \d{4}-\S+Z: 1 file deleted\.\n$/,
     );
-    expect(await remotely(['restore', tenant, '--version', first.id.slice(0, 30)])).toMatchObject({
+    expect(await runRemotely(['restore', tenant, '--version', first.id.slice(0, 30)])).toMatchObject({
       code: 0,
       stdout: 'A /memories/a\n',
     });
@@ -163,7 +163,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   });
 
   it('prints search results as an agent reads them', async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'one\ntwo\n');
     expect(await bothWays('search', tenant, 'two')).toStrictEqual({
       code: 0,
@@ -197,22 +197,22 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   ])(
     'says how search $args matches, and suggests other options after no match',
     async ({ args, stdout, stderr }) => {
-      const tenant = await made();
+      const tenant = await createRemoteTenant();
       await put(tenant, '/memories/d/a', 'One\ntwo\n');
-      expect(await onDatabase('search', tenant, ...args)).toStrictEqual({ code: 0, stdout, stderr });
+      expect(await runOnDatabase('search', tenant, ...args)).toStrictEqual({ code: 0, stdout, stderr });
     },
   );
 
   it('redacts a version after a dry run', async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     await put(tenant, '/memories/a', 'secret');
     await put(tenant, '/memories/copy', 'secret\nmore');
     const [copy, { id }] = JSON.parse(
-      `[${(await onDatabase('log', tenant, '--json')).stdout.trim().replaceAll('\n', ',')}]`,
+      `[${(await runOnDatabase('log', tenant, '--json')).stdout.trim().replaceAll('\n', ',')}]`,
     );
-    expect((await remotely(['redact', tenant, id, '--yes'])).stderr).toContain('is live');
+    expect((await runRemotely(['redact', tenant, id, '--yes'])).stderr).toContain('is live');
     expect((await bothWays('redact', tenant, id, '--dry-run')).stderr).toContain('is live');
-    await remotely(['rm', tenant, '/memories/a']);
+    await runRemotely(['rm', tenant, '/memories/a']);
     const dryRun = await bothWays('redact', tenant, id, '--dry-run');
     expect(dryRun.stdout).toContain(`  ${copy.id}  /memories/copy (live): 1 of 1 line\n`);
     await bothWays('redact', tenant, id, '--dry-run', '--json');
@@ -221,7 +221,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
       typed: 'n\n',
     });
     expect(asked.stderr).toContain(dryRun.stdout);
-    expect(await remotely(['redact', tenant, id, '--yes'])).toStrictEqual({
+    expect(await runRemotely(['redact', tenant, id, '--yes'])).toStrictEqual({
       code: 0,
       stdout:
         'Redacted versions: 1, stored results: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
@@ -234,28 +234,28 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   });
 
   it('redacts the names of deleted directories after a dry run', async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/f', 'x');
     await bothWays('redact', tenant, '/memories/d', '--dry-run');
-    await remotely(['rm', tenant, '/memories/d/f']);
-    for (const line of (await onDatabase('log', tenant, '--json')).stdout.trim().split('\n')) {
-      await remotely(['redact', tenant, JSON.parse(line).id, '--yes']);
+    await runRemotely(['rm', tenant, '/memories/d/f']);
+    for (const line of (await runOnDatabase('log', tenant, '--json')).stdout.trim().split('\n')) {
+      await runRemotely(['redact', tenant, JSON.parse(line).id, '--yes']);
     }
-    await remotely(['rm', tenant, '/memories/d', '--recursive']);
+    await runRemotely(['rm', tenant, '/memories/d', '--recursive']);
     expect((await bothWays('redact', tenant, '/memories/d', '--dry-run')).stdout).toBe(
       `Would redact directories: 1, and all stored results of ${tenant}.\n`,
     );
     await bothWays('redact', tenant, '/memories/d', '--dry-run', '--json');
-    expect((await remotely(['redact', tenant, '/memories/d', '--yes'])).stdout).toBe(
+    expect((await runRemotely(['redact', tenant, '/memories/d', '--yes'])).stdout).toBe(
       'Redacted directories: 1, stored results: 0.\n',
     );
   });
 
   it('lists every version that may contain a redacted text, page by page', async () => {
-    const tenant = await made();
+    const tenant = await createRemoteTenant();
     await put(tenant, '/memories/a', 'secret');
-    const { id } = JSON.parse((await onDatabase('log', tenant, '--json')).stdout);
-    await remotely(['rm', tenant, '/memories/a']);
+    const { id } = JSON.parse((await runOnDatabase('log', tenant, '--json')).stdout);
+    await runRemotely(['rm', tenant, '/memories/a']);
     await service().query(
       `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
        SELECT $1::text, '/memories/f' || n, '/memories', 'file', 'secret' || E'\\n' || n, id, id, 'created', now()
@@ -274,11 +274,11 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   });
 
   it('expires files and prunes the history', async () => {
-    const tenant = await made();
-    await onDatabase('tenants', 'set', tenant, '--ttl-days', '30', '--history-days', '1');
+    const tenant = await createRemoteTenant();
+    await runOnDatabase('tenants', 'set', tenant, '--ttl-days', '30', '--history-days', '1');
     await put(tenant, '/memories/a', 'one');
     await put(tenant, '/memories/a', 'two', '--force');
-    await remotely(['rm', tenant, '/memories/a']);
+    await runRemotely(['rm', tenant, '/memories/a']);
     await put(tenant, '/memories/b', 'three');
     await service().query(
       "UPDATE entries SET accessed_at = now() - interval '31 days', updated_at = now() - interval '31 days' WHERE tenant_id = $1",
@@ -292,14 +292,14 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     expect((await bothWays('expire', '--dry-run', '--json')).stdout).toBe(
       '{\n  "tenants": 1,\n  "files": 1,\n  "bytes": 5\n}\n',
     );
-    expect((await remotely(['expire'])).stdout).toBe('Deleted 1 file (5 bytes) of 1 tenant.\n');
+    expect((await runRemotely(['expire'])).stdout).toBe('Deleted 1 file (5 bytes) of 1 tenant.\n');
     expect((await bothWays('expire')).stdout).toBe('Deleted 0 files (0 bytes) of 0 tenants.\n');
-    await onDatabase('tenants', 'set', tenant, '--history-days', '0');
-    expect((await remotely(['history', 'prune', tenant])).stdout).toMatch(
+    await runOnDatabase('tenants', 'set', tenant, '--history-days', '0');
+    expect((await runRemotely(['history', 'prune', tenant])).stdout).toMatch(
       /^Deleted 5 versions \(\d\.\d KB of history\)\.\n$/,
     );
     await bothWays('history', 'prune', tenant, '--json');
-    expect((await remotely(['history', 'prune'])).code).toBe(0);
+    expect((await runRemotely(['history', 'prune'])).code).toBe(0);
     await bothWays('history', 'prune');
     await bothWays('history', 'prune', 'no-such-tenant');
     expect((await bothWays('audit', '--tenant', tenant, '--json', '--limit', '1')).stdout).toContain(

@@ -14,18 +14,18 @@ describeService('the command line through the admin API', (service) => {
   beforeAll(async () => {
     url = await admin().app.listen({ port: 0, host: '127.0.0.1' });
   });
-  const onDatabase = (...args: string[]) => runOn(service(), args);
-  const remotely = (...args: string[]) => runOn(service(), args, { admin: { url, key: admin().key.key } });
+  const runOnDatabase = (...args: string[]) => runOn(service(), args);
+  const runRemotely = (...args: string[]) => runOn(service(), args, { admin: { url, key: admin().key.key } });
 
   const twoTenants = async () => {
     const [tenant, mounted] = [freshTenant(), freshTenant()];
-    for (const id of [tenant, mounted]) await onDatabase('tenants', 'create', id);
+    for (const id of [tenant, mounted]) await runOnDatabase('tenants', 'create', id);
     return { tenant, mounted };
   };
 
   it('mounts, lists, and unmounts', async () => {
     const { tenant, mounted } = await twoTenants();
-    expect(await remotely('tenants', 'mount', tenant, mounted, '--name', 'team')).toStrictEqual({
+    expect(await runRemotely('tenants', 'mount', tenant, mounted, '--name', 'team')).toStrictEqual({
       code: 0,
       stdout: `Mounted tenant ${mounted} as /memories/team of tenant ${tenant}. It takes effect within AUTH_CACHE_SECONDS.\n`,
       stderr: '',
@@ -34,21 +34,21 @@ describeService('the command line through the admin API', (service) => {
       ['tenants', 'mounts', tenant],
       ['tenants', 'mounts', mounted, '--json'],
     ]) {
-      const { code, stdout } = await onDatabase(...args);
-      expect(await remotely(...args)).toMatchObject({ code, stdout });
+      const { code, stdout } = await runOnDatabase(...args);
+      expect(await runRemotely(...args)).toMatchObject({ code, stdout });
     }
-    expect((await remotely('tenants', 'unmount', tenant, 'team')).code).toBe(0);
+    expect((await runRemotely('tenants', 'unmount', tenant, 'team')).code).toBe(0);
   });
 
-  const same = async (...args: string[]) => {
-    const { code, stdout } = await onDatabase(...args);
-    expect([args, await remotely(...args)]).toMatchObject([args, { code, stdout }]);
+  const expectSameOutput = async (...args: string[]) => {
+    const { code, stdout } = await runOnDatabase(...args);
+    expect([args, await runRemotely(...args)]).toMatchObject([args, { code, stdout }]);
   };
 
   it('creates, changes, lists, copies, renames, suspends, and deletes tenants', async () => {
     const [tenant, copy, renamed] = [freshTenant('remote'), freshTenant('remote'), freshTenant('remote')];
     const done = async (args: string[], stdout: string) =>
-      expect(await remotely(...args)).toStrictEqual({ code: 0, stdout, stderr: '' });
+      expect(await runRemotely(...args)).toStrictEqual({ code: 0, stdout, stderr: '' });
     const settings = ['--max-files', '7', '--metadata', 'plan=pro'];
     await done(['tenants', 'create', tenant, ...settings], `Created tenant ${tenant}.\n`);
     await done(
@@ -56,7 +56,7 @@ describeService('the command line through the admin API', (service) => {
       `Changed tenant ${tenant}. It takes effect within AUTH_CACHE_SECONDS.\n`,
     );
     await done(['tenants', 'copy', tenant, copy], `Copied tenant ${tenant} to ${copy}: 0 files (0 bytes).\n`);
-    await remotely('keys', 'create', '--tenant', copy);
+    await runRemotely('keys', 'create', '--tenant', copy);
     await done(
       ['tenants', 'rename', copy, renamed],
       `Renamed tenant ${copy} to ${renamed}: 0 files (0 bytes), 1 key. Keys work for the new ID at once.\n`,
@@ -65,22 +65,31 @@ describeService('the command line through the admin API', (service) => {
       ['tenants', 'suspend', renamed],
       `Suspended tenant ${renamed}. It takes effect within AUTH_CACHE_SECONDS.\n`,
     );
-    await same('tenants', 'list', '--prefix', tenant);
-    await same('tenants', 'list', '--prefix', tenant, '--json', '--sort', 'activity');
-    await same('tenants', 'list', '--prefix', tenant.toUpperCase(), '--status', 'suspended');
-    await same('tenants', 'list', '--metadata', 'plan=pro', '--status', 'active', '--search', tenant);
-    await same('tenants', 'show', renamed, '--json');
+    await expectSameOutput('tenants', 'list', '--prefix', tenant);
+    await expectSameOutput('tenants', 'list', '--prefix', tenant, '--json', '--sort', 'activity');
+    await expectSameOutput('tenants', 'list', '--prefix', tenant.toUpperCase(), '--status', 'suspended');
+    await expectSameOutput(
+      'tenants',
+      'list',
+      '--metadata',
+      'plan=pro',
+      '--status',
+      'active',
+      '--search',
+      tenant,
+    );
+    await expectSameOutput('tenants', 'show', renamed, '--json');
     await done(
       ['tenants', 'resume', renamed],
       `Resumed tenant ${renamed}. It takes effect within AUTH_CACHE_SECONDS.\n`,
     );
-    expect((await remotely('tenants', 'delete', renamed)).stderr).toBe(
+    expect((await runRemotely('tenants', 'delete', renamed)).stderr).toBe(
       `memory-service: Permanently delete tenant ${renamed} with 0 files (0 bytes)? Add --yes to confirm. Nothing was deleted.\n`,
     );
-    expect((await remotely('tenants', 'delete', renamed, '--yes')).stdout).toMatch(
+    expect((await runRemotely('tenants', 'delete', renamed, '--yes')).stdout).toMatch(
       /^Deleted tenant .*: 1 row of tenants, 0 rows of entries, .* 1 row of api_keys\.\n$/,
     );
-    await same('tenants', 'delete', renamed, '--yes');
+    await expectSameOutput('tenants', 'delete', renamed, '--yes');
   });
 
   it('accepts --url after the command', async () => {
@@ -122,49 +131,49 @@ describeService('the command line through the admin API', (service) => {
 
   it('archives a tenant after a confirmation', async () => {
     const { tenant } = await twoTenants();
-    expect((await remotely('tenants', 'archive', tenant)).stderr).toBe(
+    expect((await runRemotely('tenants', 'archive', tenant)).stderr).toBe(
       `memory-service: Archive tenant ${tenant} permanently? Add --yes to confirm. The tenant is unchanged.\n`,
     );
     for (let times = 0; times < 2; times++)
-      expect(await remotely('tenants', 'archive', tenant, '--yes')).toStrictEqual({
+      expect(await runRemotely('tenants', 'archive', tenant, '--yes')).toStrictEqual({
         code: 0,
         stdout: `Archived tenant ${tenant}.\n`,
         stderr: '',
       });
     expect(
-      (await onDatabase('tenants', 'list', '--prefix', tenant, '--status', 'archived')).stdout,
+      (await runOnDatabase('tenants', 'list', '--prefix', tenant, '--status', 'archived')).stdout,
     ).toContain(tenant);
-    expect((await remotely('tenants', 'set', tenant, '--name', 'Acme')).stderr).toContain('is archived');
-    await same('tenants', 'archive', 'no-such-tenant', '--yes');
+    expect((await runRemotely('tenants', 'set', tenant, '--name', 'Acme')).stderr).toContain('is archived');
+    await expectSameOutput('tenants', 'archive', 'no-such-tenant', '--yes');
   });
 
   it('marks settings that a tenant does not have as settings of the service', async () => {
     const { tenant } = await twoTenants();
-    const { stdout, stderr } = await remotely('tenants', 'show', tenant);
+    const { stdout, stderr } = await runRemotely('tenants', 'show', tenant);
     expect(stdout).toMatch(/^max_files +10000 +service$/m);
     expect(stderr).toBe('');
   });
 
   it('creates, shows, changes, rotates, lists, and revokes keys', async () => {
     const { tenant } = await twoTenants();
-    const created = await remotely('keys', 'create', '--tenant', tenant, '--label', 'worker', '--json');
+    const created = await runRemotely('keys', 'create', '--tenant', tenant, '--label', 'worker', '--json');
     const { id } = JSON.parse(created.stdout);
-    expect((await remotely('keys', 'update', id, '--label', 'batch')).stdout).toBe(
+    expect((await runRemotely('keys', 'update', id, '--label', 'batch')).stdout).toBe(
       `Changed key ${id}. It takes effect within AUTH_CACHE_SECONDS.\n`,
     );
-    expect((await remotely('keys', 'rotate', id, '--overlap', '1h')).stdout).toMatch(
+    expect((await runRemotely('keys', 'rotate', id, '--overlap', '1h')).stdout).toMatch(
       /^msk_[A-Za-z0-9_-]{49}\n$/,
     );
-    await same('keys', 'show', id);
-    await same('keys', 'list', '--tenant', tenant, '--json');
-    expect(await remotely('keys', 'revoke', id)).toStrictEqual({
+    await expectSameOutput('keys', 'show', id);
+    await expectSameOutput('keys', 'list', '--tenant', tenant, '--json');
+    expect(await runRemotely('keys', 'revoke', id)).toStrictEqual({
       code: 0,
       stdout: `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.\n`,
       stderr: '',
     });
-    await same('keys', 'revoke', id);
-    expect((await remotely('keys', 'generate')).stdout).toMatch(/^msk_/);
-    const invalid = await remotely('keys', 'create', '--admin', '--only-tenants', freshTenant('nobody'));
+    await expectSameOutput('keys', 'revoke', id);
+    expect((await runRemotely('keys', 'generate')).stdout).toMatch(/^msk_/);
+    const invalid = await runRemotely('keys', 'create', '--admin', '--only-tenants', freshTenant('nobody'));
     expect([invalid.code, invalid.stderr]).toStrictEqual([
       1,
       expect.stringContaining('See: memory-service tenants list'),
@@ -178,21 +187,21 @@ describeService('the command line through the admin API', (service) => {
        SELECT $1 || i, $1 || i, $1, 'read_write', '' FROM generate_series(1, 450) AS i`,
       [tenant],
     );
-    const { stdout } = await remotely('keys', 'list', '--tenant', tenant, '--json');
+    const { stdout } = await runRemotely('keys', 'list', '--tenant', tenant, '--json');
     expect(new Set(JSON.parse(stdout).map(({ id }: { id: string }) => id)).size).toBe(450);
   });
 
   it('shows usage and the audit trail', async () => {
     const { tenant } = await twoTenants();
-    await same('usage', tenant);
-    await same('usage', tenant, '--json');
-    await same('usage', tenant, '--days', '30');
-    await same('usage', '--days', '30', '--json');
-    expect((await remotely('usage')).stdout).toMatch(/^TENANTS {2}FILES +SIZE /);
-    await remotely('tenants', 'suspend', tenant);
-    await same('audit', '--tenant', tenant);
-    await same('audit', '--tenant', tenant, '--limit', '1', '--json', '--since', '1h');
-    const [last] = (await remotely('audit', '--tenant', tenant, '--json')).stdout.split('\n');
+    await expectSameOutput('usage', tenant);
+    await expectSameOutput('usage', tenant, '--json');
+    await expectSameOutput('usage', tenant, '--days', '30');
+    await expectSameOutput('usage', '--days', '30', '--json');
+    expect((await runRemotely('usage')).stdout).toMatch(/^TENANTS {2}FILES +SIZE /);
+    await runRemotely('tenants', 'suspend', tenant);
+    await expectSameOutput('audit', '--tenant', tenant);
+    await expectSameOutput('audit', '--tenant', tenant, '--limit', '1', '--json', '--since', '1h');
+    const [last] = (await runRemotely('audit', '--tenant', tenant, '--json')).stdout.split('\n');
     expect(JSON.parse(String(last))).toMatchObject({
       action: 'suspendTenant',
       channel: 'admin_api',
@@ -206,15 +215,15 @@ describeService('the command line through the admin API', (service) => {
       ['tenants', 'unmount', tenant, 'nowhere'],
       ['tenants', 'mounts', 'no-such-tenant'],
     ]) {
-      const { code, stderr } = await onDatabase(...args);
+      const { code, stderr } = await runOnDatabase(...args);
       expect(stderr).toMatch(/See: memory-service tenants/);
-      expect(await remotely(...args)).toMatchObject({ code, stderr });
+      expect(await runRemotely(...args)).toMatchObject({ code, stderr });
     }
   });
 
   describe('a failure of a command through the admin API', () => {
     it('names a command that needs the database', async () => {
-      expect(await remotely('migrate')).toStrictEqual({
+      expect(await runRemotely('migrate')).toStrictEqual({
         code: 1,
         stdout: '',
         stderr:

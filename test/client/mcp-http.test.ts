@@ -23,17 +23,17 @@ const serve = async (options: Partial<HttpOptions> = {}) =>
   `${await listen(createHttpServer({ client: { url: fixture.url }, allowedHosts: [], maxBodyBytes: 2 ** 21, ...options }))}/mcp`;
 
 const message = (method: string, params?: object, id = 1) => ({ jsonrpc: '2.0', id, method, params });
-const callOf = (input: object, id?: number) =>
+const toolCall = (input: object, id?: number) =>
   message('tools/call', { name: 'memory', arguments: input }, id);
 
-const headersOf = (key?: string, more: Record<string, string> = {}) => ({
+const requestHeaders = (key?: string, more: Record<string, string> = {}) => ({
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
   ...(key && { authorization: `Bearer ${key}` }),
   ...more,
 });
 
-async function send(url: string, body: string | object, headers = headersOf()) {
+async function send(url: string, body: string | object, headers = requestHeaders()) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const response = await fetch(url, { method: 'POST', headers, body: text });
   return { status: response.status, headers: response.headers, body: (await response.json()) as object };
@@ -49,7 +49,7 @@ async function begin(url: string, headers: Record<string, string>): Promise<Clie
   return sent;
 }
 
-const answerTo = async (sent: ClientRequest) => {
+const readResponse = async (sent: ClientRequest) => {
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode, body: await json(response) };
 };
@@ -57,7 +57,7 @@ const answerTo = async (sent: ClientRequest) => {
 const result = (text: string, isError = false) => ({
   result: { content: [{ type: 'text', text }], isError },
 });
-const rejection = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
+const rejectedResponse = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
 
 describe('the requests of one MCP session', () => {
   it('runs calls of a session in the order of one turn, so that a later call views a created file', async () => {
@@ -96,16 +96,16 @@ describe('the requests of one MCP session', () => {
       capabilities: {},
       clientInfo: { name: 'test', version: '1' },
     };
-    const { headers } = await send(url, message('initialize', params, 0), headersOf(key));
-    return headersOf(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
+    const { headers } = await send(url, message('initialize', params, 0), requestHeaders(key));
+    return requestHeaders(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
   }
 
   it('runs calls of a session in the order of their IDs if they arrive in another order', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const [viewed, created] = await Promise.all([
-      send(url, callOf(view, 2), headers),
-      send(url, callOf(create, 1), headers),
+      send(url, toolCall(view, 2), headers),
+      send(url, toolCall(create, 1), headers),
     ]);
     expect(created.body).toMatchObject(result(`File created successfully at: ${path}`));
     expect(viewed.body).toMatchObject(result(VIEWED));
@@ -115,9 +115,9 @@ describe('the requests of one MCP session', () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
-    const created = answerTo(first);
-    const viewed = send(url, callOf(view, 2), headers);
-    first.end(JSON.stringify(callOf(create, 1)));
+    const created = readResponse(first);
+    const viewed = send(url, toolCall(view, 2), headers);
+    first.end(JSON.stringify(toolCall(create, 1)));
     expect((await created).body).toMatchObject(result(`File created successfully at: ${path}`));
     expect((await viewed).body).toMatchObject(result(VIEWED));
   });
@@ -126,13 +126,13 @@ describe('the requests of one MCP session', () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     for (const id of [2, 4]) {
-      expect(await send(url, callOf(view, id), headers)).toMatchObject({ body: result(MISSING, true) });
+      expect(await send(url, toolCall(view, id), headers)).toMatchObject({ body: result(MISSING, true) });
     }
   });
 
   it('accepts a request in a session that the server does not know', async () => {
-    const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
-    expect(await send(await serve(), callOf(view, 7), headers)).toMatchObject({
+    const headers = requestHeaders(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
+    expect(await send(await serve(), toolCall(view, 7), headers)).toMatchObject({
       body: result(MISSING, true),
     });
   });
@@ -142,16 +142,16 @@ describe('the requests of one MCP session', () => {
     ['a request without a session', {}],
   ])('responds without delay to %s', async (_, other) => {
     const [url, key] = [await serve(), await fixture.tenantKey()];
-    await begin(url, headersOf(key, { 'mcp-session-id': 'session' }));
-    const viewed = await send(url, callOf(view), headersOf(key, other));
+    await begin(url, requestHeaders(key, { 'mcp-session-id': 'session' }));
+    const viewed = await send(url, toolCall(view), requestHeaders(key, other));
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
   it('responds without delay to another caller who uses the session ID', async () => {
     const url = await serve();
     const session = { 'mcp-session-id': 'session' };
-    await begin(url, headersOf(await fixture.tenantKey(), session));
-    const viewed = await send(url, callOf(view), headersOf(await fixture.tenantKey(), session));
+    await begin(url, requestHeaders(await fixture.tenantKey(), session));
+    const viewed = await send(url, toolCall(view), requestHeaders(await fixture.tenantKey(), session));
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
@@ -159,7 +159,7 @@ describe('the requests of one MCP session', () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
-    const viewed = send(url, callOf(view, 2), headers);
+    const viewed = send(url, toolCall(view, 2), headers);
     first.destroy();
     expect((await viewed).body).toMatchObject(result(MISSING, true));
   });
@@ -172,12 +172,12 @@ describe('an MCP caller that the service rejects', () => {
     clientInfo: { name: 'test', version: '1' },
   });
 
-  it.each([initialize, message('tools/list'), callOf(view), message('ping')])(
+  it.each([initialize, message('tools/list'), toolCall(view), message('ping')])(
     'returns a 401 to an MCP caller with %o',
     async (sent) => {
-      const { status, headers, body } = await send(await serve(), sent, headersOf('msk_wrong'));
+      const { status, headers, body } = await send(await serve(), sent, requestHeaders('msk_wrong'));
       expect({ status, body }).toMatchObject(
-        rejection(
+        rejectedResponse(
           401,
           expect.stringMatching(
             /^The memory service responded with 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key or token of this service\. \(request [\w-]+\)$/,
@@ -189,13 +189,13 @@ describe('an MCP caller that the service rejects', () => {
   );
 
   it('returns a 403 to an MCP caller for a tenant other than its own', async () => {
-    const headers = headersOf(await fixture.tenantKey(), { 'x-tenant-id': 'of-somebody-else' });
+    const headers = requestHeaders(await fixture.tenantKey(), { 'x-tenant-id': 'of-somebody-else' });
     expect(await send(await serve(), initialize, headers)).toMatchObject({ status: 403 });
   });
 
   it('returns a 400 to an MCP caller with a service key without a tenant', async () => {
-    const rejected = await send(await serve(), initialize, headersOf(fixture.serviceKey));
-    expect(rejected).toMatchObject(rejection(400, expect.stringContaining('400 tenant_required')));
+    const rejected = await send(await serve(), initialize, requestHeaders(fixture.serviceKey));
+    expect(rejected).toMatchObject(rejectedResponse(400, expect.stringContaining('400 tenant_required')));
   });
 });
 
@@ -204,14 +204,14 @@ it('returns a result to the model when the service cannot be reached', async () 
   const gone = await listen(closed);
   await new Promise((resolve) => closed.close(resolve));
   const url = await serve({ client: { url: gone } });
-  expect((await send(url, message('tools/list'), headersOf('msk_a'))).status).toBe(200);
+  expect((await send(url, message('tools/list'), requestHeaders('msk_a'))).status).toBe(200);
 });
 
 it('returns 200 to any caller of GET /healthz on the MCP server', async () => {
   const mcp = await serve();
   const sent = request(new URL('/healthz', mcp), { headers: { host: '10.0.0.1' } });
   sent.end();
-  expect(await answerTo(sent)).toStrictEqual({ status: 200, body: { status: 'ok' } });
+  expect(await readResponse(sent)).toStrictEqual({ status: 200, body: { status: 'ok' } });
   expect((await fetch(new URL('/healthz', mcp), { method: 'POST' })).status).toBe(404);
 });
 
@@ -238,13 +238,13 @@ describe('the limits of the MCP server', () => {
     ],
     ['not JSON', '{', 400, 'Parse error: Invalid JSON'],
   ])('rejects a body that is %s before the caller is authenticated', async (_, body, status, text) => {
-    expect(await send(await serve(), body)).toMatchObject(rejection(status, text));
+    expect(await send(await serve(), body)).toMatchObject(rejectedResponse(status, text));
   });
 
   it('accepts a batch of as many messages as the service accepts calls', async () => {
     expect(MAX_MESSAGES).toBe(MAX_CALLS);
     const batch = Array.from({ length: MAX_MESSAGES }, (_, id) => ({ ...message('ping'), id }));
-    const headers = headersOf(await fixture.tenantKey());
+    const headers = requestHeaders(await fixture.tenantKey());
     expect((await send(await serve(), batch, headers)).status).toBe(200);
   });
 
@@ -257,11 +257,11 @@ describe('the limits of the MCP server', () => {
   ])('rejects a large body before it is read with the key %s', async (key, why) => {
     const sent = request(await serve(), {
       method: 'POST',
-      headers: { ...headersOf(key), 'content-length': 16 * 1024 + 1 },
+      headers: { ...requestHeaders(key), 'content-length': 16 * 1024 + 1 },
     });
     onTestFinished(() => void sent.destroy());
     sent.flushHeaders();
-    const { status, body } = await answerTo(sent);
+    const { status, body } = await readResponse(sent);
     expect(status).toBe(401);
     expect(body).toMatchObject({
       error: {
@@ -271,19 +271,22 @@ describe('the limits of the MCP server', () => {
   });
 
   it('counts the bytes of a chunked body as it arrives', async () => {
-    const sent = request(await serve({ maxBodyBytes: 1024 }), { method: 'POST', headers: headersOf() });
+    const sent = request(await serve({ maxBodyBytes: 1024 }), { method: 'POST', headers: requestHeaders() });
     onTestFinished(() => void sent.destroy());
     sent.write(' '.repeat(1025));
-    expect(await answerTo(sent)).toMatchObject(
-      rejection(413, 'The body is larger than 1024 bytes, the limit of this server.'),
+    expect(await readResponse(sent)).toMatchObject(
+      rejectedResponse(413, 'The body is larger than 1024 bytes, the limit of this server.'),
     );
   });
 
   it('accepts a chunked body below the limit', async () => {
-    const sent = request(await serve(), { method: 'POST', headers: headersOf(await fixture.tenantKey()) });
-    sent.write(JSON.stringify(callOf(create)));
+    const sent = request(await serve(), {
+      method: 'POST',
+      headers: requestHeaders(await fixture.tenantKey()),
+    });
+    sent.write(JSON.stringify(toolCall(create)));
     sent.end();
-    expect(await answerTo(sent)).toMatchObject({ body: result(`File created successfully at: ${path}`) });
+    expect(await readResponse(sent)).toMatchObject({ body: result(`File created successfully at: ${path}`) });
   });
 
   it('rejects requests beyond the maximum of simultaneous ones', async () => {
@@ -292,24 +295,24 @@ describe('the limits of the MCP server', () => {
     const concurrency = { total: 2, perKey: 1, maxWaiting: 0, maxWaitMs: 0 };
     const url = await serve({ client: { url: await listen(service) }, concurrency });
     // The call ends with the server, because the fake service never responds.
-    send(url, callOf(view), headersOf('msk_a')).catch(() => {});
+    send(url, toolCall(view), requestHeaders('msk_a')).catch(() => {});
     await arrived;
-    const rejected = await send(url, callOf(view), headersOf('msk_a'));
+    const rejected = await send(url, toolCall(view), requestHeaders('msk_a'));
     expect(rejected).toMatchObject(
-      rejection(429, 'The tenant has too many requests in flight. Wait for their responses.'),
+      rejectedResponse(429, 'The tenant has too many requests in flight. Wait for their responses.'),
     );
     expect(rejected.headers.get('retry-after')).toBe('1');
     const again = once(service, 'request');
-    send(url, callOf(view), headersOf('msk_b')).catch(() => {});
+    send(url, toolCall(view), requestHeaders('msk_b')).catch(() => {});
     await again;
-    const overloaded = await send(url, callOf(view), headersOf('msk_c'));
-    expect(overloaded).toMatchObject(rejection(503, 'The service is at capacity. Try again shortly.'));
+    const overloaded = await send(url, toolCall(view), requestHeaders('msk_c'));
+    expect(overloaded).toMatchObject(rejectedResponse(503, 'The service is at capacity. Try again shortly.'));
   });
 
   const read = (id: number) => message('resources/read', { uri: 'memory:///memories/long.md' }, id);
 
   it('reserves memory for responses before the service is called', async () => {
-    const headers = headersOf(await fixture.tenantKey());
+    const headers = requestHeaders(await fixture.tenantKey());
     const identity = await (await fetch(`${fixture.url}/whoami`, { headers })).text();
     let calls = 0;
     const service = createServer((asked, response) => {
@@ -326,7 +329,7 @@ describe('the limits of the MCP server', () => {
       await call;
     }
     expect(await send(url, read(3), headers)).toMatchObject(
-      rejection(429, 'The tenant has too many requests in flight. Wait for their responses.'),
+      rejectedResponse(429, 'The tenant has too many requests in flight. Wait for their responses.'),
     );
     expect(calls).toBe(2);
   });
@@ -349,9 +352,9 @@ describe('the limits of the MCP server', () => {
         path: '/memories/long.md',
         file_text: `${'\u0001'.repeat(1023)}\n`.repeat(1024),
       };
-      await send(url, callOf(long), headersOf(key, { connection: 'close' }));
+      await send(url, toolCall(long), requestHeaders(key, { connection: 'close' }));
       const connection = once(server, 'connection') as Promise<[Socket]>;
-      const sent = request(url, { method: 'POST', headers: headersOf(key), agent: false });
+      const sent = request(url, { method: 'POST', headers: requestHeaders(key), agent: false });
       sent.end(JSON.stringify(read(1)));
       const [socket] = await connection;
       const closed = new Promise((resolve) => socket.once('close', resolve));

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcon
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer } from '../../clients/mcp/src/http.ts';
-import { create, headersFor, headersOf, modern, text, VIEWED, view } from '../support/mcp.ts';
+import { create, headersFor, modern, requestHeaders, text, VIEWED, view } from '../support/mcp.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 import { listen, stdioCommand } from './mcp-connection.ts';
 
@@ -74,7 +74,7 @@ describe('a subscription at the MCP server over HTTP', () => {
   const send = (url: string, key: string) =>
     fetch(url, {
       method: 'POST',
-      headers: headersOf(key, headersFor(message)),
+      headers: requestHeaders(key, headersFor(message)),
       body: JSON.stringify(message),
     });
 
@@ -99,7 +99,7 @@ describe('a subscription at the MCP server over HTTP', () => {
 
   it('rejects a subscription if the service runs without /mcp', async () => {
     const identity = await (
-      await fetch(`${fixture.url}/whoami`, { headers: headersOf(await fixture.tenantKey()) })
+      await fetch(`${fixture.url}/whoami`, { headers: requestHeaders(await fixture.tenantKey()) })
     ).text();
     const service = createServer(({ url }, response) => {
       response.setHeader('content-type', 'application/json');

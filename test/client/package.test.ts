@@ -99,14 +99,14 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
   let directory = '';
   const snippets: Record<string, string> = {};
 
-  const nameOf = (document: string, i: number) => `${document.replaceAll(/[/.]/g, '-')}-${i + 1}`;
+  const programName = (document: string, i: number) => `${document.replaceAll(/[/.]/g, '-')}-${i + 1}`;
 
   beforeAll(async () => {
     directory = await withSdks(project.directory);
     for (const document of Object.keys(DOCUMENTS)) {
       const markdown = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8');
       for (const [i, [, code = '']] of [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].entries()) {
-        snippets[`${nameOf(document, i)}.ts`] = code;
+        snippets[`${programName(document, i)}.ts`] = code;
       }
     }
     const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'], skipLibCheck: true };
@@ -115,13 +115,13 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
 
   it('lists all snippets of the documents', () => {
     const known = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
-      each.map((_, i) => `${nameOf(document, i)}.ts`),
+      each.map((_, i) => `${programName(document, i)}.ts`),
     );
     expect(Object.keys(snippets)).toStrictEqual(known);
   });
 
   const cases = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
-    each.map(([prints, isAgent], i) => ({ name: nameOf(document, i), prints, isAgent })),
+    each.map(([prints, isAgent], i) => ({ name: programName(document, i), prints, isAgent })),
   );
   it.concurrent.each(cases)('runs the unchanged snippet $name', async ({ name, prints, isAgent }) => {
     const tenant = freshTenant();
@@ -154,7 +154,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
         ANTHROPIC_BASE_URL: standIn.url,
         ANTHROPIC_API_KEY: 'none',
       };
-      const agent = `out/${nameOf('README.md', 0)}.js`;
+      const agent = `out/${programName('README.md', 0)}.js`;
       const ran = await run(process.execPath, [agent], { cwd: directory, env, signal });
       expect(ran).toStrictEqual({ stdout: 'Done: I live in Lyon. Please remember that.\n', stderr: '' });
     } finally {

@@ -26,7 +26,7 @@ const PLACES = ['anthropic', 'ai-sdk', 'langchain', 'messages', 'mcp'] as const;
 type Place = (typeof PLACES)[number];
 
 const tenant = freshTenant();
-const pathOf = (place: Place) => `/memories/customers/region-7/${place}/contract.md`;
+const contractPath = (place: Place) => `/memories/customers/region-7/${place}/contract.md`;
 const CONTENT = '# Contract\nRenewal date: 12 March\nContact: Odile Faure\n';
 
 /** Returns unrelated files and one file with the fact for each place. */
@@ -35,7 +35,7 @@ function files(): [path: string, text: string][] {
     `/memories/customers/region-${i % 9}/customer-${i}/notes.md`,
     `# Customer ${i}\nContact: Person ${i}\nThey asked about invoice ${i * 7}. Call back on day ${i % 28}.\n`,
   ]);
-  return [...others, ...PLACES.map((place): [string, string] => [pathOf(place), CONTENT])];
+  return [...others, ...PLACES.map((place): [string, string] => [contractPath(place), CONTENT])];
 }
 
 beforeAll(async () => {
@@ -63,12 +63,12 @@ const searchCall = (place: Place) => ({
 });
 const editCall = (place: Place) => ({
   command: 'str_replace',
-  path: pathOf(place),
+  path: contractPath(place),
   old_str: '12 March',
   new_str: '30 June',
 });
-const found = (place: Place) =>
-  `Found 1 file in /memories/customers/region-7/${place}, the best first:\n${pathOf(place)}:2: Renewal date: 12 March\n${pathOf(place)}:3: Contact: Odile Faure`;
+const foundText = (place: Place) =>
+  `Found 1 file in /memories/customers/region-7/${place}, the best first:\n${contractPath(place)}:2: Renewal date: 12 March\n${contractPath(place)}:3: Contact: Odile Faure`;
 const EDITED =
   'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\t# Contract\n     2\tRenewal date: 30 June\n     3\tContact: Odile Faure\n     4\t';
 
@@ -94,14 +94,18 @@ describe('a search over a thousand files', () => {
       const [, [first] = [], second = [], [third] = []] = resultsSent(api);
       // The result has all files with the contact, including the file of this place.
       expect(first?.content).toMatch(/^Found 5 files in \/memories, the best first:\n/);
-      expect(first?.content).toContain(`${pathOf(place)}:3: Contact: Odile Faure`);
+      expect(first?.content).toContain(`${contractPath(place)}:3: Contact: Odile Faure`);
       // The search includes the earlier edit of the same turn.
       expect(second).toMatchObject([
         { tool_use_id: `${place}_2`, content: EDITED },
-        { tool_use_id: `${place}_3`, content: found(place).replace('12 March', '30 June') },
+        { tool_use_id: `${place}_3`, content: foundText(place).replace('12 March', '30 June') },
       ]);
       expect(third).toMatchObject({ tool_use_id: `${place}_4`, content: EMPTY_QUERY });
-      const { content } = await memory.execute({ command: 'view', path: pathOf(place), view_range: [2, 2] });
+      const { content } = await memory.execute({
+        command: 'view',
+        path: contractPath(place),
+        view_range: [2, 2],
+      });
       expect(content).toContain('Renewal date: 30 June');
     },
   );
@@ -116,9 +120,9 @@ describe('a search over a thousand files', () => {
       isError,
     });
     expect(await call('memory_search', { query: 'Odile Faure' })).toMatchObject({
-      content: [{ text: expect.stringContaining(`${pathOf('mcp')}:3: Contact: Odile Faure`) }],
+      content: [{ text: expect.stringContaining(`${contractPath('mcp')}:3: Contact: Odile Faure`) }],
     });
-    expect(await call('memory_search', searchCall('mcp'))).toStrictEqual(answer(found('mcp')));
+    expect(await call('memory_search', searchCall('mcp'))).toStrictEqual(answer(foundText('mcp')));
     expect(await call('memory', editCall('mcp'))).toStrictEqual(answer(EDITED));
     expect(await call('memory_search', { query: '' })).toStrictEqual(answer(EMPTY_QUERY, true));
     await expect(call('search', {})).rejects.toThrow('The tools are memory and memory_search.');

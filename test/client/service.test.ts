@@ -15,7 +15,7 @@ const create = { command: 'create', path: '/memories/f', file_text: 'x' } as con
 const insert = { command: 'insert', path: '/memories/f', insert_line: 0, insert_text: 'y' } as const;
 const view = { command: 'view', path: '/memories/f' } as const;
 
-const errorOf = (call: Promise<unknown>) =>
+const callError = (call: Promise<unknown>) =>
   call.then(
     () => undefined,
     (error: MemoryServiceError) => error,
@@ -68,7 +68,7 @@ it('repeats a call safely with the idempotency key of the error', async () => {
       throw new TypeError('fetch failed');
     },
   });
-  const error = await errorOf(dropping.execute(insert));
+  const error = await callError(dropping.execute(insert));
   expect(error).toMatchObject({ code: 'network_error', retryable: true });
   const memory = fixture.client({ tenant });
   const idempotencyKey = error?.idempotencyKey;
@@ -82,13 +82,13 @@ it('repeats a call safely with the idempotency key of the error', async () => {
 
 it('reports each error of the service with status, code, request ID, and the option to change', async () => {
   const problems = await Promise.all([
-    errorOf(fixture.client({ apiKey: 'msk_wrong' }).execute(view)),
-    errorOf(fixture.client({ tenant: 'not-a-tenant!' }).execute(view)),
-    errorOf(fixture.client({ tenant: undefined }).execute(view)),
-    errorOf(fixture.client({ apiKey: await fixture.tenantKey(), tenant: 'other' }).execute(view)),
-    errorOf(new MemoryClient({ url: fixture.url }).execute(view)),
-    errorOf(fixture.client({ url: `${fixture.url}/team` }).execute(view)),
-    errorOf(fixture.client().execute({ type: 'tool_use', id: '', name: 'memory', input: {} })),
+    callError(fixture.client({ apiKey: 'msk_wrong' }).execute(view)),
+    callError(fixture.client({ tenant: 'not-a-tenant!' }).execute(view)),
+    callError(fixture.client({ tenant: undefined }).execute(view)),
+    callError(fixture.client({ apiKey: await fixture.tenantKey(), tenant: 'other' }).execute(view)),
+    callError(new MemoryClient({ url: fixture.url }).execute(view)),
+    callError(fixture.client({ url: `${fixture.url}/team` }).execute(view)),
+    callError(fixture.client().execute({ type: 'tool_use', id: '', name: 'memory', input: {} })),
   ]);
   expect(problems.map((error) => [error?.status, error?.code, error?.retryable])).toStrictEqual([
     [401, 'unauthorized', false],
@@ -115,7 +115,7 @@ it('reports each error of the service with status, code, request ID, and the opt
 it('throws if an idempotency key is reused with another input', async () => {
   const memory = fixture.client();
   await memory.execute(create, { idempotencyKey: 'one' });
-  const error = await errorOf(memory.execute(insert, { idempotencyKey: 'one' }));
+  const error = await callError(memory.execute(insert, { idempotencyKey: 'one' }));
   expect([error?.status, error?.code]).toStrictEqual([422, 'idempotency_key_reused']);
 });
 
@@ -125,7 +125,7 @@ it('names a closed port in the error of the client', async () => {
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
-  const error = await errorOf(
+  const error = await callError(
     new MemoryClient({ url: `http://127.0.0.1:${port}`, maxRetries: 0 }).execute(view),
   );
   expect(error?.message).toBe(
@@ -141,7 +141,7 @@ it('rejects redirects, so that a write reaches only its own service', async () =
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const error = await errorOf(fixture.client({ url: `http://127.0.0.1:${port}` }).execute(create));
+  const error = await callError(fixture.client({ url: `http://127.0.0.1:${port}` }).execute(create));
   expect([error?.status, error?.code, error?.retryable]).toStrictEqual([307, 'http_307', false]);
   expect(visits).toStrictEqual(['/execute']);
   server.close();

@@ -15,16 +15,16 @@ import { fuzzParameters, type Input } from '../support/arbitraries.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import {
-  directoriesOf,
-  filesOf,
   HistoryModel,
   idsAfter,
-  keyOf,
   type State,
+  stateDirectories,
+  stateFiles,
+  versionKey,
 } from '../support/model/history.ts';
 import { ROOT } from '../support/model/path.ts';
 import { run } from '../support/model.ts';
-import { OPERATOR, restore, type Snapshot, snapshot } from '../support/restore.ts';
+import { OPERATOR, readSnapshot, restore, type Snapshot } from '../support/restore.ts';
 import { describeService, freshTenant, type Service, setHistoryDays } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -106,11 +106,11 @@ class World {
 
   async begin(): Promise<void> {
     await new Tenants(this.service.database).create(this.tenant);
-    this.model = new HistoryModel(await this.since());
+    this.model = new HistoryModel(await this.readHistoryStart());
   }
 
   /** Returns the start of the complete history. */
-  async since(): Promise<string> {
+  async readHistoryStart(): Promise<string> {
     const [row] = await this.service.query(
       `SELECT to_char(history_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM tenants WHERE id = $1::text`,
       [this.tenant],
@@ -118,7 +118,7 @@ class World {
     return String(row?.at);
   }
 
-  timeOf({ change, before }: { change: number; before: boolean }): string {
+  changeTime({ change, before }: { change: number; before: boolean }): string {
     const { at } = this.model.changes[change % this.model.changes.length] ?? this.model.now;
     return before ? microsecondBefore(at) : at;
   }
@@ -137,15 +137,15 @@ class World {
       case 'command':
         return this.command(step.actor, step.input);
       case 'restore':
-        return this.restore(this.timeOf(step.time), step.path);
+        return this.restore(this.changeTime(step.time), step.path);
       case 'revert':
-        return this.revert(step.actor, this.timeOf(step.time));
+        return this.revert(step.actor, this.changeTime(step.time));
       case 'redact':
         return this.redact(step.version);
       case 'prune':
-        return this.prune(this.timeOf(step.time), step.bytes);
+        return this.prune(this.changeTime(step.time), step.bytes);
       case 'look':
-        return this.look(this.timeOf(step.time));
+        return this.look(this.changeTime(step.time));
       case 'keep':
         this.days = step.days;
         return setHistoryDays(this.service, this.tenant, step.days);
@@ -158,7 +158,7 @@ class World {
     const headers = { authorization: `Bearer ${this.keys.get(actor)}` };
     const { content, is_error } = await this.service.execute(given, { tenant: this.tenant, headers });
     expect({ given, content, is_error }).toEqual({ given, ...expected.result });
-    const after = await snapshot(this.service, this.tenant);
+    const after = await readSnapshot(this.service, this.tenant);
     expect(after.tree).toEqual(expected.tree);
     const ids = expected.result.is_error ? before.ids : idsAfter(before, expected.tree, given);
     for (const [at, id] of after.ids) {
@@ -169,16 +169,16 @@ class World {
   }
 
   async restore(at: string, top: string): Promise<void> {
-    const before = await snapshot(this.service, this.tenant);
-    const expected = this.model.restored(top, at);
+    const before = await readSnapshot(this.service, this.tenant);
+    const expected = this.model.restoredState(top, at);
     const error = await restore(this.service, this.tenant, at, top).then(
       () => undefined,
       ({ message }: Error) => message,
     );
-    const after = await snapshot(this.service, this.tenant);
+    const after = await readSnapshot(this.service, this.tenant);
     if (error !== undefined) {
       expect(after).toEqual(before);
-      if (error.includes('is complete only since')) expect(at < (await this.since())).toBe(true);
+      if (error.includes('is complete only since')) expect(at < (await this.readHistoryStart())).toBe(true);
       else if (error.includes('has been redacted')) expect(this.model.redacted.size).toBeGreaterThan(0);
       else if (/ does not exist|did not exist/.test(error) && this.model.redacted.size > 0) return;
       else
@@ -196,8 +196,8 @@ class World {
   /** Directories in the path of a redacted version are missing from the past. */
   expectState(actual: State, expected: State): void {
     expect(actual.ids).toEqual(expected.ids);
-    expect(filesOf(actual)).toEqual(filesOf(expected));
-    this.expectDirectories(directoriesOf(actual), directoriesOf(expected));
+    expect(stateFiles(actual)).toEqual(stateFiles(expected));
+    this.expectDirectories(stateDirectories(actual), stateDirectories(expected));
   }
 
   expectDirectories(actual: string[], expected: string[]): void {
@@ -208,21 +208,21 @@ class World {
   }
 
   async revert(by: string, since: string): Promise<void> {
-    const before = await snapshot(this.service, this.tenant);
-    const expected = this.model.reverted(by, since);
+    const before = await readSnapshot(this.service, this.tenant);
+    const expected = this.model.revertedState(by, since);
     const done = await revertActor(this.service.database, this.tenant, { by, since }, OPERATOR).catch(
       (error: Error) => {
         expect(error.message).toContain('is complete only since');
         return undefined;
       },
     );
-    const after = await snapshot(this.service, this.tenant);
+    const after = await readSnapshot(this.service, this.tenant);
     if (done === undefined) {
-      expect(since < (await this.since())).toBe(true);
+      expect(since < (await this.readHistoryStart())).toBe(true);
       expect(after).toEqual(before);
       return;
     }
-    const [filesBefore, filesAfter] = [filesOf(before), filesOf(after)];
+    const [filesBefore, filesAfter] = [stateFiles(before), stateFiles(after)];
     const touched = new Set(expected.map(({ memoryId }) => memoryId));
     for (const id of new Set([...filesBefore.keys(), ...filesAfter.keys()])) {
       if (!touched.has(id)) expect([id, filesAfter.get(id)]).toEqual([id, filesBefore.get(id)]);
@@ -235,7 +235,9 @@ class World {
       else if (!isMerged) expect(result).toEqual(past);
       if (reasons.includes('redacted')) expect(this.model.redacted.size).toBeGreaterThan(0);
       if (reasons.includes('pruned'))
-        expect(this.model.redacted.size > 0 || (await this.since()) > this.model.at('').at).toBe(true);
+        expect(
+          this.model.redacted.size > 0 || (await this.readHistoryStart()) > this.model.changeAt('').at,
+        ).toBe(true);
     }
     for (const conflict of done.conflicts) {
       if (conflict.reason === 'occupied') expect(after.tree.has(conflict.at)).toBe(true);
@@ -249,12 +251,15 @@ class World {
    * actor removed or that a file needs.
    */
   expectRevertedDirectories(after: State, by: string, since: string): void {
-    const [now, then] = [directoriesOf(this.model.now), directoriesOf(after)];
+    const [now, then] = [stateDirectories(this.model.now), stateDirectories(after)];
     const made = new Set<string>();
     const removed = new Set<string>();
     for (const [i, change] of this.model.changes.entries()) {
       if (i === 0 || change.actor !== by || change.at < since) continue;
-      const [old, current] = [directoriesOf(this.model.changes[i - 1] ?? change), directoriesOf(change)];
+      const [old, current] = [
+        stateDirectories(this.model.changes[i - 1] ?? change),
+        stateDirectories(change),
+      ];
       for (const each of current) if (!old.includes(each)) made.add(each);
       for (const each of old) if (!current.includes(each)) removed.add(each);
     }
@@ -280,37 +285,38 @@ class World {
     const chosen = lines[n % lines.length];
     if (chosen === undefined) return;
     const versions = this.model.versions();
-    const keyed = new Map(versions.map((each) => [keyOf(each), each]));
-    const of = ({ memory_id: memoryId, created_at: at }: LogLine) => keyed.get(keyOf({ memoryId, at }));
-    const { content } = of(chosen) ?? {};
+    const keyed = new Map(versions.map((each) => [versionKey(each), each]));
+    const findKeyed = ({ memory_id: memoryId, created_at: at }: LogLine) =>
+      keyed.get(versionKey({ memoryId, at }));
+    const { content } = findKeyed(chosen) ?? {};
     try {
       await eraseVersion(this.service.database, this.tenant, chosen.id, OPERATOR.origin);
     } catch (error) {
       expect(String(error)).toMatch(/ is live\.| a live file /);
-      expect(filesOf(this.model.now).get(chosen.memory_id)?.content).toBe(content);
+      expect(stateFiles(this.model.now).get(chosen.memory_id)?.content).toBe(content);
       return;
     }
     const redacted = (await this.log()).filter((line) => line.redacted_at !== null);
     expect(redacted.map(({ id }) => id)).toContain(chosen.id);
     for (const line of redacted) {
-      const version = of(line);
-      if (version === undefined || this.model.redacted.has(keyOf(version))) continue;
+      const version = findKeyed(line);
+      if (version === undefined || this.model.redacted.has(versionKey(version))) continue;
       expect([line.memory_id, version.content]).toStrictEqual([chosen.memory_id, content]);
-      this.model.redacted.add(keyOf(version));
+      this.model.redacted.add(versionKey(version));
       this.model.redactedPaths.add(version.path);
     }
   }
 
   async prune(before: string, maxHistoryBytes: number): Promise<void> {
     const now = new Date(Date.parse(before) + DAYS * DAY_MS);
-    const since = await this.since();
+    const since = await this.readHistoryStart();
     await pruneHistory(this.service.database, {
       historyDays: DAYS,
       maxHistoryBytes,
       tenant: this.tenant,
       now,
     });
-    const later = await this.since();
+    const later = await this.readHistoryStart();
     expect(later >= since).toBe(true);
     // While the history is off, pruning deletes all of it.
     if (maxHistoryBytes === 0 && this.days > 0 && later > since) expect(later <= before).toBe(true);
@@ -319,11 +325,11 @@ class World {
 
   /** Checks that the log contains each version of the model once, except pruned versions. */
   async checkLog(): Promise<void> {
-    const since = await this.since();
+    const since = await this.readHistoryStart();
     const lines = await this.log();
-    const versions = new Map(this.model.versions().map((each) => [keyOf(each), each]));
+    const versions = new Map(this.model.versions().map((each) => [versionKey(each), each]));
     for (const line of lines) {
-      const key = keyOf({ memoryId: line.memory_id, at: line.created_at });
+      const key = versionKey({ memoryId: line.memory_id, at: line.created_at });
       const version = versions.get(key);
       versions.delete(key);
       const isRedacted = this.model.redacted.has(key);
@@ -349,11 +355,11 @@ class World {
   }
 
   async look(at: string): Promise<void> {
-    const { tree, ids } = this.model.at(at);
-    const redacted = this.model.redactedAt(at);
+    const { tree, ids } = this.model.changeAt(at);
+    const redacted = this.model.redactedIds(at);
     const files = [...ids].filter(([, id]) => !redacted.has(id)).map(([each]) => each);
     // The memory is known to be empty before the tenant was created, even if its history was pruned.
-    const isComplete = at >= (await this.since()) || at < (this.model.changes[0]?.at ?? '');
+    const isComplete = at >= (await this.readHistoryStart()) || at < (this.model.changes[0]?.at ?? '');
     const listed = await runCli(this.service, ['ls', this.tenant, '--at', at, '--json']);
     if (isComplete) {
       const rows = JSON.parse(listed.stdout.toString()) as {
@@ -367,7 +373,7 @@ class World {
       );
       this.expectDirectories(
         rows.flatMap((row) => (row.kind === 'dir' ? [row.path] : [])),
-        directoriesOf({ tree, ids }),
+        stateDirectories({ tree, ids }),
       );
     } else {
       expect(listed.error).toContain('is complete only since');
@@ -394,8 +400,8 @@ class World {
 }
 
 function isEqual(a: State, b: State): boolean {
-  const plain = ({ tree, ids }: State) => JSON.stringify([[...tree].sort(), [...ids].sort()]);
-  return plain(a) === plain(b);
+  const stateJson = ({ tree, ids }: State) => JSON.stringify([[...tree].sort(), [...ids].sort()]);
+  return stateJson(a) === stateJson(b);
 }
 
 describeService(

@@ -33,14 +33,14 @@ const path = fc.tuple(
   spelling,
 );
 type Path = [canonical: string, spelling: number];
-const at = ([canonical, how]: Path) => ({ canonical, given: respell(canonical, how) });
+const bothPaths = ([canonical, how]: Path) => ({ canonical, given: respell(canonical, how) });
 
 type Step = { service: Input; reference: Input };
 
 /** Builds a command for the service and the same command with canonical paths for the class. */
 function step(command: string, paths: Record<string, Path>, rest: object = {}): Step {
   const name = (form: 'given' | 'canonical') =>
-    Object.fromEntries(Object.entries(paths).map(([field, path]) => [field, at(path)[form]]));
+    Object.fromEntries(Object.entries(paths).map(([field, path]) => [field, bothPaths(path)[form]]));
   return {
     service: { command, ...name('given'), ...rest },
     reference: { command, ...name('canonical'), ...rest },
@@ -125,7 +125,7 @@ describe('random scripts on the service and on BetaLocalFilesystemMemoryTool', (
     // "A failed command changes no directory": the class leaves the parents that it created.
     const mayLeave = is_error && ['create', 'rename'].includes(step.service.command);
     if (mayLeave) await reference.removeStrayDirectories(await readTree(service, tenant));
-    if (!bySection5(ours, theirs)) {
+    if (!isKnownDifference(ours, theirs)) {
       different -= 1;
       compared += 1;
       expect({ step, ...ours }).toEqual({ step, ...theirs });
@@ -148,7 +148,7 @@ describe('random scripts on the service and on BetaLocalFilesystemMemoryTool', (
 });
 
 /** Whether two normalized results differ in a way that section 5 allows. */
-function bySection5(ours: Result, theirs: Result): boolean {
+function isKnownDifference(ours: Result, theirs: Result): boolean {
   // "Documented error strings": the contract has a sentence where the class reports an errno.
   if (ours.is_error && theirs.is_error && /^E[A-Z]+: /.test(theirs.content)) return true;
   // "`view_range` out of range is an error, not an empty listing".

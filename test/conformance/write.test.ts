@@ -26,7 +26,7 @@ describeService('create', (service) => {
   ]);
 });
 
-const edited = (snippet: string) =>
+const editedResult = (snippet: string) =>
   ok(
     `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`,
   );
@@ -39,25 +39,25 @@ describeService('str_replace', (service) => {
     [
       [
         cmd.replace('/memories/f', '5', 'five'),
-        edited('     3\t3\n     4\t4\n     5\tfive\n     6\t6\n     7\t7'),
+        editedResult('     3\t3\n     4\t4\n     5\tfive\n     6\t6\n     7\t7'),
       ],
-      [cmd.replace('/memories/f', '1', 'one'), edited('     1\tone\n     2\t2\n     3\t3')],
-      [cmd.replace('/memories/f', '9', 'nine'), edited('     7\t7\n     8\t8\n     9\tnine')],
+      [cmd.replace('/memories/f', '1', 'one'), editedResult('     1\tone\n     2\t2\n     3\t3')],
+      [cmd.replace('/memories/f', '9', 'nine'), editedResult('     7\t7\n     8\t8\n     9\tnine')],
       [
         cmd.replace('/memories/f', '3\n4', 'x\ny\nz'),
-        edited('     1\tone\n     2\t2\n     3\tx\n     4\ty\n     5\tz\n     6\tfive\n     7\t6'),
+        editedResult('     1\tone\n     2\t2\n     3\tx\n     4\ty\n     5\tz\n     6\tfive\n     7\t6'),
       ],
       [
         cmd.replace('/memories/f', '\nx\ny\nz\n', '\n'),
-        edited('     1\tone\n     2\t2\n     3\tfive\n     4\t6\n     5\t7'),
+        editedResult('     1\tone\n     2\t2\n     3\tfive\n     4\t6\n     5\t7'),
       ],
     ],
   );
   script(service, 'deletes old_str when new_str is omitted, null or empty', { '/memories/f': 'a b c d' }, [
-    [cmd.replace('/memories/f', ' b'), edited('     1\ta c d')],
-    [{ ...cmd.replace('/memories/f', ' c'), new_str: null }, edited('     1\ta d')],
-    [cmd.replace('/memories/f', ' d', ''), edited('     1\ta')],
-    [cmd.replace('/memories/f', 'a', ''), edited('     1\t')],
+    [cmd.replace('/memories/f', ' b'), editedResult('     1\ta c d')],
+    [{ ...cmd.replace('/memories/f', ' c'), new_str: null }, editedResult('     1\ta d')],
+    [cmd.replace('/memories/f', ' d', ''), editedResult('     1\ta')],
+    [cmd.replace('/memories/f', 'a', ''), editedResult('     1\t')],
     [
       cmd.replace('/memories/f', 'a', 'b'),
       error('No replacement was performed, old_str `a` did not appear verbatim in /memories/f.'),
@@ -68,8 +68,8 @@ describeService('str_replace', (service) => {
     'treats $ and other special characters of str_replace literally',
     { '/memories/f': 'a.*b' },
     [
-      [cmd.replace('/memories/f', '.*', "$&$1$$$`$'\\n"), edited("     1\ta$&$1$$$`$'\\nb")],
-      [cmd.replace('/memories/f', '$&$1', '{old_str}'), edited("     1\ta{old_str}$$$`$'\\nb")],
+      [cmd.replace('/memories/f', '.*', "$&$1$$$`$'\\n"), editedResult("     1\ta$&$1$$$`$'\\nb")],
+      [cmd.replace('/memories/f', '$&$1', '{old_str}'), editedResult("     1\ta{old_str}$$$`$'\\nb")],
     ],
   );
   script(
@@ -83,7 +83,7 @@ describeService('str_replace', (service) => {
           'No replacement was performed. Multiple occurrences of old_str `a` in lines: 1, 1, 1, 3. Please ensure it is unique',
         ),
       ],
-      [cmd.replace('/memories/o', 'aa', 'z'), edited('     1\tza')],
+      [cmd.replace('/memories/o', 'aa', 'z'), editedResult('     1\tza')],
       [
         cmd.replace('/memories/m', 'x\ny', 'z'),
         error(
@@ -115,7 +115,7 @@ describeService('str_replace', (service) => {
         cmd.replace('/memories/f', 'Café\nend', 'x'),
         error('No replacement was performed, old_str `Café\nend` did not appear verbatim in /memories/f.'),
       ],
-      [cmd.replace('/memories/f', 'Café\r\n', ''), edited('     1\tend')],
+      [cmd.replace('/memories/f', 'Café\r\n', ''), editedResult('     1\tend')],
     ],
   );
   script(

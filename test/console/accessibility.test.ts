@@ -6,7 +6,7 @@ import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 
 /** Returns the violations of axe rules on a page, with their elements. */
-async function violationsOf(page: Page): Promise<string[]> {
+async function findViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
   return violations.flatMap(({ id, nodes }) =>
@@ -231,7 +231,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
     const page = await fixture().open(await fixture().newContext());
     await page.emulateMedia({ colorScheme });
     await page.getByLabel('Admin key').waitFor();
-    expect(await violationsOf(page)).toStrictEqual([]);
+    expect(await findViolations(page)).toStrictEqual([]);
   });
 
   it.each(SCHEMES)('passes axe in %s colors: a link within text in Markdown', async (colorScheme) => {
@@ -247,21 +247,21 @@ describeConsole('accessibility checks of the console', (fixture) => {
     await page.emulateMedia({ colorScheme });
     await click(page, 'Markdown');
     await page.getByRole('link', { name: 'it', exact: true }).waitFor();
-    expect(await violationsOf(page)).toStrictEqual([]);
+    expect(await findViolations(page)).toStrictEqual([]);
   });
 
   it('skips to the content, moves the focus with the page, and finds fields and rows by key', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/');
-    const focused = () =>
+    const focusedLabel = () =>
       page.evaluate<string>('document.activeElement.placeholder ?? document.activeElement.tagName');
     await page.reload();
     await page.getByRole('meter').first().waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    expect(await focused()).toBe('MAIN');
+    expect(await focusedLabel()).toBe('MAIN');
     await page.keyboard.press('/');
-    expect(await focused()).toBe('Search tenants');
+    expect(await focusedLabel()).toBe('Search tenants');
     // In a field, the keys are text.
     await page.keyboard.type('j/k');
     const search = page.getByLabel('Search tenants');
@@ -275,7 +275,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
     expect(await link.evaluate((element) => element.matches(':focus'))).toBe(true);
     await page.keyboard.press('Enter');
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
-    expect(await focused()).toBe('H1');
+    expect(await focusedLabel()).toBe('H1');
     await page.goto(`${fixture().url}/#/tenants/${tenant}/history`);
     await page.getByRole('button', { name: /^modified refunds/ }).waitFor();
     for (const key of ['j', 'j', 'j', 'k']) await page.keyboard.press(key);
@@ -293,7 +293,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
     // The page follows changes of the browser's color scheme.
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme });
-      expect(await violationsOf(page), `in ${colorScheme} colors`).toStrictEqual([]);
+      expect(await findViolations(page), `in ${colorScheme} colors`).toStrictEqual([]);
     }
   });
 });

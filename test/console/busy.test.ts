@@ -11,7 +11,7 @@ const BUSY = {
 };
 
 /** Rejects the next requests for tenants. Returns a function that returns the number of requests so far. */
-async function reject(page: Page, times: number, answer: object = BUSY): Promise<() => number> {
+async function rejectRequests(page: Page, times: number, answer: object = BUSY): Promise<() => number> {
   let seen = 0;
   await page.route(/\/v1\/tenants(\?|$)/, (route) =>
     seen++ < times ? route.fulfill(answer) : route.continue(),
@@ -23,7 +23,7 @@ describeConsole('the console with a busy service', (fixture) => {
   it('retries reads of a busy service and displays the retry', async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
-    const seen = await reject(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });
+    const seen = await rejectRequests(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });
     await page.getByRole('link', { name: 'Tenants', exact: true }).click();
     await page.getByText('The service is busy. Trying again…').waitFor();
     await page.locator('tbody a').first().waitFor();
@@ -34,7 +34,7 @@ describeConsole('the console with a busy service', (fixture) => {
   it('displays an error after the last retry, and reads again on request', async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
-    const seen = await reject(page, 3);
+    const seen = await rejectRequests(page, 3);
     await page.getByRole('link', { name: 'Tenants', exact: true }).click();
     await page.getByRole('alert').getByText('The service is at capacity. Try again later.').waitFor();
     expect(seen()).toBe(3);
@@ -44,7 +44,7 @@ describeConsole('the console with a busy service', (fixture) => {
 
   it('sends changes, and reads without a Retry-After header, only once', async () => {
     const page = await fixture().openSignedIn('#/keys');
-    const seen = await reject(page, 2, { ...BUSY, headers: {} });
+    const seen = await rejectRequests(page, 2, { ...BUSY, headers: {} });
     await page.getByRole('link', { name: 'Tenants', exact: true }).click();
     await page.getByRole('alert').waitFor();
     expect(seen()).toBe(1);

@@ -23,14 +23,14 @@ async function editedTenant({ service }: ConsoleFixture): Promise<string> {
 }
 
 const side = (page: Page, title: string) => page.locator('.compared-side').filter({ hasText: title });
-const changed = (page: Page, kind: 'removed' | 'added') =>
+const changedLines = (page: Page, kind: 'removed' | 'added') =>
   page.locator(`.diff-half.${kind} .line-text, .diff-line.${kind} .line-text`).allTextContents();
 const version = (page: Page, name: RegExp) =>
   page.getByRole('region', { name: 'Versions' }).getByRole('button', { name });
 
 async function expectChange(page: Page, removed: string[], added: string[]): Promise<void> {
-  await expect.poll(() => changed(page, 'removed')).toStrictEqual(removed);
-  expect(await changed(page, 'added')).toStrictEqual(added);
+  await expect.poll(() => changedLines(page, 'removed')).toStrictEqual(removed);
+  expect(await changedLines(page, 'added')).toStrictEqual(added);
 }
 
 describeConsole('the comparison of two versions in the console', (fixture) => {

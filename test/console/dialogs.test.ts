@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 
 /** Returns the text of the focused element. */
-const focused = (page: Page) => page.evaluate<string>('document.activeElement.textContent');
+const focusedLabel = (page: Page) => page.evaluate<string>('document.activeElement.textContent');
 
 /** Clicks, and returns the text of the focused element in the same task, before the next frame. */
 const focusedAfter = (button: Locator) =>
@@ -29,7 +29,7 @@ describeConsole('dialogs in the console', (fixture) => {
       await dialog.waitFor();
       await close();
       await expect.poll(() => dialog.count()).toBe(0);
-      expect(await focused(page)).toBe(await opener.textContent());
+      expect(await focusedLabel(page)).toBe(await opener.textContent());
     }
   });
 
@@ -52,11 +52,11 @@ describeConsole('dialogs in the console', (fixture) => {
     await question.waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => question.count()).toBe(0);
-    expect(await focused(page)).toBe('Cancel');
+    expect(await focusedLabel(page)).toBe('Cancel');
     expect(await form.getByLabel('Label').inputValue()).toBe('typed');
     await page.keyboard.press('Enter');
     await question.getByRole('button', { name: 'Discard' }).press('Enter');
     await expect.poll(() => form.count()).toBe(0);
-    expect(await focused(page)).toContain('New key');
+    expect(await focusedLabel(page)).toContain('New key');
   });
 });

@@ -11,7 +11,7 @@ const ASSETS = 'console/dist/assets';
 const EDITOR_CODE = /\/code-mirror-[^/]+\.js$/;
 
 const editor = (page: Page) => page.getByLabel('Content of the file');
-const focused = (page: Page) =>
+const focusedLabel = (page: Page) =>
   page.evaluate<string>(
     'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
   );
@@ -25,7 +25,7 @@ describeConsole('the editor of the console', (fixture) => {
     return tenant;
   }
 
-  async function contentOf(tenant: string, path: string): Promise<unknown> {
+  async function readContent(tenant: string, path: string): Promise<unknown> {
     const [row] = await fixture().service.query(
       'SELECT content FROM entries WHERE tenant_id = $1 AND path = $2',
       [tenant, path],
@@ -66,17 +66,17 @@ describeConsole('the editor of the console', (fixture) => {
     const path = '/memories/dos.md';
     const tenant = await tenantWith(path, 'one\r\n\ttwo\r\nthree\r\n');
     const page = await startEdit(tenant, path);
-    expect(await focused(page)).toBe('Content of the file');
+    expect(await focusedLabel(page)).toBe('Content of the file');
     await page.keyboard.press('Tab');
-    expect(await focused(page)).toBe('Cancel');
+    expect(await focusedLabel(page)).toBe('Cancel');
     await page.keyboard.press('Shift+Tab');
-    expect(await focused(page)).toBe('Content of the file');
+    expect(await focusedLabel(page)).toBe('Content of the file');
     await page.keyboard.press('Control+f');
-    expect(await focused(page)).toBe('Find');
+    expect(await focusedLabel(page)).toBe('Find');
     await page.keyboard.type('three');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Escape');
-    expect(await focused(page)).toBe('Content of the file');
+    expect(await focusedLabel(page)).toBe('Content of the file');
     // The match is selected. A new line starts with the white space of the line before.
     await page.keyboard.type('3');
     await page.keyboard.press('ArrowUp');
@@ -92,7 +92,7 @@ describeConsole('the editor of the console', (fixture) => {
     await page.getByText('Unsaved changes').waitFor();
     await page.keyboard.press('Control+s');
     await page.getByText(`Saved ${path}.`).waitFor();
-    expect(await contentOf(tenant, path)).toBe('one\r\n\ttwo\r\n\ttabbed\r\n3\r\n');
+    expect(await readContent(tenant, path)).toBe('one\r\n\ttwo\r\n\ttabbed\r\n3\r\n');
   });
 
   it('saves the whole text of a long file after an edit of its end', async () => {
@@ -104,7 +104,7 @@ describeConsole('the editor of the console', (fixture) => {
     await page.keyboard.type('The end.');
     await page.keyboard.press('Control+s');
     await page.getByText(`Saved ${path}.`).waitFor();
-    expect((await contentOf(tenant, path)) === `${content}The end.`).toBe(true);
+    expect((await readContent(tenant, path)) === `${content}The end.`).toBe(true);
   });
 
   it('shows invisible characters and keeps them in the file', async () => {
@@ -121,7 +121,7 @@ describeConsole('the editor of the console', (fixture) => {
     await page.keyboard.type('d');
     await page.keyboard.press('Control+s');
     await page.getByText(`Saved ${path}.`).waitFor();
-    expect(await contentOf(tenant, path)).toBe('a\u200Bb \u202Ec\u202C\n\u0001\nd');
+    expect(await readContent(tenant, path)).toBe('a\u200Bb \u202Ec\u202C\n\u0001\nd');
   });
 
   it('closes the search in a dialog with Escape, and not the dialog', async () => {
@@ -148,6 +148,6 @@ describeConsole('the editor of the console', (fixture) => {
     await editor(page).fill('plain\n');
     await editor(page).press('Control+s');
     await page.getByText(`Saved ${path}.`).waitFor();
-    expect(await contentOf(tenant, path)).toBe('plain\n');
+    expect(await readContent(tenant, path)).toBe('plain\n');
   });
 });

@@ -9,7 +9,7 @@ import { freshTenant } from '../support/service.ts';
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
 
-async function violationsOf(page: Page): Promise<unknown[]> {
+async function findViolations(page: Page): Promise<unknown[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
   return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]);
@@ -74,7 +74,7 @@ describeConsole('long lists of lines in the console', (fixture) => {
     await page.keyboard.press('Shift+Enter');
     await page.getByText('3 of 3', { exact: true }).waitFor();
     expect(await differences.locator('.current mark').allTextContents()).toStrictEqual(['Red']);
-    expect(await violationsOf(page)).toStrictEqual([]);
+    expect(await findViolations(page)).toStrictEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => field.count()).toBe(0);
     // The list of files scrolls to a file.

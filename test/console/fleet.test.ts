@@ -73,7 +73,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     const { tenants, prefix, ids } = await createFleet(60);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const dialog = page.getByRole('dialog');
-    const suspended = async () =>
+    const countSuspended = async () =>
       (await Promise.all(ids.map((id) => tenants.find(id)))).filter((row) => row?.suspendedAt !== null)
         .length;
     await page.getByLabel('Select all shown').first().check();
@@ -111,10 +111,10 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     expect([lines.length, lines[0], lines.filter((line) => line.includes('"stopped"')).length]).toStrictEqual(
       [61, '"tenant","result","reason"', 46],
     );
-    expect(await suspended()).toBe(14);
+    expect(await countSuspended()).toBe(14);
     await dialog.getByRole('button', { name: 'Continue with 46 tenants' }).click();
     await page.getByText('Suspended 60 tenants.', { exact: true }).waitFor();
-    expect(await suspended()).toBe(60);
+    expect(await countSuspended()).toBe(60);
 
     // The second action skips the suspended tenants.
     for (const id of ids.slice(0, 3)) await tenants.suspend(id, false);
@@ -123,7 +123,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('button', { name: 'Suspend…' }).click();
     await dialog.getByRole('button', { name: 'Suspend', exact: true }).click();
     await page.getByText('Suspended 3 tenants.', { exact: true }).waitFor();
-    expect(await suspended()).toBe(60);
+    expect(await countSuspended()).toBe(60);
   });
 
   it('keeps new keys when the session ends meanwhile, and continues after the next sign-in', async () => {
@@ -133,9 +133,9 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     const dialog = page.getByRole('dialog');
     // The response for the first tenant is lost. After the second attempt, the admin key is rejected.
     let attempts = 0;
-    let retried = () => {};
+    let resolveRetry = () => {};
     const isRetried = new Promise<void>((resolve) => {
-      retried = resolve;
+      resolveRetry = resolve;
     });
     await page.route('**/v1/keys', async (route) => {
       const { tenant } = route.request().postDataJSON();
@@ -148,7 +148,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
         return route.fulfill({ status: 401, json: { code: 'unauthorized' } });
       }
       await route.continue();
-      if (tenant === ids[0]) retried();
+      if (tenant === ids[0]) resolveRetry();
     });
     await page.getByLabel(`Select ${ids[0]}`).waitFor();
     await openBulk(page, 'New keys…');

@@ -1,7 +1,7 @@
 /** @module-tag long */
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
-import { type Prepared, placeOf, prepareViews, VIEWS, type View } from './views.ts';
+import { type Prepared, prepareViews, VIEWS, type View, viewHash } from './views.ts';
 
 /**
  * Windows of 1,280 × 800 at 200 % and 400 %, phones upright with a keyboard and lying, a small laptop, and heights
@@ -135,7 +135,7 @@ describeConsole('pages of the console in low windows', (fixture) => {
 
   it.each([...VIEWS, ...FULL_VIEWS])('shows all content by scrolling: %s', async (_name, place, isThere) => {
     prepared ??= prepare();
-    const page = await fixture().openSignedIn(placeOf(place, await prepared));
+    const page = await fixture().openSignedIn(viewHash(place, await prepared));
     await page.emulateMedia({ reducedMotion: 'reduce' });
     const found: [string, string[]][] = [];
     for (const [width, height] of SIZES) {

@@ -220,19 +220,19 @@ describeConsole('the history in the console', (fixture) => {
     await page
       .getByText('Restored /memories/style.md as it was before this deletion: 1 file added.')
       .waitFor();
-    const listed = (path: string) =>
+    const findEntries = (path: string) =>
       fixture().service.query('SELECT path FROM entries WHERE tenant_id = $1 AND path = $2', [tenant, path]);
-    expect(await listed('/memories/style.md')).toHaveLength(1);
+    expect(await findEntries('/memories/style.md')).toHaveLength(1);
     // An undo keeps later changes.
     await agent({ command: 'create', path: '/memories/later.md', file_text: 'kept' });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('Undone: 1 file deleted.').waitFor();
-    expect(await listed('/memories/style.md')).toStrictEqual([]);
-    expect(await listed('/memories/later.md')).toHaveLength(1);
+    expect(await findEntries('/memories/style.md')).toStrictEqual([]);
+    expect(await findEntries('/memories/later.md')).toHaveLength(1);
     // An undo can be undone as well.
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('Undone: 1 file added.').waitFor();
-    expect(await listed('/memories/style.md')).toHaveLength(1);
+    expect(await findEntries('/memories/style.md')).toHaveLength(1);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 
 const dialog = (page: Page) => page.getByRole('dialog');
-const secretOf = (page: Page) => page.getByRole('textbox', { name: 'The key', exact: true }).inputValue();
+const readSecret = (page: Page) => page.getByRole('textbox', { name: 'The key', exact: true }).inputValue();
 
 describeConsole('keys in the console', (fixture) => {
   async function open(): Promise<Page> {
@@ -14,7 +14,7 @@ describeConsole('keys in the console', (fixture) => {
   }
 
   /** Returns the status of a request to the admin API with a key. */
-  const statusOf = async (key: string, path = 'session', init: RequestInit = {}) => {
+  const requestStatus = async (key: string, path = 'session', init: RequestInit = {}) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     return (await fetch(`${fixture().url}/v1/${path}`, { ...init, headers })).status;
   };
@@ -24,7 +24,7 @@ describeConsole('keys in the console', (fixture) => {
     await dialog(page).getByLabel('Label').fill(label);
     await fill();
     await dialog(page).getByRole('button', { name: 'Create' }).click();
-    const secret = await secretOf(page);
+    const secret = await readSecret(page);
     await page.getByRole('button', { name: 'Copy the key' }).click();
     await page.getByRole('button', { name: 'Done' }).click();
     return secret;
@@ -32,7 +32,7 @@ describeConsole('keys in the console', (fixture) => {
 
   const row = (page: Page, label: string) =>
     page.getByRole('row').filter({ has: page.getByText(label, { exact: true }) });
-  const stored = async (label: string) => {
+  const storedKey = async (label: string) => {
     const [key] = await fixture().service.query(
       `SELECT tenant_id, access, is_admin, manages_stores, only_tenants,
          round(extract(epoch FROM expires_at - created_at) / 86400)::integer AS days FROM api_keys WHERE label = $1`,
@@ -55,7 +55,7 @@ describeConsole('keys in the console', (fixture) => {
         .selectOption('Operate: change memories, settings and suspension');
       await dialog(page).getByLabel('Expires').selectOption('In 90 days');
     });
-    expect(await stored('scoped')).toStrictEqual({
+    expect(await storedKey('scoped')).toStrictEqual({
       tenant_id: null,
       access: 'operate',
       is_admin: true,
@@ -63,8 +63,8 @@ describeConsole('keys in the console', (fixture) => {
       only_tenants: [one, two],
       days: 90,
     });
-    expect(await statusOf(key, `tenants/${one}/suspend`, { method: 'POST', body: '{}' })).toBe(200);
-    expect(await statusOf(key, 'usage')).toBe(403);
+    expect(await requestStatus(key, `tenants/${one}/suspend`, { method: 'POST', body: '{}' })).toBe(200);
+    expect(await requestStatus(key, 'usage')).toBe(403);
     expect(await row(page, 'scoped').getByRole('cell').first().textContent()).toBe('admin for 2 tenants');
     expect(await row(page, 'scoped').getByRole('cell').nth(1).textContent()).toBe('operate');
 
@@ -92,7 +92,7 @@ describeConsole('keys in the console', (fixture) => {
       await dialog(page).getByRole('combobox', { name: 'For', exact: true }).selectOption('One tenant');
       await dialog(page).getByLabel('Tenant', { exact: true }).fill(tenant);
     });
-    expect(await stored('of-one')).toStrictEqual({
+    expect(await storedKey('of-one')).toStrictEqual({
       tenant_id: tenant,
       access: 'read_only',
       is_admin: false,
@@ -109,7 +109,7 @@ describeConsole('keys in the console', (fixture) => {
       await dialog(page).getByRole('combobox', { name: 'Expires' }).selectOption('At a time…');
       await dialog(page).getByLabel('Expires at').fill('2099-01-01T00:00');
     });
-    expect(await stored('of-stores')).toMatchObject({
+    expect(await storedKey('of-stores')).toMatchObject({
       tenant_id: null,
       access: 'read_write',
       is_admin: false,
@@ -136,11 +136,11 @@ describeConsole('keys in the console', (fixture) => {
     await dialog(page).getByRole('button', { name: 'Create' }).click();
     await dialog(page).getByRole('alert').waitFor();
     await dialog(page).getByRole('button', { name: 'Create' }).click();
-    const secret = await secretOf(page);
+    const secret = await readSecret(page);
     const keys = await fixture().service.query("SELECT id FROM api_keys WHERE label = 'once'", []);
     expect(keys).toHaveLength(1);
     // A service key is valid, but not on this listener.
-    expect(await statusOf(secret)).toBe(403);
+    expect(await requestStatus(secret)).toBe(403);
   });
 
   it('rotates a key with an overlap, and keeps the new secret after Escape and Back', async () => {
@@ -152,19 +152,19 @@ describeConsole('keys in the console', (fixture) => {
     await row(page, 'rotated').getByRole('button', { name: 'Rotate…' }).click();
     await dialog(page).getByLabel('The current secret still works').selectOption('For an hour');
     await dialog(page).getByRole('button', { name: 'Rotate' }).click();
-    const secret = await secretOf(page);
+    const secret = await readSecret(page);
     for (let i = 0; i < 3; i++) await page.keyboard.press('Escape');
     await page.getByText('You have not copied the key.').waitFor();
     await page.evaluate('history.back()');
     const question = page.getByRole('dialog', { name: 'Leave without the key?' });
     await question.getByRole('button', { name: 'Stay' }).click();
-    expect(await secretOf(page)).toBe(secret);
+    expect(await readSecret(page)).toBe(secret);
     await page.getByRole('button', { name: 'Copy the key' }).click();
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(secret);
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog(page).count()).toBe(0);
 
-    for (const each of [key, secret]) await expect.poll(() => statusOf(each)).toBe(200);
+    for (const each of [key, secret]) await expect.poll(() => requestStatus(each)).toBe(200);
     const secrets = await fixture().service.query(
       `SELECT round(extract(epoch FROM expires_at - rotated_at))::integer AS overlap FROM api_keys WHERE id = $1
        ORDER BY rotated_at NULLS LAST`,
@@ -183,8 +183,8 @@ describeConsole('keys in the console', (fixture) => {
     await row(page, 'rotated').getByRole('button', { name: 'End now' }).click();
     await dialog(page).getByRole('button', { name: 'End now' }).click();
     await expect.poll(() => row(page, 'rotated').getByText('old secret until').count()).toBe(0);
-    await expect.poll(() => statusOf(key)).toBe(401);
-    await expect.poll(() => statusOf(secret)).toBe(200);
+    await expect.poll(() => requestStatus(key)).toBe(401);
+    await expect.poll(() => requestStatus(secret)).toBe(200);
   });
 
   it('keeps the session on the tab that rotates its own key', async () => {
@@ -198,7 +198,7 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByText('this tab continues with the new secret').waitFor();
     await page.getByRole('button', { name: 'Copy the key' }).click();
     await page.getByRole('button', { name: 'Done' }).click();
-    await expect.poll(() => statusOf(key)).toBe(401);
+    await expect.poll(() => requestStatus(key)).toBe(401);
     await page.getByRole('link', { name: 'Audit', exact: true }).click();
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
     await page.getByText('Rotate a key').first().waitFor();
@@ -216,8 +216,8 @@ describeConsole('keys in the console', (fixture) => {
     const page = await fixture().openSignedIn(`#/keys?tenant=${tenant}`);
     const labels = () => page.getByRole('rowheader').locator('.name-text').allTextContents();
     const agents = ['billing-agent', 'support-agent', 'web-crawler'];
-    const sorted = async () => (await labels()).sort();
-    await expect.poll(sorted).toStrictEqual([...agents, 'idle', 'short-lived'].sort());
+    const sortedLabels = async () => (await labels()).sort();
+    await expect.poll(sortedLabels).toStrictEqual([...agents, 'idle', 'short-lived'].sort());
     await page.getByRole('combobox', { name: 'Use' }).selectOption('Unused for 90 days');
     await expect.poll(labels).toStrictEqual(['idle']);
     await page.getByRole('combobox', { name: 'Use' }).selectOption('Expires within 30 days');
@@ -229,12 +229,12 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByText('No matching keys').waitFor();
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('Tenant keys');
     await page.getByPlaceholder('Label or ID').fill('AGENT');
-    await expect.poll(sorted).toStrictEqual(['billing-agent', 'support-agent']);
+    await expect.poll(sortedLabels).toStrictEqual(['billing-agent', 'support-agent']);
     expect(page.url()).toContain('kind=tenant&search=AGENT');
     // A part of the ID of a tenant finds its keys.
     await page.getByPlaceholder('Tenant', { exact: true }).fill(tenant.slice(1).toUpperCase());
     await expect.poll(() => page.url()).toContain('tenant=');
-    await expect.poll(sorted).toEqual(expect.arrayContaining(['billing-agent', 'support-agent']));
+    await expect.poll(sortedLabels).toEqual(expect.arrayContaining(['billing-agent', 'support-agent']));
     await page.getByPlaceholder('Tenant', { exact: true }).fill('no such tenant');
     await page.getByText('No matching keys').waitFor();
   });

@@ -19,7 +19,7 @@ const WIDTHS = [1440, 1280, 400, 390];
  * Returns the elements that extend beyond the right edge of the window. The function is a string, because it runs in
  * the page.
  */
-const overflowing = (page: Page) =>
+const findOverflowing = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const width = document.documentElement.clientWidth;
     const wide = [...document.querySelectorAll('table, .table-scroll, .name, h1, h2, .topbar, .toast, dialog')]
@@ -80,26 +80,26 @@ describeConsole('long names in the console', (fixture) => {
     for (const [place, isThere] of places) {
       await page.goto(`${fixture().url}/#/${place}`);
       await isThere();
-      expect([place, await overflowing(page)]).toStrictEqual([place, []]);
+      expect([place, await findOverflowing(page)]).toStrictEqual([place, []]);
     }
     await page.getByRole('button', { name: 'Delete tenant…' }).click();
-    expect(await overflowing(page)).toStrictEqual([]);
+    expect(await findOverflowing(page)).toStrictEqual([]);
   });
 
   it('shortens long names, with the whole name on hover and in the clipboard', async () => {
     const tenant = await longTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=${LONG_PATH}`);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    const readClipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
     const heading = page.getByRole('heading', { level: 2 });
     expect(await heading.locator('.name-text').getAttribute('title')).toBe(LONG_PATH);
     await page.getByRole('button', { name: 'Copy the path' }).click();
-    expect(await copied()).toBe(LONG_PATH);
+    expect(await readClipboard()).toBe(LONG_PATH);
     expect(await page.getByRole('heading', { level: 1 }).locator('.name-text').getAttribute('title')).toBe(
       tenant,
     );
     await page.getByRole('button', { name: 'Copy the ID of the tenant' }).click();
-    expect(await copied()).toBe(tenant);
+    expect(await readClipboard()).toBe(tenant);
     expect(await page.getByRole('treeitem', { name: NAME }).getAttribute('title')).toBe(LONG_PATH);
   });
 

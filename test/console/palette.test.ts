@@ -5,7 +5,7 @@ import { describeConsole } from '../support/console-suite.ts';
 
 describeConsole('the palette of the console', (fixture) => {
   const field = (page: Page) => page.getByRole('combobox', { name: 'Page, tenant, file, or action' });
-  const found = (page: Page, name: string) =>
+  const foundOption = (page: Page, name: string) =>
     page.getByRole('listbox', { name: 'Found' }).getByRole('option', { name, exact: true });
 
   async function open(page: Page, text: string): Promise<void> {
@@ -16,24 +16,24 @@ describeConsole('the palette of the console', (fixture) => {
   it('opens tenants, their files, pages, and actions, and moves the focus to the heading', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
-    const focused = () =>
+    const focusedLabel = () =>
       page.evaluate<string>('document.activeElement.tagName + " " + document.activeElement.textContent');
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     // In a field, too.
     await page.getByPlaceholder('Label or ID').focus();
     await open(page, tenant);
-    await found(page, `${tenant} Tenant`).waitFor();
+    await foundOption(page, `${tenant} Tenant`).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
-    expect(await focused()).toContain(`H1 Tenants /${tenant}`);
+    expect(await focusedLabel()).toContain(`H1 Tenants /${tenant}`);
 
     await open(page, 'TAXES');
-    await found(page, '/memories/billing/taxes.md File').waitFor();
+    await foundOption(page, '/memories/billing/taxes.md File').waitFor();
     await page.keyboard.press('Enter');
     await page.getByText('- FR 20 %').waitFor();
 
     await open(page, 'history of');
-    await found(page, `History of ${tenant} Page`).click();
+    await foundOption(page, `History of ${tenant} Page`).click();
     await page.getByRole('button', { name: /^modified refunds/ }).waitFor();
     expect(await page.locator('[aria-live="polite"]').last().textContent()).toBe(
       `History · ${tenant} · Memory console`,

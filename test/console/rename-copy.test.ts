@@ -12,14 +12,14 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 
 describeConsole('renaming and copying a tenant in the console', (fixture) => {
   const tenants = () => new Tenants(fixture().service.database);
-  const versionsOf = async (tenant: string) => {
+  const countVersions = async (tenant: string) => {
     const sql = 'SELECT count(*)::integer AS count FROM memory_versions WHERE tenant_id = $1';
     return (await fixture().service.query(sql, [tenant]))[0]?.count;
   };
 
   it('renames a tenant with its files, history, settings, and keys and opens its new address', async () => {
     const tenant = await fixture().poisonedTenant();
-    const before = await versionsOf(tenant);
+    const before = await countVersions(tenant);
     const to = freshTenant('renamed');
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await button(page, 'Rename…').click();
@@ -34,7 +34,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     expect(await page.title()).toContain(to);
     await page.getByRole('rowheader', { name: 'web-crawler' }).waitFor();
     expect(await tenants().find(tenant)).toBeUndefined();
-    expect([before, await versionsOf(to)]).toStrictEqual([15, 15]);
+    expect([before, await countVersions(to)]).toStrictEqual([15, 15]);
     await page.getByRole('link', { name: 'Memory', exact: true }).click();
     await page.getByRole('treeitem', { name: 'refunds.md' }).waitFor();
   });
@@ -52,7 +52,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     expect(new URL(page.url()).hash).toBe(`#/tenants/${to}/settings`);
     expect(await tenants().find(to)).toMatchObject({ files: 9, maxFiles: 77 });
     expect(await tenants().find(tenant)).toMatchObject({ files: 9 });
-    expect(await versionsOf(to)).toBe(9);
+    expect(await countVersions(to)).toBe(9);
     // Back leads to the copied tenant.
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: tenant }).waitFor();
@@ -64,15 +64,15 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await tenants().create(other);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await button(page, `${verb}…`).click();
-    const problemOf = async (id: string) => {
+    const enterNewId = async (id: string) => {
       await dialog(page).getByLabel('New ID').fill(id);
       await dialog(page).getByRole('button', { name: verb, exact: true }).click();
       await expect.poll(() => dialog(page).getByRole('progressbar').count()).toBe(0);
       return dialog(page).getByRole('alert').textContent();
     };
-    expect(await problemOf(other)).toBe(`Tenant ${other} already exists.`);
+    expect(await enterNewId(other)).toBe(`Tenant ${other} already exists.`);
     for (const id of ['a b', '..']) {
-      expect(await problemOf(id)).toBe(
+      expect(await enterNewId(id)).toBe(
         'The field to must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."',
       );
     }

@@ -38,8 +38,8 @@ async function openTenant(fixture: ConsoleFixture) {
   return { page, dialog, click, clicks };
 }
 
-const removed = (pane: Locator) => pane.locator('.diff-half.removed .line-text').allTextContents();
-const added = (pane: Locator) => pane.locator('.diff-half.added .line-text').allTextContents();
+const removedLines = (pane: Locator) => pane.locator('.diff-half.removed .line-text').allTextContents();
+const addedLines = (pane: Locator) => pane.locator('.diff-half.added .line-text').allTextContents();
 const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
 
 async function openRefunds(page: Page): Promise<void> {
@@ -54,8 +54,8 @@ describeConsole('the conflicts of a revert in the console', (fixture) => {
     const text = (await dialog.textContent()) ?? '';
     expect(text.indexOf('Not reverted: 1 conflict.')).toBeLessThan(text.indexOf('2 files will be deleted'));
     const pane = dialog.getByRole('region', { name: 'Conflict' });
-    await expect.poll(() => removed(pane)).toStrictEqual([EDITED_LINE]);
-    expect(await added(pane)).toStrictEqual([OLD_LINE]);
+    await expect.poll(() => removedLines(pane)).toStrictEqual([EDITED_LINE]);
+    expect(await addedLines(pane)).toStrictEqual([OLD_LINE]);
     await click('reverted', pane.getByRole('button', { name: 'Reverted' }));
     await dialog
       .getByText('1 file will be modified, 2 files will be deleted, 1 directory will be removed.')
@@ -80,7 +80,7 @@ describeConsole('the conflicts of a revert in the console', (fixture) => {
       .waitFor();
     await dialog.getByRole('button', { name: /^modify.*refunds\.md/ }).click();
     const difference = dialog.getByRole('region', { name: 'Difference' });
-    await expect.poll(() => added(difference)).toContain('- Ask finance.');
+    await expect.poll(() => addedLines(difference)).toContain('- Ask finance.');
     await dialog.getByRole('button', { name: 'Revert', exact: true }).click();
     await page.getByText(/^Reverted the changes of key web-crawler/).waitFor();
     await openRefunds(page);

@@ -14,7 +14,7 @@ const row = (page: Page, name: string | RegExp) =>
 const openFile = (page: Page) =>
   page.getByRole('region', { name: 'Changes of the file' }).getByRole('heading', { level: 2 });
 
-async function violationsOf(page: Page): Promise<unknown[]> {
+async function findViolations(page: Page): Promise<unknown[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
   return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]);
@@ -22,7 +22,7 @@ async function violationsOf(page: Page): Promise<unknown[]> {
 
 describeConsole('the review of a draft in the console', (fixture) => {
   /** Proposes a draft with conflicts in three files, one of them in two places. */
-  async function withConflicts() {
+  async function createConflicts() {
     const { service, poisonedTenant } = fixture();
     const tenant = await poisonedTenant();
     const draft = await proposeDraft(service.app, service.database, tenant, 'Tidy up');
@@ -42,7 +42,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
     await other(replace('/memories/billing/invoices.md', 'second', 'fourth'));
     return { tenant, draft: draft.id, place: `#/tenants/${tenant}/drafts/${draft.id}`, proposer };
   }
-  const contentOf = async (tenant: string, path: string) => {
+  const readContent = async (tenant: string, path: string) => {
     const [entry] = await fixture().service.query(
       'SELECT content FROM entries WHERE tenant_id = $1 AND path = $2',
       [tenant, path],
@@ -51,7 +51,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
   };
 
   it('opens the first conflict, and merges three conflicts with six clicks from the start page', async () => {
-    const { tenant } = await withConflicts();
+    const { tenant } = await createConflicts();
     const page = await fixture().openSignedIn('', { onlyTenants: [tenant] });
     let clicks = 0;
     const click = async (what: ReturnType<typeof button>) => {
@@ -71,17 +71,17 @@ describeConsole('the review of a draft in the console', (fixture) => {
     await click(button(page, 'Approve and merge'));
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(clicks).toBe(6);
-    expect(await contentOf(tenant, '/memories/billing/invoices.md')).toContain('the fourth of the month');
-    expect(await contentOf(tenant, '/memories/style.md')).toContain('Friendly, brief');
+    expect(await readContent(tenant, '/memories/billing/invoices.md')).toContain('the fourth of the month');
+    expect(await readContent(tenant, '/memories/style.md')).toContain('Friendly, brief');
   });
 
   it('counts files, moves with j and k, and marks a file as viewed until it changes', async () => {
-    const { place, proposer } = await withConflicts();
+    const { place, proposer } = await createConflicts();
     const page = await fixture().openSignedIn(place);
     const counts = page.getByRole('region', { name: 'Changed files' }).getByRole('status');
-    const shown = () => counts.locator('span').allTextContents();
+    const shownCounts = () => counts.locator('span').allTextContents();
     await expect
-      .poll(shown)
+      .poll(shownCounts)
       .toStrictEqual([
         '3 conflicts',
         '1 on both sides',
@@ -100,14 +100,14 @@ describeConsole('the review of a draft in the console', (fixture) => {
     await page.keyboard.press('j');
     await expect.poll(() => openFile(page).textContent()).toContain('plans.md');
     await page.getByLabel('Viewed').check();
-    await expect.poll(async () => (await shown()).at(-1)).toBe('Viewed 2 of 8');
+    await expect.poll(async () => (await shownCounts()).at(-1)).toBe('Viewed 2 of 8');
     // The marks last until the file changes.
     await page.reload();
     await row(page, /taxes.*viewed/).waitFor();
     // The choice of a side is no look at the file.
     await row(page, /lee\.md/).click();
     await button(page, 'Original').click();
-    await expect.poll(async () => (await shown()).at(-1)).toBe('Viewed 2 of 8');
+    await expect.poll(async () => (await shownCounts()).at(-1)).toBe('Viewed 2 of 8');
     await proposer({
       command: 'insert',
       path: '/memories/products/plans.md',
@@ -115,12 +115,12 @@ describeConsole('the review of a draft in the console', (fixture) => {
       insert_text: 'x',
     });
     await page.reload();
-    await expect.poll(async () => (await shown()).at(-1)).toBe('Viewed 1 of 8');
+    await expect.poll(async () => (await shownCounts()).at(-1)).toBe('Viewed 1 of 8');
     expect(await row(page, /plans.*viewed/).count()).toBe(0);
   });
 
   it('takes another side for each part of a file, and shows the result', async () => {
-    const { tenant, place } = await withConflicts();
+    const { tenant, place } = await createConflicts();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict.*refunds/).click();
     await button(page, 'By part').click();
@@ -136,11 +136,11 @@ describeConsole('the review of a draft in the console', (fixture) => {
     await part(2).getByRole('button', { name: 'Draft' }).click();
     await row(page, /refunds.*takes your parts/).waitFor();
     await page.getByText('Red: the original. Green: your resolution.').waitFor();
-    const changed = () => page.locator('.diff :is(.removed, .added) .line-text').allTextContents();
+    const changedLines = () => page.locator('.diff :is(.removed, .added) .line-text').allTextContents();
     await expect
-      .poll(changed)
+      .poll(changedLines)
       .toStrictEqual(['- Answer within one working day.', '| Value | Approver |', '| Sum | Approver |']);
-    expect(await violationsOf(page)).toStrictEqual([]);
+    expect(await findViolations(page)).toStrictEqual([]);
     // A text of the reviewer starts with the chosen parts.
     await button(page, 'Own text').click();
     expect(await readEditor(page.getByRole('textbox', { name: 'Own text' }))).toContain(
@@ -158,15 +158,15 @@ describeConsole('the review of a draft in the console', (fixture) => {
     }
     await button(page, 'Approve and merge').click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
-    expect(await contentOf(tenant, REFUNDS)).toContain(
+    expect(await readContent(tenant, REFUNDS)).toContain(
       '- Answer within one working day.\n- Answer within three working days.\n\n## Approvals\n\n| Sum | Approver |',
     );
-    expect(await contentOf(tenant, '/memories/billing/taxes.md')).toContain('- FR 20 %\n');
-    expect(await contentOf(tenant, '/memories/billing/taxes.md')).toContain('- PT 23 % (Madeira 22 %)');
+    expect(await readContent(tenant, '/memories/billing/taxes.md')).toContain('- FR 20 %\n');
+    expect(await readContent(tenant, '/memories/billing/taxes.md')).toContain('- PT 23 % (Madeira 22 %)');
   });
 
   it('keeps comments of reviewers with the draft', async () => {
-    const { draft, place } = await withConflicts();
+    const { draft, place } = await createConflicts();
     const page = await fixture().openSignedIn(place, { label: 'anna' });
     await page.getByText('Comment on the file').click();
     await page.getByLabel('New comment on the file').fill('Why <b>third</b>?');
@@ -176,7 +176,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
     await page.getByLabel('New comment on the draft').fill('Looks good otherwise.');
     await button(page, 'Comment').first().click();
     await page.getByText('1 comment on the draft').waitFor();
-    expect(await violationsOf(page)).toStrictEqual([]);
+    expect(await findViolations(page)).toStrictEqual([]);
     // Another reviewer sees the comments. A read-only key cannot add or delete one.
     const other = await fixture().openSignedIn(place, { access: 'read_only' });
     const comments = other.getByRole('list', { name: 'Comments on the file' });
@@ -210,10 +210,10 @@ describeConsole('the review of a draft in the console', (fixture) => {
     expect(await readEditor(text)).toBe(`${marked}- ES 21 %\n- PT 23 %\n`);
     await page.getByText('Remove the marks, and the text that you do not want.').waitFor();
     expect(await button(page, 'Save').isDisabled()).toBe(true);
-    expect(await violationsOf(page)).toStrictEqual([]);
+    expect(await findViolations(page)).toStrictEqual([]);
     await text.fill('# All taxes\n\n- DE 19 % (both)\n');
     await button(page, 'Save').click();
     await page.getByText(`Saved ${path}.`).waitFor();
-    expect(await contentOf(tenant, path)).toBe('# All taxes\n\n- DE 19 % (both)\n');
+    expect(await readContent(tenant, path)).toBe('# All taxes\n\n- DE 19 % (both)\n');
   });
 });

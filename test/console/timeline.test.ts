@@ -13,7 +13,7 @@ const shownTime = (page: Page) => page.locator('.timeline output').textContent()
 
 describeConsole('the timeline in the console', (fixture) => {
   /** Returns the times of a tenant's changes, the latest first. */
-  async function changesOf(tenant: string): Promise<string[]> {
+  async function readChangeTimes(tenant: string): Promise<string[]> {
     const rows = await fixture().service.query(
       `SELECT DISTINCT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
        FROM memory_versions WHERE tenant_id = $1 ORDER BY at DESC`,
@@ -21,11 +21,11 @@ describeConsole('the timeline in the console', (fixture) => {
     );
     return rows.map(({ at }) => String(at));
   }
-  const atOf = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('at');
+  const hashTime = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('at');
 
   /** Simulates pruning: deletes all versions before the `count` latest changes. Returns the start of the history. */
   async function prune(tenant: string, count: number): Promise<string> {
-    const since = String((await changesOf(tenant))[count]);
+    const since = String((await readChangeTimes(tenant))[count]);
     await fixture().service.query(
       `WITH pruned AS (
          DELETE FROM versions WHERE tenant_id = $1 AND superseded_at <= $2::timestamptz RETURNING bytes
@@ -45,9 +45,9 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.getByText('This file did not exist at that time').waitFor();
 
     // Between the two versions of the file, its earlier content is shown.
-    const changes = await changesOf(tenant);
+    const changes = await readChangeTimes(tenant);
     for (const _ of changes.slice(0, -4)) await slider(page).press('ArrowRight');
-    await expect.poll(() => atOf(page)).toBe(changes[4]);
+    await expect.poll(() => hashTime(page)).toBe(changes[4]);
     await expect.poll(() => lines(page)).toContain(OLD_LINE);
     await expect.poll(() => names(page)).not.toContain('instructions.md');
     expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0);
@@ -59,28 +59,28 @@ describeConsole('the timeline in the console', (fixture) => {
 
   it('steps between changes by keys and by buttons, and from the last change to now', async () => {
     const tenant = await fixture().poisonedTenant();
-    const changes = await changesOf(tenant);
+    const changes = await readChangeTimes(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     for (const _ of [1, 2, 3]) await slider(page).press('ArrowLeft');
-    await expect.poll(() => atOf(page)).toBe(changes[3]);
+    await expect.poll(() => hashTime(page)).toBe(changes[3]);
     await page.getByRole('button', { name: 'Previous change' }).click();
-    await expect.poll(() => atOf(page)).toBe(changes[4]);
+    await expect.poll(() => hashTime(page)).toBe(changes[4]);
     // The exact time, with its time zone.
     expect(await shownTime(page)).toMatch(new RegExp(`${changes[4]?.slice(11, 23)} UTC$`));
     await page.getByRole('button', { name: 'Next change' }).click();
-    await expect.poll(() => atOf(page)).toBe(changes[3]);
+    await expect.poll(() => hashTime(page)).toBe(changes[3]);
     for (const _ of [1, 2, 3]) await slider(page).press('ArrowRight');
     await expect.poll(() => shownTime(page)).toBe('Now');
-    expect(atOf(page)).toBe(null);
+    expect(hashTime(page)).toBe(null);
     expect(await page.getByRole('button', { name: 'Next change' }).isDisabled()).toBe(true);
   });
 
   it('cancels pending steps when the user navigates away', async () => {
     const tenant = await fixture().poisonedTenant();
-    const changes = await changesOf(tenant);
+    const changes = await readChangeTimes(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await slider(page).press('ArrowLeft');
-    await expect.poll(() => atOf(page)).toBe(changes[1]);
+    await expect.poll(() => hashTime(page)).toBe(changes[1]);
     // Delays the responses for the next steps.
     let release = () => {};
     const released = new Promise<void>((resolve) => {
@@ -94,18 +94,18 @@ describeConsole('the timeline in the console', (fixture) => {
     for (const _ of [1, 2]) await slider(page).press('ArrowLeft');
     await asked;
     await page.getByRole('button', { name: 'Back to now' }).click();
-    await expect.poll(() => atOf(page)).toBe(null);
+    await expect.poll(() => hashTime(page)).toBe(null);
     release();
     // The next step begins at the change before the canceled steps.
     await slider(page).press('ArrowLeft');
-    await expect.poll(() => atOf(page)).toBe(changes[1]);
+    await expect.poll(() => hashTime(page)).toBe(changes[1]);
     await slider(page).press('ArrowRight');
-    await expect.poll(() => atOf(page)).toBe(null);
+    await expect.poll(() => hashTime(page)).toBe(null);
   });
 
   it('keeps the time of the timeline when the user keeps editing', async () => {
     const tenant = await fixture().poisonedTenant();
-    const changes = await changesOf(tenant);
+    const changes = await readChangeTimes(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Content' }).fill('mine\n');
@@ -119,11 +119,11 @@ describeConsole('the timeline in the console', (fixture) => {
     await slider(page).click({ position: { x: 30, y: 5 } });
     await keepEditing();
     await expect.poll(() => slider(page).inputValue()).toBe('1000');
-    expect([atOf(page), await shownTime(page)]).toStrictEqual([null, 'Now']);
+    expect([hashTime(page), await shownTime(page)]).toStrictEqual([null, 'Now']);
     // The next step begins at now, because the canceled move had no effect.
     await slider(page).press('ArrowLeft');
     await question.getByRole('button', { name: 'Discard' }).click();
-    await expect.poll(() => atOf(page)).toBe(changes[1]);
+    await expect.poll(() => hashTime(page)).toBe(changes[1]);
   });
 
   it('zooms the timeline to a range, which follows the steps', async () => {
@@ -143,8 +143,8 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.getByRole('button', { name: 'Zoom in' }).click();
     await expect.poll(start).not.toBe(quarter);
     // Steps to the beginning of the history, which is before the range.
-    for (const _ of await changesOf(tenant)) await slider(page).press('ArrowLeft');
-    await expect.poll(() => atOf(page)).toBe(all);
+    for (const _ of await readChangeTimes(tenant)) await slider(page).press('ArrowLeft');
+    await expect.poll(() => hashTime(page)).toBe(all);
     expect(await page.getByRole('button', { name: 'Previous change' }).isDisabled()).toBe(true);
     await expect.poll(start).toBe(all);
     await page.getByLabel('Period').selectOption('All');
@@ -176,7 +176,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await dialog.getByLabel('Time').fill('2d');
     await dialog.getByRole('button', { name: 'Go' }).click();
     await page.getByText('There were no files').waitFor();
-    const ago = Date.now() - Date.parse(String(atOf(page)));
+    const ago = Date.now() - Date.parse(String(hashTime(page)));
     expect(Math.round(ago / 3_600_000)).toBe(48);
     await button('Back to now').click();
 
@@ -209,7 +209,7 @@ describeConsole('the timeline in the console', (fixture) => {
     const since = await prune(tenant, 3);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await slider(page).press('Home');
-    await expect.poll(() => atOf(page)).toBe(since);
+    await expect.poll(() => hashTime(page)).toBe(since);
     await expect.poll(() => names(page)).toContain('refunds.md');
     expect(await page.getByRole('alert').count()).toBe(0);
     // The first time has no previous change.
@@ -218,7 +218,7 @@ describeConsole('the timeline in the console', (fixture) => {
 
   it('links to the beginning of the history when a time was pruned', async () => {
     const tenant = await fixture().poisonedTenant();
-    const changes = await changesOf(tenant);
+    const changes = await readChangeTimes(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?at=${changes[6]}`);
     await page.getByText('The memory as it was at').waitFor();
     await slider(page).waitFor();
@@ -226,7 +226,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await slider(page).press('Home');
     await page.getByText('The history begins at').waitFor();
     await page.getByRole('button', { name: 'Go to the beginning' }).click();
-    await expect.poll(() => atOf(page)).toBe(since);
+    await expect.poll(() => hashTime(page)).toBe(since);
     await expect.poll(() => names(page)).toContain('refunds.md');
   });
 

@@ -94,5 +94,5 @@ export async function prepareViews({
   return { tenant, draft: draft.id };
 }
 
-export const placeOf = (place: string, { tenant, draft }: Prepared) =>
+export const viewHash = (place: string, { tenant, draft }: Prepared) =>
   `#/${place.replace('TENANT', tenant).replace('DRAFT', draft)}`;

@@ -3,7 +3,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
-import { type Prepared, placeOf, prepareViews, VIEWS } from './views.ts';
+import { type Prepared, prepareViews, VIEWS, viewHash } from './views.ts';
 
 const WIDTHS = [
   360, 390, 480, 600, 641, 680, 720, 768, 820, 861, 900, 960, 1000, 1020, 1050, 1080, 1140, 1280, 1600,
@@ -30,7 +30,7 @@ const EXCESSES = `(async () => {
   ];
 })()`;
 
-async function violationsOf(page: Page): Promise<string[]> {
+async function findViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>(
     `axe.run({ rules: { 'target-size': { enabled: true } } })`,
@@ -50,7 +50,7 @@ describeConsole('pages of the console from 360 to 1,600 pixels', (fixture) => {
     'fits each page without overlaps, and passes axe with %s: %s',
     async (access, _name, place, isThere) => {
       prepared ??= prepareViews(fixture());
-      const page = await fixture().openSignedIn(placeOf(place, await prepared), {
+      const page = await fixture().openSignedIn(viewHash(place, await prepared), {
         access,
         label: 'an operator with a long name',
       });
@@ -62,7 +62,7 @@ describeConsole('pages of the console from 360 to 1,600 pixels', (fixture) => {
         if (width === WIDTHS[0] && place.includes('refunds')) await page.reload();
         await isThere(page);
         const excesses = await page.evaluate<string[]>(EXCESSES);
-        const violations = CHECKED.has(width) ? await violationsOf(page) : [];
+        const violations = CHECKED.has(width) ? await findViolations(page) : [];
         if (excesses.length + violations.length > 0) found.push([width, [...excesses, ...violations]]);
       }
       expect(found).toStrictEqual([]);

@@ -19,7 +19,7 @@ function* times(value: unknown, name = ''): Generator<[string, unknown]> {
   } else if (/(?:^|_)(?:at|time|since|until)$/.test(name) && value !== null) yield [name, value];
 }
 
-function settingsOf(names: string[]) {
+function settingsQuery(names: string[]) {
   const sql = 'SELECT name, current_setting(name) AS setting FROM unnest($1::text[]) AS names (name)';
   const { statement, params } = numberedQuery<{ name: string; setting: string }>(sql, [names]);
   return [statement, params] as const;
@@ -115,7 +115,7 @@ describe('a service whose role has other session defaults', () => {
   });
 
   it('applies every setting to a session of the service', async () => {
-    const { rows } = await service.database.query(...settingsOf(Object.keys(MEANING)));
+    const { rows } = await service.database.query(...settingsQuery(Object.keys(MEANING)));
     expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toStrictEqual(MEANING);
   });
 });

@@ -22,7 +22,7 @@ describe('the service behind PgBouncer', () => {
   skipOnCitus('PgBouncer runs in front of one server');
   beforeEach(({ skip }) => skip(version === undefined, 'no pgbouncer on the PATH and no PGBOUNCER'));
 
-  async function through<T>(
+  async function withPgbouncer<T>(
     url: string,
     settings: Record<string, string | number>,
     work: (url: string) => Promise<T>,
@@ -47,7 +47,7 @@ describe('the service behind PgBouncer', () => {
 
   /** Runs the statements that the service suggests. Returns the suggesting log line. */
   async function giveSettings(databaseUrl: string, settings: Record<string, string | number>) {
-    const line = await through(databaseUrl, settings, (url) =>
+    const line = await withPgbouncer(databaseUrl, settings, (url) =>
       open(url).then(
         () => '',
         ({ message }: Error) => message,
@@ -78,7 +78,7 @@ describe('the service behind PgBouncer', () => {
         'plan_cache_mode = force_generic_plan;',
         'statement_timeout = 10000;',
       ]);
-      await through(own.url, settings, works);
+      await withPgbouncer(own.url, settings, expectServiceWorks);
       await own.drop();
     });
   });
@@ -86,7 +86,7 @@ describe('the service behind PgBouncer', () => {
   it('rejects a migration behind PgBouncer', async () => {
     const own = await createTestDatabase({ migrated: false });
     await giveSettings(own.url, SESSION);
-    await through(own.url, SESSION, async (url) => {
+    await withPgbouncer(own.url, SESSION, async (url) => {
       const database = await open(url);
       await expect(migrate(database)).rejects.toThrow(
         /^Cannot migrate the database at 127\.0\.0\.1:\d+\/\w+ through a pooler: run memory-service migrate with a DATABASE_URL that names the server itself\.$/,
@@ -97,7 +97,7 @@ describe('the service behind PgBouncer', () => {
   });
 
   /** Checks that two replicas write and read without loss, and that only one of two jobs with one lock runs. */
-  async function works(url: string): Promise<void> {
+  async function expectServiceWorks(url: string): Promise<void> {
     const limits = {
       DB_STATEMENT_TIMEOUT_MS: '10000',
       DB_LOCK_TIMEOUT_MS: '5000',
@@ -145,7 +145,7 @@ describe('the service behind PgBouncer', () => {
   it('rejects transaction mode without prepared statements', async () => {
     const settings = { ...TRANSACTION, ...(tracksStatements ? { max_prepared_statements: 0 } : {}) };
     const own = await createTestDatabase();
-    await through(own.url, settings, async (url) => {
+    await withPgbouncer(own.url, settings, async (url) => {
       await expect(open(url)).rejects.toThrow(
         /^Cannot use the database at 127\.0\.0\.1:\d+\/\w+: it is behind a pooler in transaction mode that does not keep track of prepared statements; use PgBouncer 1\.21 or newer with max_prepared_statements, or session mode$/,
       );

@@ -15,9 +15,9 @@ interface Row {
   version: string | null;
 }
 
-const inRoot = (path: string) => ({ path, parent_path: '/memories' });
+const rootEntry = (path: string) => ({ path, parent_path: '/memories' });
 /** Returns `/memories/a/…/a` with the given number of names. */
-const deep = (names: number) => `/memories${'/a'.repeat(names - 1)}`;
+const deepPath = (names: number) => `/memories${'/a'.repeat(names - 1)}`;
 
 /** The constraints are a safety net against rows that no statement of the service writes. */
 describeService('a row in entries', (service) => {
@@ -29,7 +29,7 @@ describeService('a row in entries', (service) => {
       [freshTenant(), row.path, row.parent_path, row.kind, row.content, row.version],
     );
   /** Returns the SQLSTATE, or undefined if only the parent is missing. */
-  const rejection = async (row: Row) => {
+  const rejectionMessage = async (row: Row) => {
     const state = await insert(row).then(
       () => undefined,
       (error) => asDatabaseError(error).sqlState,
@@ -39,22 +39,22 @@ describeService('a row in entries', (service) => {
 
   it.each<[string, Row]>([
     ['the root', { ...dir, path: '/memories', parent_path: null }],
-    ['a directory', { ...dir, ...inRoot('/memories/a') }],
-    ['a file', { ...file, ...inRoot('/memories/a.md') }],
-    ['an empty file', { ...file, ...inRoot('/memories/a.md'), content: '' }],
-    ['a name with multibyte characters', { ...file, ...inRoot('/memories/été 文.md') }],
-    ['a name with a line break', { ...file, ...inRoot('/memories/a\nb') }],
-    ['a path of 1,024 bytes', { ...file, ...inRoot(`/memories/${LONG}`) }],
-    ['a path of 21 names', { ...file, path: deep(21), parent_path: deep(20) }],
+    ['a directory', { ...dir, ...rootEntry('/memories/a') }],
+    ['a file', { ...file, ...rootEntry('/memories/a.md') }],
+    ['an empty file', { ...file, ...rootEntry('/memories/a.md'), content: '' }],
+    ['a name with multibyte characters', { ...file, ...rootEntry('/memories/été 文.md') }],
+    ['a name with a line break', { ...file, ...rootEntry('/memories/a\nb') }],
+    ['a path of 1,024 bytes', { ...file, ...rootEntry(`/memories/${LONG}`) }],
+    ['a path of 21 names', { ...file, path: deepPath(21), parent_path: deepPath(20) }],
   ])('accepts a row in entries that is %s', async (_what, row) => {
-    expect(await rejection(row)).toBeUndefined();
+    expect(await rejectionMessage(row)).toBeUndefined();
   });
 
   it.each<[string, Row]>([
-    ['of an unknown kind', { ...file, ...inRoot('/memories/a'), kind: 'link' }],
-    ['a file without content', { ...file, ...inRoot('/memories/a'), content: null }],
-    ['a file without version', { ...file, ...inRoot('/memories/a'), version: null }],
-    ['a directory with content', { ...file, ...inRoot('/memories/a'), kind: 'dir' }],
+    ['of an unknown kind', { ...file, ...rootEntry('/memories/a'), kind: 'link' }],
+    ['a file without content', { ...file, ...rootEntry('/memories/a'), content: null }],
+    ['a file without version', { ...file, ...rootEntry('/memories/a'), version: null }],
+    ['a directory with content', { ...file, ...rootEntry('/memories/a'), kind: 'dir' }],
     ['a second root', { ...dir, path: '/other', parent_path: null }],
     ['a root that is a file', { ...file, path: '/memories', parent_path: null }],
     ['a root with a parent', { ...dir, path: '/memories', parent_path: '/' }],
@@ -67,15 +67,15 @@ describeService('a row in entries', (service) => {
       'below a directory with a different name',
       { ...file, path: '/memories/a/b', parent_path: '/memories/c' },
     ],
-    ['below a directory whose name is only a prefix', { ...file, ...inRoot('/memoriesa') }],
-    ['without a name', { ...file, ...inRoot('/memories/') }],
-    ['with a path of 1,025 bytes', { ...file, ...inRoot(`/memories/${LONG}x`) }],
+    ['below a directory whose name is only a prefix', { ...file, ...rootEntry('/memoriesa') }],
+    ['without a name', { ...file, ...rootEntry('/memories/') }],
+    ['with a path of 1,025 bytes', { ...file, ...rootEntry(`/memories/${LONG}x`) }],
     [
       'with a path of 1,025 bytes but fewer characters',
-      { ...file, ...inRoot(`/memories/${LONG.slice(1)}é`) },
+      { ...file, ...rootEntry(`/memories/${LONG.slice(1)}é`) },
     ],
-    ['of 22 names', { ...file, path: deep(22), parent_path: deep(21) }],
+    ['of 22 names', { ...file, path: deepPath(22), parent_path: deepPath(21) }],
   ])('rejects a row in entries: %s', async (_what, row) => {
-    expect(await rejection(row)).toBe(CHECK_VIOLATION);
+    expect(await rejectionMessage(row)).toBe(CHECK_VIOLATION);
   });
 });

@@ -12,7 +12,7 @@ const all = [
   ...batchQueries,
   ...writeFunctions.flatMap(({ single, batch }) => [single, batch]),
 ];
-const named = (each: (typeof all)[number]) => [each.name, each] as const;
+const withName = (each: (typeof all)[number]) => [each.name, each] as const;
 
 describe('the arguments of a delegated function', () => {
   const CALL = new RegExp(`\\b(?:${DELEGATED_FUNCTIONS.join('|')})\\(([^;]*)`);
@@ -22,7 +22,7 @@ describe('the arguments of a delegated function', () => {
     expect(calls.length).toBeGreaterThanOrEqual(2 * writeFunctions.length);
   });
 
-  it.each(calls.map(named))('casts no parameter of %s to text and then to its type', (_, { sql }) => {
+  it.each(calls.map(withName))('casts no parameter of %s to text and then to its type', (_, { sql }) => {
     // Citus would send the constant to the node of the tenant as a cstring, which has no casts.
     expect(CALL.exec(sql)?.[1]).not.toMatch(/\$\d+::text::/);
   });
@@ -32,7 +32,7 @@ describe('the columns of RETURNING', () => {
   const RETURNING = /\bRETURNING\b([^;)]*(?:\([^)]*\)[^;)]*)*)/g;
   const returning = all.filter(({ sql }) => sql.includes('RETURNING'));
 
-  it.each(returning.map(named))(
+  it.each(returning.map(withName))(
     'computes no column of %s, because Citus allows only immutable functions there',
     (_, each) => {
       for (const [, columns] of each.sql.matchAll(RETURNING)) {
@@ -54,7 +54,7 @@ describe('the statements that write on a condition', () => {
     expect(conditional.map(({ name }) => name)).toContain('note_arrival');
   });
 
-  it.each(conditional.map(named))(
+  it.each(conditional.map(withName))(
     'calls only immutable functions in CASE and COALESCE of %s, because Citus rejects others there',
     (_, { sql }) => {
       for (const [condition] of sql.matchAll(CONDITIONS))
@@ -65,7 +65,7 @@ describe('the statements that write on a condition', () => {
   );
 });
 
-it.each(all.map(named))('formats times explicitly in %s, independent of the session', (_, { sql }) => {
+it.each(all.map(withName))('formats times explicitly in %s, independent of the session', (_, { sql }) => {
   expect(sql.match(/\b(?:\w+_(?:at|since|until)|at|day)::text\b/)).toBeNull();
 });
 
@@ -95,8 +95,11 @@ describe('the result columns', () => {
     await own.drop();
   });
 
-  it.each(all.map(named))('includes no type in %s whose text depends on the session', async (_, { sql }) => {
-    const columns = await resultColumns(client, sql);
-    expect(columns.filter(({ dataTypeID }) => FORMATTED.has(dataTypeID))).toStrictEqual([]);
-  });
+  it.each(all.map(withName))(
+    'includes no type in %s whose text depends on the session',
+    async (_, { sql }) => {
+      const columns = await resultColumns(client, sql);
+      expect(columns.filter(({ dataTypeID }) => FORMATTED.has(dataTypeID))).toStrictEqual([]);
+    },
+  );
 });

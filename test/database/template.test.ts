@@ -40,7 +40,7 @@ const CONTENTS = [
    ORDER BY 1`,
 ];
 
-async function contentsOf(engine: PgliteEngine): Promise<unknown[]> {
+async function readContents(engine: PgliteEngine): Promise<unknown[]> {
   const contents = [];
   for (const query of CONTENTS) contents.push((await engine.query(query)).rows);
   await engine.close();
@@ -54,8 +54,8 @@ it('copies the same database as the migrations create', { tags: 'long' }, async 
   await migrateEngine(created, MIGRATIONS_DIRECTORY, functionsScript());
   const directory = await newDirectory('copied');
   expect(await copyTemplate(directory)).toBe(true);
-  const copied = await contentsOf(new PgliteEngine(directory, () => {}));
-  const expected = await contentsOf(created);
+  const copied = await readContents(new PgliteEngine(directory, () => {}));
+  const expected = await readContents(created);
   for (const [i, rows] of expected.entries()) expect(copied[i]).toStrictEqual(rows);
 });
 

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { newApiKey } from '../../src/core/tenants/keys.ts';
 import { makeCertificate } from '../support/faults/certificates.ts';
 import { PostgresServer } from '../support/faults/postgres.ts';
-import { callOf, headersOf, view } from '../support/mcp.ts';
+import { memoryCall, requestHeaders, view } from '../support/mcp.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
-import { adminUrlOf, type CliProcess, startServer } from '../support/process.ts';
+import { type CliProcess, readAdminUrl, startServer } from '../support/process.ts';
 
 const ROLE = 'memory_service';
 const [tenantKey, adminKey] = [newApiKey().key, newApiKey().key];
@@ -36,7 +36,7 @@ const endSessions = () =>
   query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname IN ('memory', 'other')");
 
 /** Runs a statement. A job of the service may open a session after `endSessions`, and a rename needs that there is none. */
-async function whenUnused(statement: string): Promise<void> {
+async function runWhenUnused(statement: string): Promise<void> {
   for (;;) {
     try {
       await query(statement);
@@ -50,7 +50,7 @@ async function whenUnused(statement: string): Promise<void> {
 
 async function change(...statements: string[]): Promise<void> {
   await endSessions();
-  for (const statement of statements) await whenUnused(statement);
+  for (const statement of statements) await runWhenUnused(statement);
   await reload();
   await endSessions();
 }
@@ -99,7 +99,7 @@ beforeAll(async () => {
       ],
     }),
   });
-  adminUrl = await adminUrlOf(service);
+  adminUrl = await readAdminUrl(service);
 });
 afterAll(async () => {
   service.child.kill('SIGTERM');
@@ -121,8 +121,8 @@ const requests: Record<string, () => Promise<Response>> = {
   mcp: () =>
     fetch(`${service.url}/mcp`, {
       method: 'POST',
-      headers: headersOf(tenantKey),
-      body: JSON.stringify(callOf({ ...view, path: '/memories' })),
+      headers: requestHeaders(tenantKey),
+      body: JSON.stringify(memoryCall({ ...view, path: '/memories' })),
     }),
   stores: () => fetch(`${service.url}/v1/memory_stores/acme/memories`, { headers: bearer(tenantKey) }),
   admin: () => fetch(`${adminUrl}/v1/tenants/acme`, { headers: bearer(adminKey) }),
@@ -149,8 +149,8 @@ async function statuses() {
 const UNAVAILABLE = [503, '2', 'database_unavailable'];
 const OK = [200, null, undefined];
 
-const asRole = (settings: string) => () => change(`ALTER ROLE ${ROLE} ${settings}`);
-const asDatabase = (settings: string) => () => change(`ALTER DATABASE memory ${settings}`);
+const alterRole = (settings: string) => () => change(`ALTER ROLE ${ROLE} ${settings}`);
+const alterDatabase = (settings: string) => () => change(`ALTER DATABASE memory ${settings}`);
 const resetHba = () => changeHba('');
 
 const PASSWORD =
@@ -162,33 +162,38 @@ const FULL =
 
 type Cause = [cause: string, begin: () => Promise<unknown>, end: () => Promise<unknown>, reason: string];
 const causes: Cause[] = [
-  ['the password changes', asRole("PASSWORD 'other'"), asRole("PASSWORD 'right'"), PASSWORD],
-  ['the password expires', asRole("VALID UNTIL '2020-01-01'"), asRole("VALID UNTIL 'infinity'"), PASSWORD],
+  ['the password changes', alterRole("PASSWORD 'other'"), alterRole("PASSWORD 'right'"), PASSWORD],
+  [
+    'the password expires',
+    alterRole("VALID UNTIL '2020-01-01'"),
+    alterRole("VALID UNTIL 'infinity'"),
+    PASSWORD,
+  ],
   [
     'the role is renamed',
-    asRole('RENAME TO other'),
+    alterRole('RENAME TO other'),
     () => change(`ALTER ROLE other RENAME TO ${ROLE}`),
     PASSWORD,
   ],
-  ['the role may not log in', asRole('NOLOGIN'), asRole('LOGIN'), REJECTED],
+  ['the role may not log in', alterRole('NOLOGIN'), alterRole('LOGIN'), REJECTED],
   ['pg_hba.conf rejects the role', () => changeHba(`host all ${ROLE} all reject`), resetHba, REJECTED],
   ['a client certificate is required', () => changeHba(`hostssl all ${ROLE} all cert`), resetHba, REJECTED],
-  ['the role reaches its limit', asRole('CONNECTION LIMIT 0'), asRole('CONNECTION LIMIT -1'), FULL],
+  ['the role reaches its limit', alterRole('CONNECTION LIMIT 0'), alterRole('CONNECTION LIMIT -1'), FULL],
   [
     'the database reaches its limit',
-    asDatabase('CONNECTION LIMIT 0'),
-    asDatabase('CONNECTION LIMIT -1'),
+    alterDatabase('CONNECTION LIMIT 0'),
+    alterDatabase('CONNECTION LIMIT -1'),
     FULL,
   ],
   [
     'the database is closed',
-    asDatabase('ALLOW_CONNECTIONS false'),
-    asDatabase('ALLOW_CONNECTIONS true'),
+    alterDatabase('ALLOW_CONNECTIONS false'),
+    alterDatabase('ALLOW_CONNECTIONS true'),
     'the database accepts no connections (ALTER DATABASE … ALLOW_CONNECTIONS)',
   ],
   [
     'the database is renamed',
-    asDatabase('RENAME TO other'),
+    alterDatabase('RENAME TO other'),
     () => change('ALTER DATABASE other RENAME TO memory'),
     'there is no such database on the server; create it, or check DATABASE_URL',
   ],
@@ -200,8 +205,8 @@ const causes: Cause[] = [
   ],
   [
     'a library of the role is missing',
-    asRole("SET session_preload_libraries = 'missing'"),
-    asRole('RESET session_preload_libraries'),
+    alterRole("SET session_preload_libraries = 'missing'"),
+    alterRole('RESET session_preload_libraries'),
     'SQLSTATE 58P01; check DATABASE_URL, and the log of the server',
   ],
   [
@@ -234,7 +239,7 @@ it.each(causes)(
   'responds with 503 while %s, logs the cause once, and recovers',
   async (_, begin, end, reason) => {
     const earlier = service.output().length;
-    const logged = () =>
+    const loggedErrors = () =>
       service
         .output()
         .slice(earlier)
@@ -264,7 +269,7 @@ it.each(causes)(
       audited: OK,
       ready: OK,
     });
-    await expect.poll(logged).toStrictEqual([
+    await expect.poll(loggedErrors).toStrictEqual([
       ['error', 'no connection to the database can be opened: requests that need one get 503', reason],
       ['info', 'connections to the database can be opened again', undefined],
     ]);

@@ -14,7 +14,7 @@ import { parseQuery, type Value } from '../../src/core/database/query.ts';
 import { History } from '../../src/core/history/history.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { type Release, releases, statementsOf } from '../support/releases.ts';
+import { type Release, releaseExecutor, releases } from '../support/releases.ts';
 import { type Backend, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -55,8 +55,8 @@ const SERVICE: Record<string, Value> = {
 };
 
 /** The writes of a release with its own statements. */
-function writesOf(release: Release, database: Database) {
-  const send = statementsOf(release, database.query);
+function releaseWrites(release: Release, database: Database) {
+  const send = releaseExecutor(release, database.query);
   const call = async (name: string, values: Record<string, Value>) =>
     (await send(name, { ...SERVICE, version: randomUUID(), change: randomUUID(), ...values }))[0]?.outcome;
   return {
@@ -91,7 +91,7 @@ describe.each(['postgres', 'pglite'] as const)('an upgrade of a database on %s',
       const env = await emptyDatabase(kind);
       const before = await openDatabase(loadConfig(env));
       await before.migrate(release.migrations, release.functions);
-      const first = writesOf(release, before);
+      const first = releaseWrites(release, before);
       expect(await first.create('/memories/d/f.md', 'one\n')).toBe('created');
       await first.insert('/memories/d/f.md', 'zero\n');
       expect(await first.rename('/memories/d/f.md', '/memories/d/g.md')).toBe('renamed');
@@ -116,7 +116,7 @@ describe.each(['postgres', 'pglite'] as const)('an upgrade of a database on %s',
       }
 
       const f = '/memories/d/g.md';
-      const writes = writesOf(release, old);
+      const writes = releaseWrites(release, old);
       const execute = async (input: object) => {
         const { content, is_error } = await service.execute(input, { tenant: TENANT });
         expect([content, is_error]).toStrictEqual([content, false]);

@@ -73,7 +73,7 @@ describeService('files that block a merge', (service) => {
   };
 
   /** Expects that a merge is rejected without any change. */
-  const rejected = async (
+  const expectRejected = async (
     { tenant, draft, before }: Started,
     resolved: Parameters<Drafting['merge']>[1],
     message: string,
@@ -97,12 +97,12 @@ describeService('files that block a merge', (service) => {
       '/memories/plan/x/y/z.md: - | added',
       '/memories/plan: added | -: occupied [/memories/plan/a.md /memories/plan/b.md /memories/plan/x/y/z.md]',
     ]);
-    await rejected(
+    await expectRejected(
       started,
       {},
       '1 conflict is not resolved: /memories/plan (blocked by: /memories/plan/a.md). Nothing was changed.',
     );
-    await rejected(
+    await expectRejected(
       started,
       { [plan]: { text: 'mine\n' } },
       'Cannot write the text to /memories/plan: it is blocked by /memories/plan/a.md. Nothing was changed. Resolve /memories/plan with `draft` or `original`.',
@@ -131,7 +131,7 @@ describeService('files that block a merge', (service) => {
       '/memories/plan/x/y/z.md: added | -: occupied [/memories/plan]',
       '/memories/plan: - | added',
     ]);
-    await rejected(
+    await expectRejected(
       started,
       { [`${plan}/a.md`]: 'original' },
       '1 conflict is not resolved: /memories/plan/x/y/z.md (blocked by: /memories/plan). Nothing was changed.',
@@ -165,7 +165,7 @@ describeService('files that block a merge', (service) => {
     expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
       '/memories/plan: added | -: occupied [/memories/plan/]',
     ]);
-    await rejected(
+    await expectRejected(
       started,
       {},
       '1 conflict is not resolved: /memories/plan (blocked by: /memories/plan). Nothing was changed.',
@@ -247,7 +247,7 @@ describeService('files that block a merge', (service) => {
       draft: [cmd.create(plan, 'the plan\n'), cmd.replace(y, 'y', 'y of the draft')],
       original: [cmd.rename(y, `${plan}/deep/y`)],
     });
-    await rejected(
+    await expectRejected(
       again,
       { [plan]: 'draft', [y]: 'original' },
       'Cannot take /memories/plan from the draft: it is blocked by /memories/plan/deep/y, which is resolved differently. Nothing was changed. Resolve both with `draft`, or /memories/plan with `original`.',
@@ -300,7 +300,7 @@ describeService('files that block a merge', (service) => {
       '/memories/x: - | added',
       '/memories/x: - | moved',
     ]);
-    await rejected(
+    await expectRejected(
       chain,
       { [plan]: 'draft' },
       'Cannot take /memories/plan from the draft: it is blocked by /memories/plan, which cannot move to /memories/x, its path in the draft, which is occupied as well. Nothing was changed. Resolve /memories/plan with `original`, or make room for it first.',
@@ -325,12 +325,12 @@ describeService('files that block a merge', (service) => {
       '/memories/z: - | added',
       '/memories/z: moved | -: occupied [/memories/z]',
     ]);
-    await rejected(
+    await expectRejected(
       through,
       { [x]: 'draft' },
       '1 conflict is not resolved: /memories/z (blocked by: /memories/z). Nothing was changed.',
     );
-    await rejected(
+    await expectRejected(
       through,
       { [x]: 'draft', [z]: 'original' },
       'Cannot take /memories/x from the draft: it is blocked by /memories/x, which is resolved differently. Nothing was changed. Resolve both with `draft`, or /memories/x with `original`.',

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runOn } from '../support/program.ts';
-import { snapshot } from '../support/restore.ts';
+import { readSnapshot } from '../support/restore.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -58,7 +58,7 @@ describeService('drafts on the command line', (service) => {
     const tenant = freshTenant('drafts-cli');
     await runOn(service(), ['tenants', 'create', tenant]);
     await write(tenant, cmd.create(a, 'one\n'));
-    const { at } = await snapshot(service(), tenant);
+    const { at } = await readSnapshot(service(), tenant);
     await write(tenant, cmd.replace(a, 'one', 'two'));
     const made = await run('create', tenant, '--title', 'Before', '--at', at, '--json');
     const draft = JSON.parse(made.stdout) as { id: string; base_at: string };

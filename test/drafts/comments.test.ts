@@ -69,16 +69,16 @@ describeService('comments on drafts', (service) => {
     const { tenant, path } = await make();
     const limited = { isAdmin: true, access: 'operate' as const, onlyTenants: [tenant] };
     const [anna, bob] = [await makeKey(service(), limited), await makeKey(service(), limited)];
-    const byAnna = async () => {
+    const addCommentByAnna = async () => {
       const { body } = await admin().call('POST', path, { body: { text: 'by Anna' }, key: anna.key });
       return `${path}/${body.id}`;
     };
-    const comment = await byAnna();
+    const comment = await addCommentByAnna();
     const rejected = await admin().call('DELETE', comment, { key: bob.key });
     expect([rejected.status, rejected.body.code]).toStrictEqual([403, 'comment_of_another']);
     expect(await texts(path)).toStrictEqual(['by Anna']);
     expect((await admin().call('DELETE', comment, { key: anna.key })).status).toBe(200);
-    expect((await admin().call('DELETE', await byAnna())).status).toBe(200);
+    expect((await admin().call('DELETE', await addCommentByAnna())).status).toBe(200);
   });
 
   it('limits the number and length of comments, and deletes them when the draft is closed', async () => {

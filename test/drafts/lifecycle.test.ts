@@ -12,7 +12,7 @@ import { findDraft, openDrafts } from '../../src/features/drafts/drafts.ts';
 import { runCli } from '../support/cli.ts';
 import { AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { run, snapshot } from '../support/restore.ts';
+import { readSnapshot, run } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -27,11 +27,11 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await run(service(), tenant, ...steps);
     return tenant;
   };
-  const openIn = async (tenant: string) => (await openDrafts(service().database.query, tenant)).count;
+  const countOpen = async (tenant: string) => (await openDrafts(service().database.query, tenant)).count;
 
   it('starts a draft with the memory at a past time', async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
-    const then = await snapshot(service(), tenant);
+    const then = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.replace(a, '1', 'one'), cmd.delete('/memories/d'));
     const draft = await drafting.create(tenant, { at: then.at });
     expect(await readTree(service(), draft.id)).toStrictEqual(new Map([...then.tree].sort()));
@@ -100,14 +100,14 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await expect(
       createDraft(service().database, drafting.config, draft.id, { title: 't', author: AUTHOR }),
     ).rejects.toThrow(`${draft.id} is a draft itself, and a draft has no drafts.`);
-    expect(await openIn(tenant)).toBe(1);
+    expect(await countOpen(tenant)).toBe(1);
     await assertInvariants(service());
   });
 
   it('closes a draft that expires, and deletes leftovers of closed drafts', async () => {
-    const later = (days: number) => new Date(Date.now() + days * DAY_MS);
+    const daysFromNow = (days: number) => new Date(Date.now() + days * DAY_MS);
     // Closes the drafts of other tests.
-    await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(31));
+    await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(31));
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const other = await tenantWith(cmd.create(a, 'x'));
     await new Tenants(service().database).set(other, { draftDays: 0 });
@@ -116,7 +116,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
       await drafting.create(tenant),
       await drafting.create(other),
     ];
-    expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(29))).toStrictEqual({
+    expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(29))).toStrictEqual({
       expired: 0,
       deleted: 0,
     });
@@ -124,7 +124,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
       "UPDATE tenants SET last_change_at = now() + interval '10 days' WHERE id = $1 RETURNING id",
       [used.id],
     );
-    expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(31))).toStrictEqual({
+    expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(31))).toStrictEqual({
       expired: 1,
       deleted: 0,
     });
@@ -138,7 +138,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     // Simulates processes that were killed before counting and before deleting a draft.
     await service().query('DELETE FROM drafts WHERE id = $1 RETURNING id', [kept.id]);
     await service().query("UPDATE drafts SET state = 'merged' WHERE id = $1 RETURNING id", [used.id]);
-    expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(1))).toStrictEqual({
+    expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(1))).toStrictEqual({
       expired: 0,
       deleted: 2,
     });

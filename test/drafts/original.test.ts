@@ -81,7 +81,7 @@ describeService(
       const query = { mode: 'literal', where: 'both', text: 'x' } as const;
       const done: string[] = [];
       const held = service()
-        .app.services.of(memorySearch)
+        .app.services.featureService(memorySearch)
         .find(tenant, files, { query, path: ROOT, maxResults: 1 });
       const searches = others.map(async ({ search }) => {
         expect((await search()).statusCode).toBe(200);
@@ -129,13 +129,13 @@ describeService(
       const draft = await drafting.create(tenant);
       const set = (id: string, settings: object) =>
         admin().call('PATCH', `/tenants/${id}`, { body: { settings } });
-      const settingsOf = async () =>
+      const readSettings = async () =>
         (await admin().call('GET', `/tenants/${draft.id}`)).body.settings as Record<string, unknown>;
       const changed = { secrets: 'reject', history_days: 7, max_file_bytes: 10, rate_per_minute: 9 };
       expect((await set(tenant, { ...changed, max_bytes: 1000, ttl_days: 3 })).status).toBe(200);
-      expect(await settingsOf()).toMatchObject({ ...changed, max_bytes: 1000, ttl_days: 0 });
+      expect(await readSettings()).toMatchObject({ ...changed, max_bytes: 1000, ttl_days: 0 });
       await set(tenant, { max_bytes: 5000 });
-      expect(await settingsOf()).toMatchObject({ max_bytes: 1000 });
+      expect(await readSettings()).toMatchObject({ max_bytes: 1000 });
       expect(problem(await set(draft.id, { secrets: 'store' }))).toStrictEqual([
         409,
         'rejected',

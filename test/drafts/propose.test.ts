@@ -68,7 +68,7 @@ describeService(
       expect((await browser.send(cmd.view(evil))).content).toContain('evil.example');
       const search = (of: typeof owner) => of.post('/search', { query: 'evil' });
       expect((await search(browser)).json().matches).toHaveLength(2);
-      const seen = async () => {
+      const expectUnseen = async () => {
         expect((await owner.send(cmd.view(evil))).content).toBe(
           `The path ${evil} does not exist. Please provide a valid path.`,
         );
@@ -78,10 +78,10 @@ describeService(
         expect(exported.text).toContain('with Ada');
         expect(exported.text).not.toContain('evil.example');
       };
-      await seen();
+      await expectUnseen();
 
       await admin().call('POST', `/tenants/${tenant}/drafts/${draft?.id}/close`);
-      await seen();
+      await expectUnseen();
       for (const table of ['entries', 'versions', 'draft_base']) {
         const rows = await service().query(`SELECT tenant_id FROM ${table} WHERE tenant_id = $1`, [
           draft?.id ?? '',
@@ -105,7 +105,7 @@ describeService(
       const { review } = (await admin().call('GET', `${path}/changes`)).body;
       const merged = await admin().call('POST', `${path}/merge`, { body: { review } });
       expect(merged.status).toBe(200);
-      const found = async (filter: string) =>
+      const findVersions = async (filter: string) =>
         (await admin().call('GET', `/tenants/${tenant}/versions?${filter}`)).body.versions;
       const version = {
         path: notes,
@@ -116,9 +116,9 @@ describeService(
         approved_by: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
       };
       for (const actor of ['browser', draft?.id, admin().key.id])
-        expect(await found(`by=${actor}`), actor).toMatchObject([version]);
-      expect(await found('source=web')).toMatchObject([version]);
-      expect(await found('source=user')).toStrictEqual([]);
+        expect(await findVersions(`by=${actor}`), actor).toMatchObject([version]);
+      expect(await findVersions('source=web')).toMatchObject([version]);
+      expect(await findVersions('source=user')).toStrictEqual([]);
       const reverted = await admin().call('POST', `/tenants/${tenant}/revert`, {
         body: { source: 'web', since: '1h' },
       });

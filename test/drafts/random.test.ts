@@ -10,19 +10,19 @@ import { isTouched } from '../../src/features/drafts/pair-files.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import {
-  copyOf,
-  filesOf,
+  copyModel,
+  fileSides,
   isChangedInDraft,
-  joinNewcomers,
+  joinAddedFiles,
   type Model,
   type ModelFile,
   type ModelSides,
   mergeModels,
-  parentsOf,
-  textOf,
-  treeOf,
+  modelText,
+  modelTree,
+  parentDirectories,
 } from '../support/merge-model.ts';
-import { type Random, randomOf } from '../support/random.ts';
+import { createRandom, type Random } from '../support/random.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -47,13 +47,15 @@ async function change(service: Service, tenant: string, model: Model, random: Ra
     for (;;) {
       const names = [`d${random.below(3)}`, `f${random.below(9)}`, `g${random.below(2)}`, 'h'];
       const path = ['/memories', ...names.slice(0, 2 + Math.max(0, random.below(5) - 2))].join('/');
-      const isBelowFile = parentsOf(path).some((above) => taken.has(above) && !directories.has(above));
+      const isBelowFile = parentDirectories(path).some(
+        (above) => taken.has(above) && !directories.has(above),
+      );
       if (!taken.has(path) && !isBelowFile) return path;
     }
   };
   const put = (id: number, file: ModelFile) => {
     files.set(id, file);
-    for (const path of parentsOf(file.path)) directories.add(path);
+    for (const path of parentDirectories(file.path)) directories.add(path);
   };
   const kind = files.size > MOST_FILES ? 10 : random.below(11);
   const entry = random.of([...files]);
@@ -63,7 +65,7 @@ async function change(service: Service, tenant: string, model: Model, random: Ra
       lines: ['a', 'b', 'c', 'd'].map((line) => `${line} ${side} ${nextLine++}`),
     };
     put(nextId++, file);
-    return execute(cmd.create(file.path, textOf(file)));
+    return execute(cmd.create(file.path, modelText(file)));
   }
   const [id, file] = entry;
   if (kind < 6) {
@@ -82,12 +84,12 @@ async function change(service: Service, tenant: string, model: Model, random: Ra
     return execute(cmd.rename(from, files.get(id)?.path ?? ''));
   }
   if (kind === 8) {
-    const deep = [...directories].filter((path) => parentsOf(path).length > 0);
+    const deep = [...directories].filter((path) => parentDirectories(path).length > 0);
     const directory = random.of(deep);
     if (directory === undefined) return;
-    const isIn = (path: string) => path === directory || path.startsWith(`${directory}/`);
-    for (const [each, { path }] of files) if (isIn(path)) files.delete(each);
-    for (const path of directories) if (isIn(path)) directories.delete(path);
+    const isBelowDirectory = (path: string) => path === directory || path.startsWith(`${directory}/`);
+    for (const [each, { path }] of files) if (isBelowDirectory(path)) files.delete(each);
+    for (const path of directories) if (isBelowDirectory(path)) directories.delete(path);
     return execute(cmd.delete(directory));
   }
   files.delete(id);
@@ -95,12 +97,12 @@ async function change(service: Service, tenant: string, model: Model, random: Ra
   if (kind === 9 || random.below(2) === 0) return;
   const again = { path: file.path, lines: file.lines.map(() => `${side} again ${nextLine++}`) };
   put(nextId++, again);
-  return execute(cmd.create(again.path, textOf(again)));
+  return execute(cmd.create(again.path, modelText(again)));
 }
 
 async function fromDatabase(service: Service, tenant: string): Promise<Model> {
   const model: Model = { files: new Map(), directories: new Set() };
-  for (const [path, content] of await treeIn(service, tenant)) {
+  for (const [path, content] of await readTreeMap(service, tenant)) {
     if (content === null) model.directories.add(path);
     else {
       const lines = content
@@ -112,18 +114,22 @@ async function fromDatabase(service: Service, tenant: string): Promise<Model> {
   return model;
 }
 
-async function treeIn(service: Service, tenant: string): Promise<Map<string, string | null>> {
+async function readTreeMap(service: Service, tenant: string): Promise<Map<string, string | null>> {
   const tree = await readTree(service, tenant);
   return new Map([...tree].filter(([path]) => path !== '/memories').sort());
 }
 
 /** Identifies a file by its paths on the three sides. */
-const sidesOf = ({ base, draft, original }: Record<keyof ModelSides, { path: string } | null | undefined>) =>
+const sidesText = ({
+  base,
+  draft,
+  original,
+}: Record<keyof ModelSides, { path: string } | null | undefined>) =>
   [base, draft, original].map((side) => side?.path ?? '-').join(' ');
 
-const nameIn = (sides: ModelSides, id: number) => {
-  const [base, draft, original] = filesOf(sides, id);
-  return sidesOf({ base, draft, original });
+const fileLabel = (sides: ModelSides, id: number) => {
+  const [base, draft, original] = fileSides(sides, id);
+  return sidesText({ base, draft, original });
 };
 
 describeServiceOnOwnDatabase('merging random changes', (service) => {
@@ -133,21 +139,23 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
   async function checkComparison(draft: Draft, sides: ModelSides, seed: string) {
     const model = mergeModels(sides, new Map());
     const { files, plan } = await drafting.compare(draft);
-    const names = new Map(files.map((file) => [file.id, sidesOf(file)]));
+    const names = new Map(files.map((file) => [file.id, sidesText(file)]));
     const found = [...plan.conflicts].map(
       ([id, kind]) => `${names.get(id)} ${kind === 'occupied' ? 'occupied' : 'conflict'}`,
     );
     const expected = [
-      ...[...model.conflicts].map((id) => `${nameIn(sides, id)} conflict`),
-      ...[...model.occupied].map((id) => `${nameIn(sides, id)} occupied`),
+      ...[...model.conflicts].map((id) => `${fileLabel(sides, id)} conflict`),
+      ...[...model.occupied].map((id) => `${fileLabel(sides, id)} occupied`),
     ];
     expect(found.sort(), seed).toStrictEqual(expected.sort());
-    const namesOf = (ids: Iterable<number>) => [...ids].map((each) => nameIn(sides, each)).sort();
-    const blockedBy = [...model.blockedBy].map(([id, ids]) => [nameIn(sides, id), namesOf(ids)] as const);
+    const sortedNames = (ids: Iterable<number>) => [...ids].map((each) => fileLabel(sides, each)).sort();
+    const blockedBy = [...model.blockedBy].map(
+      ([id, ids]) => [fileLabel(sides, id), sortedNames(ids)] as const,
+    );
     // The service still lists a file that was changed and changed back.
-    const touched = new Set(files.filter(isTouched).map(sidesOf));
+    const touched = new Set(files.filter(isTouched).map(sidesText));
     expect(
-      [...plan.blockedBy].map(([id, each]) => [names.get(id), each.files.map(sidesOf).sort()]).sort(),
+      [...plan.blockedBy].map(([id, each]) => [names.get(id), each.files.map(sidesText).sort()]).sort(),
     ).toStrictEqual(blockedBy.filter(([name]) => touched.has(name)).sort());
     return model;
   }
@@ -160,14 +168,14 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
     seed: string,
   ) {
     const { tenant } = draft;
-    const before = await treeIn(service(), tenant);
+    const before = await readTreeMap(service(), tenant);
     const shown = mergeModels(sides, new Map());
     const model = mergeModels(sides, resolutions);
-    const resolved = Object.fromEntries([...resolutions].map(([id, each]) => [nameIn(sides, id), each]));
+    const resolved = Object.fromEntries([...resolutions].map(([id, each]) => [fileLabel(sides, id), each]));
     const answer = await drafting
-      .merge(draft, resolved, { nameOf: sidesOf })
+      .merge(draft, resolved, { describeFile: sidesText })
       .then(({ changes }) => ({ changes }), String);
-    const after = await treeIn(service(), tenant);
+    const after = await readTreeMap(service(), tenant);
     const open = [...model.conflicts, ...model.occupied].filter(
       (id) => isChangedInDraft(sides, id) && !resolutions.has(id),
     );
@@ -180,7 +188,7 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
       return { isMerged: false, pushed: 0 };
     }
     expect(answer, seed).toMatchObject({ changes: expect.anything() });
-    expect([...after], seed).toStrictEqual([...treeOf(model.result)]);
+    expect([...after], seed).toStrictEqual([...modelTree(model.result)]);
     // A merge only deletes, moves, or changes files that the draft changed or that a file resolved by `draft` names.
     const named = new Set(
       [...resolutions].flatMap(([id, each]) =>
@@ -190,8 +198,8 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
     let pushed = 0;
     for (const [id, file] of sides.original.files) {
       if (isChangedInDraft(sides, id)) continue;
-      if (!named.has(id)) expect(after.get(file.path), `${seed} ${file.path}`).toBe(textOf(file));
-      else if (after.get(file.path) !== textOf(file)) pushed++;
+      if (!named.has(id)) expect(after.get(file.path), `${seed} ${file.path}`).toBe(modelText(file));
+      else if (after.get(file.path) !== modelText(file)) pushed++;
     }
     return { isMerged: true, pushed };
   }
@@ -199,21 +207,21 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
   it('gives the result of the model with random resolutions', { tags: ['random'] }, async () => {
     const number = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 1e9));
     const seed = `seed ${number}`;
-    const random = randomOf(number);
+    const random = createRandom(number);
     const tenant = freshTenant('random-drafts');
     let original: Model = { files: new Map(), directories: new Set() };
     const seen = { conflicts: 0, occupied: 0, merges: 0, rejected: 0, replaced: 0, pushed: 0 };
     for (let i = 0; i < 12; i++) await change(service(), tenant, original, random, 'start');
     for (let done = 0; done < CHANGES; done += CHANGES_A_ROUND) {
-      const sides = { base: copyOf(original), draft: copyOf(original), original };
+      const sides = { base: copyModel(original), draft: copyModel(original), original };
       const draft = await drafting.create(tenant);
       for (let i = 0; i < CHANGES_A_ROUND; i++) {
         if (random.below(2) === 0) await change(service(), draft.id, sides.draft, random, 'draft');
         else await change(service(), tenant, original, random, 'original');
       }
-      expect([...(await treeIn(service(), draft.id))], seed).toStrictEqual([...treeOf(sides.draft)]);
-      expect([...(await treeIn(service(), tenant))], seed).toStrictEqual([...treeOf(original)]);
-      joinNewcomers(sides);
+      expect([...(await readTreeMap(service(), draft.id))], seed).toStrictEqual([...modelTree(sides.draft)]);
+      expect([...(await readTreeMap(service(), tenant))], seed).toStrictEqual([...modelTree(original)]);
+      joinAddedFiles(sides);
       const { conflicts, occupied } = await checkComparison(draft, sides, seed);
       seen.conflicts += conflicts.size;
       seen.occupied += occupied.size;
@@ -230,12 +238,12 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
           [id, random.of<Resolution>(['draft', 'draft', 'original', conflicts.has(id) ? text : 'draft'])],
         ];
       });
-      const all = (side: 'draft' | 'original') => new Map(changed.map((id) => [id, side] as const));
+      const takeAll = (side: 'draft' | 'original') => new Map(changed.map((id) => [id, side] as const));
       const isReplaced = done % (10 * CHANGES_A_ROUND) === 9 * CHANGES_A_ROUND;
       let isDone = false;
       for (const resolutions of isReplaced
         ? []
-        : [new Map(resolvedAtRandom), all('draft'), all('original')]) {
+        : [new Map(resolvedAtRandom), takeAll('draft'), takeAll('original')]) {
         if (isDone) break;
         const { isMerged, pushed } = await tryMerge(draft, sides, resolutions, seed);
         isDone = isMerged;
@@ -246,7 +254,7 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
       if (!isDone) {
         seen.replaced++;
         await drafting.replace(draft);
-        expect([...(await treeIn(service(), tenant))], seed).toStrictEqual([...treeOf(sides.draft)]);
+        expect([...(await readTreeMap(service(), tenant))], seed).toStrictEqual([...modelTree(sides.draft)]);
       }
       original = await fromDatabase(service(), tenant);
       // The check reads the whole history, which grows with each round.

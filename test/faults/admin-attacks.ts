@@ -1,7 +1,7 @@
 /** The heaviest work that an admin can request, by six requests at a time, on the tenants of `prepareAdministered`. */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
-import { archiveOf } from '../support/archives.ts';
+import { createArchive } from '../support/archives.ts';
 import { hardToCompare } from '../support/hard-diff.ts';
 import { cmd } from '../support/table.ts';
 import { fillVastMemory, LAYOUTS } from '../support/vast-memory.ts';
@@ -69,20 +69,20 @@ const json = (path: string, body: object): AdminRequest => ({
   body: JSON.stringify(body),
 });
 
-const archive = archiveOf(
+const archive = createArchive(
   Object.fromEntries(
     Array.from({ length: 100 }, (_, i) => [`memories/${i}`, 'all work and no play\n'.repeat(5000)]),
   ),
 );
 
-const administered = (title: string, tenant: string, next: (at: string) => AdminRequest): Attack => ({
+const administratorAttack = (title: string, tenant: string, next: (at: string) => AdminRequest): Attack => ({
   title: `administrators: ${title}`,
   setup: 'administered',
   run: administrators(tenant, next),
 });
 
 /** Repeats the requests that the console sends to open a file, now and at a past time, with all counts. */
-function browsing(): () => AdminRequest {
+function createBrowser(): () => AdminRequest {
   const directory = LAYOUTS.nested.parent;
   const past = `at=${new Date(Date.now() - 30 * 3_600_000).toISOString()}`;
   const file = `${directory}/file-099500.md`;
@@ -105,28 +105,30 @@ function browsing(): () => AdminRequest {
 }
 
 export const adminAttacks: Attack[] = [
-  administered('diffs of texts that are hard to compare', HARD, (at) => ({
+  administratorAttack('diffs of texts that are hard to compare', HARD, (at) => ({
     path: `/tenants/${HARD}/diff?at=${at}`,
   })),
-  administered('dry runs of a revert of 20,000 renames', MOVED, (since) =>
+  administratorAttack('dry runs of a revert of 20,000 renames', MOVED, (since) =>
     json(`/tenants/${MOVED}/revert`, { by: 'anonymous', since, dry_run: true }),
   ),
-  administered('dry runs of a restore of 1,000 files', MOVED, (at) =>
+  administratorAttack('dry runs of a restore of 1,000 files', MOVED, (at) =>
     json(`/tenants/${MOVED}/restore`, { at, dry_run: true }),
   ),
-  administered('exports of 100 MiB', LARGE, () => ({ path: `/tenants/${LARGE}/export` })),
-  administered('exports of a history', MOVED, () => ({ path: `/tenants/${MOVED}/export?history=true` })),
-  administered('imports of 10 MB', LARGE, () => ({
+  administratorAttack('exports of 100 MiB', LARGE, () => ({ path: `/tenants/${LARGE}/export` })),
+  administratorAttack('exports of a history', MOVED, () => ({
+    path: `/tenants/${MOVED}/export?history=true`,
+  })),
+  administratorAttack('imports of 10 MB', LARGE, () => ({
     method: 'POST',
     path: `/tenants/${LARGE}/import?into=/memories/${randomUUID()}&strip=1&dry_run=true`,
     type: 'application/x-tar',
     body: archive,
   })),
-  administered('the console browses 100,000 files', VAST, browsing()),
-  administered('activity', MOVED, (since) => ({ path: `/tenants/${MOVED}/activity?since=${since}` })),
+  administratorAttack('the console browses 100,000 files', VAST, createBrowser()),
+  administratorAttack('activity', MOVED, (since) => ({ path: `/tenants/${MOVED}/activity?since=${since}` })),
 ];
 
-export async function prepareAdministered(
+export async function prepareAdministeredTenants(
   url: string,
   run: (sql: string) => Promise<unknown>,
 ): Promise<void> {

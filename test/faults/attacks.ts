@@ -97,7 +97,10 @@ function sockets(count: number, use: (socket: Socket) => void): Attack['run'] {
 }
 
 const json = (input: object) => ({ body: JSON.stringify(input) });
-const keyed = (input: object) => ({ ...json(input), headers: { 'idempotency-key': randomUUID() } });
+const withIdempotencyKey = (input: object) => ({
+  ...json(input),
+  headers: { 'idempotency-key': randomUUID() },
+});
 
 function head(body: string, contentLength = body.length): string {
   return `POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Tenant-Id: ${ATTACKER}\r\nContent-Length: ${contentLength}\r\n\r\n${body}`;
@@ -146,7 +149,7 @@ export const attacks: Attack[] = [
   {
     title: 'failing writes under keys',
     setup: 'plain',
-    run: clients(CLIENTS, () => keyed(cmd.replace('/memories/big', 'é'.repeat(4000), ''))),
+    run: clients(CLIENTS, () => withIdempotencyKey(cmd.replace('/memories/big', 'é'.repeat(4000), ''))),
   },
   {
     title: 'directories, 19 for each file',

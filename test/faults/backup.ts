@@ -12,7 +12,14 @@ import type { TimeSpan, Workload } from '../support/faults/workload.ts';
 import { asNobody } from '../support/postgres/binaries.ts';
 import { post } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
-import { checkPglite, checkPostgres, type Environment, LIMITS, within, workloadOn } from './environment.ts';
+import {
+  becomesTrue,
+  checkPglite,
+  checkPostgres,
+  type Environment,
+  LIMITS,
+  workloadOn,
+} from './environment.ts';
 import { Row } from './report.ts';
 
 const DATABASE = 'memory';
@@ -47,11 +54,11 @@ export const backupByDump = (environment: Environment) =>
     await checkRestored(site, 'restored', backup, row, started);
   });
 
-export const backupToAPointInTime = (environment: Environment) => toAPointInTime(environment, 'stopped');
+export const backupToAPointInTime = (environment: Environment) => recoverToTime(environment, 'stopped');
 export const backupToAPointInTimeAfterACrash = (environment: Environment) =>
-  toAPointInTime(environment, 'killed');
+  recoverToTime(environment, 'killed');
 
-function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Promise<Row> {
+function recoverToTime(environment: Environment, end: 'stopped' | 'killed'): Promise<Row> {
   const name = `backup: pg_basebackup during writes, server ${end}, then point-in-time recovery`;
   return repeatOnSite(environment, name, async (site, row) => {
     const { postgres, replica, workload, operator } = site;
@@ -74,7 +81,7 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
     const isInRecovery = lines.pop() ?? '';
     try {
       await operator.run(lines.join('\n'));
-      const done = await within(60_000, async () => (await operator.run(isInRecovery)) === 'f');
+      const done = await becomesTrue(60_000, async () => (await operator.run(isInRecovery)) === 'f');
       row.expect(done, 'the recovery did not finish');
       await checkRestored(site, DATABASE, backup, row, started);
     } finally {
@@ -103,7 +110,7 @@ export async function backupOfPglite({ scratch, option }: Environment): Promise<
     const copy = join(directory, 'copy');
     const second = await Replica.create({ DATA_DIR: copy, ...LIMITS });
     await second.start();
-    row.recovered(performance.now() - started);
+    row.noteRecovery(performance.now() - started);
     const more = workloadOn(second, { clientsPerTenant: 2, text: oddText });
     more.start();
     await more.acknowledge(40);
@@ -132,7 +139,7 @@ async function repeatOnSite(
   for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
     const directory = join(scratch, `${name.replace(/\W+/g, '-')}-${row.times}`);
     const postgres = await PostgresServer.create({ binaries: tools.server, directory });
-    const operator = operatorOf(postgres, directory, tools);
+    const operator = createOperator(postgres, directory, tools);
     try {
       await configure(postgres, operator);
       await postgres.query(`CREATE DATABASE ${DATABASE}`);
@@ -149,7 +156,7 @@ async function repeatOnSite(
   return row;
 }
 
-function operatorOf(postgres: PostgresServer, directory: string, { path }: Tools): Operator {
+function createOperator(postgres: PostgresServer, directory: string, { path }: Tools): Operator {
   const { password, port } = new URL(postgres.url());
   const url = postgres.url(postgres.port, DATABASE);
   const substitutions = {
@@ -211,7 +218,7 @@ async function checkRestored(
   const url = postgres.url(postgres.port, database);
   const replica = await Replica.create({ DATABASE_URL: url, ...LIMITS });
   await replica.start();
-  row.recovered(performance.now() - started);
+  row.noteRecovery(performance.now() - started);
   await checkPostgres(url, workload, row, span);
   countCompared(workload, row);
   // The restore must include the idempotency keys. Otherwise, a retry would apply a write twice.

@@ -3,17 +3,26 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
 import { Replica } from '../support/faults/replica.ts';
-import { contentsOf, during, LIMITS, migrate, RECORDS, root, TABLES, timed } from './citus-scene.ts';
-import { within } from './environment.ts';
+import {
+  LIMITS,
+  migrate,
+  noteDuration,
+  RECORDS,
+  readContents,
+  root,
+  TABLES,
+  withScene,
+} from './citus-scene.ts';
+import { becomesTrue } from './environment.ts';
 
 /** Path in the container of the coordinator. */
 const DUMP = '/tmp/memory.dump';
 
 export const dumpAndRestore = (cluster: FaultyCluster) =>
-  during(cluster, 'dump, and restore into another cluster database', async ({ url, row, workload }) => {
+  withScene(cluster, 'dump, and restore into another cluster database', async ({ url, row, workload }) => {
     await workload.stop();
     const target = await cluster.createDatabase(`operations_restored`);
-    await timed(row, 'dump', () =>
+    await noteDuration(row, 'dump', () =>
       cluster.runOnCoordinator('pg_dump', [
         '--data-only',
         '--format=custom',
@@ -23,7 +32,7 @@ export const dumpAndRestore = (cluster: FaultyCluster) =>
       ]),
     );
     await migrate(target);
-    await timed(row, 'restore', async () => {
+    await noteDuration(row, 'restore', async () => {
       for (const table of [...TABLES, ...RECORDS]) {
         await cluster.runOnCoordinator('pg_restore', [
           '--data-only',
@@ -34,7 +43,7 @@ export const dumpAndRestore = (cluster: FaultyCluster) =>
         ]);
       }
     });
-    const [dumped, restored] = await Promise.all([url, target].map(contentsOf));
+    const [dumped, restored] = await Promise.all([url, target].map(readContents));
     for (const table of TABLES)
       row.expect(dumped?.[table] === restored?.[table], `${table} differs after the restore`);
     workload.start();
@@ -66,12 +75,12 @@ CREATE INDEX "versions_next" ON "versions" USING btree ("tenant_id","operation")
 }
 
 export const twoVersions = (cluster: FaultyCluster, scratch: string) =>
-  during(
+  withScene(
     cluster,
     'two versions side by side, the newer one migrates',
     async ({ url, row, replicas, workload }) => {
       const cli = await nextVersion(scratch);
-      await timed(row, 'migration', () => migrate(url, cli));
+      await noteDuration(row, 'migration', () => migrate(url, cli));
       const newer = await Replica.create({ DATABASE_URL: url, ...LIMITS }, cli);
       await newer.start();
       replicas.push(newer);
@@ -79,7 +88,7 @@ export const twoVersions = (cluster: FaultyCluster, scratch: string) =>
       const failed = [...workload.statuses].filter(([status]) => status !== '200');
       row.expect(failed.length === 0, `requests ended with ${failed.map(([status]) => status).join(', ')}`);
       row.expect(
-        await within(5000, async () => (await newer.status('/readyz')) === 200),
+        await becomesTrue(5000, async () => (await newer.status('/readyz')) === 200),
         'the newer one is not ready',
       );
     },

@@ -2,25 +2,25 @@
 import type { FaultyCluster } from '../support/faults/cluster.ts';
 import { FILL } from '../support/fill.ts';
 import { query } from '../support/postgres/cluster.ts';
-import { contentsOf, during, migrate, timed } from './citus-scene.ts';
+import { migrate, noteDuration, readContents, withScene } from './citus-scene.ts';
 import { timeToAcknowledge } from './environment.ts';
 
 const MOVED_TENANTS = Number(process.env.MOVED_TENANTS ?? 50);
 const FILES_OF_EACH = 200;
 
 export const moveToCluster = (cluster: FaultyCluster) =>
-  during(
+  withScene(
     cluster,
     'plain database moved to the cluster',
     async ({ url, workload, row, replicas: [replica] }) => {
       await cluster.createDatabase(new URL(url).pathname.slice(1));
       await workload.stop();
-      const before = await contentsOf(url);
+      const before = await readContents(url);
       const [size] = await query(url, 'SELECT pg_size_pretty(pg_database_size(current_database())) AS text');
       row.notes.push(`${MOVED_TENANTS} tenants with ${FILES_OF_EACH} files, ${size?.text}`);
       await replica?.end();
-      await timed(row, 'migrate', () => migrate(url));
-      const after = await contentsOf(url);
+      await noteDuration(row, 'migrate', () => migrate(url));
+      const after = await readContents(url);
       row.expect(JSON.stringify(after) === JSON.stringify(before), 'the rows are not those of before');
       const started = performance.now();
       await replica?.start();

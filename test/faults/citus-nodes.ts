@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
 import type { Workload } from '../support/faults/workload.ts';
 import { query } from '../support/postgres/cluster.ts';
-import { during, root, run, TENANTS, timed, workloadOn } from './citus-scene.ts';
+import { noteDuration, root, run, TENANTS, withScene, workloadOn } from './citus-scene.ts';
 import { timeToAcknowledge } from './environment.ts';
 import type { Row } from './report.ts';
 
@@ -14,9 +14,9 @@ import type { Row } from './report.ts';
 const OTHERS = TENANTS.map((tenant) => `other-${tenant}`);
 
 export const addWorker = (cluster: FaultyCluster) =>
-  during(cluster, 'worker added, shards moved to it', async ({ url, row }) => {
+  withScene(cluster, 'worker added, shards moved to it', async ({ url, row }) => {
     await cluster.addWorker();
-    await timed(row, 'rebalance', async () => {
+    await noteDuration(row, 'rebalance', async () => {
       await query(url, 'SELECT citus_rebalance_start()');
       await query(url, 'SELECT citus_rebalance_wait()');
     });
@@ -29,11 +29,11 @@ export const addWorker = (cluster: FaultyCluster) =>
   });
 
 export const isolateTenant = (cluster: FaultyCluster) =>
-  during(cluster, 'four tenants, each moved to a shard of its own', async ({ url, row, workload }) => {
+  withScene(cluster, 'four tenants, each moved to a shard of its own', async ({ url, row, workload }) => {
     row.times = 4;
     for (const tenant of TENANTS.slice(0, row.times)) {
       await workload.acknowledge(50);
-      await timed(row, tenant, () => query(url, ISOLATE, [tenant]));
+      await noteDuration(row, tenant, () => query(url, ISOLATE, [tenant]));
     }
   });
 
@@ -71,7 +71,7 @@ async function administer(url: string, tenant: string, row: Row): Promise<void> 
 }
 
 export async function killWorker(cluster: FaultyCluster): Promise<Row> {
-  return during(
+  return withScene(
     cluster,
     'kill -9 of a worker, started again after 5 s',
     async ({ url, replicas, workload, others, row }) => {
@@ -119,7 +119,7 @@ const FREEZE_MS = 30_000;
 const HEALTHY_MS = 5000;
 
 export async function freezeWorker(cluster: FaultyCluster): Promise<Row> {
-  return during(
+  return withScene(
     cluster,
     'a worker with most clients frozen for 30 s',
     async ({ url, replicas, workload, others, row }) => {
@@ -139,8 +139,8 @@ export async function freezeWorker(cluster: FaultyCluster): Promise<Row> {
       try {
         await delay(FREEZE_MS);
         row.notes.push(
-          `${HEALTHY_CLIENTS} clients on healthy nodes meanwhile: ${healthy.acknowledged - before} writes, longest ${Math.round(healthy.longestMs)} ms, ${countsOf(healthy)}`,
-          `${FROZEN_CLIENTS} clients on the frozen worker: ${countsOf(frozen)}`,
+          `${HEALTHY_CLIENTS} clients on healthy nodes meanwhile: ${healthy.acknowledged - before} writes, longest ${Math.round(healthy.longestMs)} ms, ${statusCounts(healthy)}`,
+          `${FROZEN_CLIENTS} clients on the frozen worker: ${statusCounts(frozen)}`,
         );
       } finally {
         await cluster.unpause(1);
@@ -152,7 +152,7 @@ export async function freezeWorker(cluster: FaultyCluster): Promise<Row> {
       );
       row.expect(
         [...healthy.statuses.keys()].every((status) => status === '200'),
-        `requests of healthy tenants ended with ${countsOf(healthy)}`,
+        `requests of healthy tenants ended with ${statusCounts(healthy)}`,
       );
       for (const each of [frozen, healthy]) await each.stop();
       others.push(frozen, healthy);
@@ -161,12 +161,12 @@ export async function freezeWorker(cluster: FaultyCluster): Promise<Row> {
   );
 }
 
-function countsOf({ statuses }: Workload): string {
+function statusCounts({ statuses }: Workload): string {
   return [...statuses].map(([status, { count }]) => `${count} × ${status}`).join(', ');
 }
 
 export const restartCoordinator = (cluster: FaultyCluster) =>
-  during(cluster, 'kill -9 of the coordinator, started again after 2 s', async ({ workload, row }) => {
+  withScene(cluster, 'kill -9 of the coordinator, started again after 2 s', async ({ workload, row }) => {
     await cluster.kill(0);
     await delay(2000);
     await cluster.restart(0);
@@ -174,7 +174,7 @@ export const restartCoordinator = (cluster: FaultyCluster) =>
   });
 
 export const anyNode = (cluster: FaultyCluster) =>
-  during(
+  withScene(
     cluster,
     'reads and writes through every node; the coordinator killed for 2 s',
     async ({ workload, others, row, replicas }) => {

@@ -52,7 +52,7 @@ let databases = 0;
  * @param options.create creates the migrated database, by default distributed and empty
  * @param options.nodes nodes with a replica, by default the coordinator
  */
-export async function during(
+export async function withScene(
   cluster: FaultyCluster,
   name: string,
   work: (scene: Scene) => Promise<void>,
@@ -94,14 +94,14 @@ export async function migrate(url: string, cli = 'dist/main.js'): Promise<void> 
   await run(process.execPath, [cli, 'migrate'], { cwd: root, env: { ...process.env, DATABASE_URL: url } });
 }
 
-export async function timed(row: Row, what: string, work: () => Promise<unknown>): Promise<void> {
+export async function noteDuration(row: Row, what: string, work: () => Promise<unknown>): Promise<void> {
   const started = performance.now();
   await work();
   row.notes.push(`${what}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
 /** Returns the number of rows and a content hash of each table. */
-export async function contentsOf(url: string): Promise<Record<string, string>> {
+export async function readContents(url: string): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
   for (const table of TABLES) {
     const [row] = await query(

@@ -142,7 +142,7 @@ export async function tooManyConnections({ postgres, option }: Environment): Pro
   const hogs: pg.Client[] = [];
   let hogging: Promise<void> | undefined;
   let holding = false;
-  const hog = async () => {
+  const hogConnections = async () => {
     while (holding) {
       const client = new pg.Client({ connectionString: postgres.url(), application_name: 'hog' });
       client.on('error', () => {});
@@ -162,7 +162,7 @@ export async function tooManyConnections({ postgres, option }: Environment): Pro
       first.on('error', () => {});
       await first.connect();
       hogs.push(first);
-      hogging = hog();
+      hogging = hogConnections();
       // Terminates the connections that the service manages to open.
       for (const until = Date.now() + 1500; Date.now() < until; await delay(20)) await first.query(TERMINATE);
     },

@@ -112,7 +112,7 @@ export async function checkNoLeak(
   row: Row,
 ): Promise<void> {
   for (const replica of replicas) {
-    const isIdle = await within(
+    const isIdle = await becomesTrue(
       15_000,
       async () => (await replica.metric('memory_requests_in_flight')) === 0,
     );
@@ -127,7 +127,7 @@ export async function checkNoLeak(
     );
     return Number(rows[0]?.n);
   };
-  const isWithinPool = await within(
+  const isWithinPool = await becomesTrue(
     15_000,
     async () => (await connections()) <= (POOL + BATCH_CONNECTIONS) * replicas.length,
   );
@@ -135,7 +135,7 @@ export async function checkNoLeak(
 }
 
 /** Polls a condition until a time limit. Returns whether the condition became true. */
-export async function within(ms: number, condition: () => Promise<boolean>): Promise<boolean> {
+export async function becomesTrue(ms: number, condition: () => Promise<boolean>): Promise<boolean> {
   for (const deadline = Date.now() + ms; Date.now() < deadline; await delay(20))
     if (await condition()) return true;
   return false;
@@ -149,7 +149,7 @@ export async function timeToAcknowledge(
 ): Promise<void> {
   const acknowledged = workload.acknowledge(1).then(() => true);
   if (await Promise.race([acknowledged, delay(60_000, false, { ref: false })]))
-    row.recovered(performance.now() - since);
+    row.noteRecovery(performance.now() - since);
   else row.wrong.push('no write was acknowledged within a minute of the end of the fault');
 }
 

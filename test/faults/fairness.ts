@@ -19,7 +19,7 @@ import { freePort, PostgresServer } from '../support/faults/postgres.ts';
 import { Replica } from '../support/faults/replica.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
 import { cmd } from '../support/table.ts';
-import { adminAttacks, prepareAdministered } from './admin-attacks.ts';
+import { adminAttacks, prepareAdministeredTenants } from './admin-attacks.ts';
 import { ATTACKER, type Attack, attacks, type Counts, KIB, type Setup, send } from './attacks.ts';
 
 const SECONDS = Number(process.env.SECONDS ?? 5);
@@ -58,13 +58,13 @@ async function trickle(
   return { p99: times[Math.floor(times.length * 0.99)] ?? 0, rejected };
 }
 
-const after = (seconds: number) => {
+const createTimer = (seconds: number) => {
   const end = performance.now() + seconds * 1000;
   return () => performance.now() > end;
 };
 
 async function measure({ title }: Attack, url: string, headers: Record<string, string>): Promise<void> {
-  const quiet = await trickle(url, headers, after(QUIET_SECONDS));
+  const quiet = await trickle(url, headers, createTimer(QUIET_SECONDS));
   const attacker = fork(new URL('./attacker.ts', import.meta.url), [title, url, String(SECONDS), adminUrl]);
   const answer = once(attacker, 'message');
   let isOver = false;
@@ -142,7 +142,7 @@ try {
     await replica.start();
     await prepare(replica.url, setup, headers);
     if (setup === 'stalled_log') replica.stopReadingOutput();
-    await trickle(replica.url, headers, after(QUIET_SECONDS));
+    await trickle(replica.url, headers, createTimer(QUIET_SECONDS));
     for (const attack of own) {
       await measure(attack, replica.url, headers);
       // Leftover requests of this attack must not affect the next one.
@@ -168,7 +168,7 @@ async function prepare(url: string, setup: string, headers: Record<string, strin
     );
   }
   await send(url, JSON.stringify(cmd.create('/memories/f', 'x'.repeat(1000))), headers);
-  if (setup === 'administered') return prepareAdministered(url, (sql) => postgres.query(sql));
+  if (setup === 'administered') return prepareAdministeredTenants(url, (sql) => postgres.query(sql));
   if (setup === 'searched') return prepareSearched();
   if (setup !== 'plain') return;
   const attacker = { 'x-tenant-id': ATTACKER };

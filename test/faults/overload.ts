@@ -121,7 +121,7 @@ const seconds = (s: number) => {
   const end = performance.now() + s * 1000;
   return () => performance.now() > end;
 };
-const small = () => cmd.create(`/memories/${randomUUID()}`, 'x'.repeat(500));
+const smallInput = () => cmd.create(`/memories/${randomUUID()}`, 'x'.repeat(500));
 const line = (title: string, m: Measured) =>
   console.log(
     `| ${title} | ${m.perSecond} | ${m.p50} ms | ${m.p99} ms | ${m.shed} | ${m.other} | ${m.peakMiB} MiB |`,
@@ -150,15 +150,15 @@ try {
   );
   console.log('| load | answers per second | p50 | p99 | shed | other answers | peak RSS |');
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
-  line('(warm-up)', await load(replica, 16, small, 100, seconds(SECONDS / 2)));
+  line('(warm-up)', await load(replica, 16, smallInput, 100, seconds(SECONDS / 2)));
   const sums = { carried: 0, obeying: 0, hammering: 0 };
   // Alternates the loads, so that other activity on the machine affects all of them.
   for (let round = 0; round < ROUNDS; round++) {
-    const carried = await load(replica, PLACES, small, 1000, seconds(SECONDS));
+    const carried = await load(replica, PLACES, smallInput, 1000, seconds(SECONDS));
     line(`${PLACES} clients, each with a slot`, carried);
-    const obeying = await load(replica, 4 * PLACES, small, 1000, seconds(SECONDS));
+    const obeying = await load(replica, 4 * PLACES, smallInput, 1000, seconds(SECONDS));
     line(`${4 * PLACES} clients that honor Retry-After`, obeying);
-    const hammering = await load(replica, 4 * PLACES, small, 100, seconds(SECONDS));
+    const hammering = await load(replica, 4 * PLACES, smallInput, 100, seconds(SECONDS));
     line(`${4 * PLACES} clients that retry after 100 ms`, hammering);
     sums.carried += carried.perSecond;
     sums.obeying += obeying.perSecond;
@@ -182,7 +182,7 @@ try {
   const text = 'all work and no play makes a dull file\n'.repeat(26_886).slice(0, 1024 * 1024);
   await load(big, TENANTS, () => cmd.create('/memories/big', text), 100, onceEach(TENANTS));
   const turns = new Map<number, number>();
-  const mixed = (client: number) => {
+  const mixedInput = (client: number) => {
     const turn = (turns.get(client) ?? client) + 1;
     turns.set(client, turn);
     return turn % 2 ? cmd.view('/memories/big') : cmd.create(`/memories/${randomUUID()}`, text);
@@ -190,7 +190,7 @@ try {
   console.log('| large files | answers per second | p50 | p99 | shed | other answers | peak RSS |');
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (let round = 0; round < BIG_ROUNDS; round++)
-    line(`64 clients, 1 MiB, round ${round + 1}`, await load(big, 64, mixed, 100, seconds(SECONDS)));
+    line(`64 clients, 1 MiB, round ${round + 1}`, await load(big, 64, mixedInput, 100, seconds(SECONDS)));
   console.log(`\nRSS before large files ${before} MiB, after ${residentMiB(big.pid)} MiB`);
   await big.end();
 } finally {

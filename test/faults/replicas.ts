@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { Balancer } from '../support/faults/proxies.ts';
 import { Replica } from '../support/faults/replica.ts';
 import {
+  becomesTrue,
   checkNoLeak,
   checkPostgres,
   createDatabase,
   type Environment,
   LIMITS,
-  within,
   workloadOn,
 } from './environment.ts';
 import { Row } from './report.ts';
@@ -37,8 +37,8 @@ export async function rollingRestarts({ postgres, option }: Environment): Promis
     row.expect((await replica.end('SIGTERM')) === 0, 'a replica did not exit with 0');
     const stopped = performance.now();
     await replica.start();
-    row.recovered(performance.now() - stopped);
-    row.expect(await within(10_000, async () => balancer.ready === 2), 'a replica did not come back');
+    row.noteRecovery(performance.now() - stopped);
+    row.expect(await becomesTrue(10_000, async () => balancer.ready === 2), 'a replica did not come back');
     await workload.acknowledge(10);
   }
   await workload.stop();

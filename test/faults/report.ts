@@ -33,7 +33,7 @@ export class Row {
     }
   }
 
-  recovered(ms: number): void {
+  noteRecovery(ms: number): void {
     this.recoverMs = Math.max(this.recoverMs ?? 0, ms);
   }
 

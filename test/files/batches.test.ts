@@ -44,11 +44,11 @@ describe('batches of calls', () => {
     database = await createTestDatabase();
     pool = openServicePool(database.url);
     const onPool = executorOn(pool);
-    const counted: QueryExecutor = (each, params) => {
+    const countedQuery: QueryExecutor = (each, params) => {
       sent.push(each.name);
       return onPool(each, params);
     };
-    ({ query: run } = new BatchQueue({ batched: counted, single: counted }, new BatchLimits(8, 1)));
+    ({ query: run } = new BatchQueue({ batched: countedQuery, single: countedQuery }, new BatchLimits(8, 1)));
   });
   beforeEach(() => {
     sent = [];
@@ -58,7 +58,7 @@ describe('batches of calls', () => {
     await database.drop();
   });
 
-  const answersTo = async (which: Echo, texts: string[]) =>
+  const readEchoes = async (which: Echo, texts: string[]) =>
     (await Promise.all(texts.map((text) => run(which, { text })))).map(({ rows, count }) => [
       rows[0]?.by,
       rows[0]?.text,
@@ -67,12 +67,12 @@ describe('batches of calls', () => {
 
   it('returns a result for each call of a batch and respects the maximum batch size', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => `"text", {${i}} \\ ${'é😀'.repeat(i)}`);
-    expect(await answersTo(echo, texts)).toStrictEqual(texts.map((text) => ['many', text, 1]));
+    expect(await readEchoes(echo, texts)).toStrictEqual(texts.map((text) => ['many', text, 1]));
     expect(sent).toStrictEqual(['many', 'many', 'many']);
   });
 
   it('sends a single call without a delay', async () => {
-    expect(await answersTo(echo, ['alone'])).toStrictEqual([['many', 'alone', 1]]);
+    expect(await readEchoes(echo, ['alone'])).toStrictEqual([['many', 'alone', 1]]);
     expect(sent).toStrictEqual(['many']);
   });
 
@@ -81,7 +81,7 @@ describe('batches of calls', () => {
       `SELECT item::integer, 'many' AS by, text FROM ${CALLS} WHERE text <> 'left' ORDER BY item DESC`,
       'some',
     );
-    expect(await answersTo(left, ['a', 'left', 'b', 'left'])).toStrictEqual([
+    expect(await readEchoes(left, ['a', 'left', 'b', 'left'])).toStrictEqual([
       ['many', 'a', 1],
       ['one', 'left', 1],
       ['many', 'b', 1],
@@ -116,7 +116,7 @@ describe('batches of calls', () => {
       expect((outcome as PromiseRejectedResult).reason).toMatchObject({ isUnavailable: true });
     }
     expect(sent).toStrictEqual(['lost']);
-    expect(await answersTo(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
+    expect(await readEchoes(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
   });
 
   it('falls back to the single statement if a batch gets no connection', async () => {
@@ -136,7 +136,7 @@ describe('batches of calls', () => {
 
   it('excludes large calls from batches', async () => {
     const large = 'x'.repeat(100_000);
-    expect(await answersTo(echo, ['a', large, 'b'])).toStrictEqual([
+    expect(await readEchoes(echo, ['a', large, 'b'])).toStrictEqual([
       ['many', 'a', 1],
       ['one', large, 1],
       ['many', 'b', 1],
@@ -164,20 +164,20 @@ describeService('simultaneous commands', (service, kind) => {
 
   it('applies simultaneous commands of many tenants to the files of their tenant', async () => {
     const tenants = many.map(() => freshTenant('batch'));
-    const all = async (make: (i: number) => object) => {
+    const executeAll = async (make: (i: number) => object) => {
       const answers = await Promise.all(tenants.map((tenant, i) => service().execute(make(i), { tenant })));
       return answers.map(({ content }) => content);
     };
     // The second create finds its directory, the third one its file.
-    await all((i) => cmd.create('/memories/d/first.md', `first of ${i}`));
-    expect(await all((i) => cmd.create('/memories/d/f.md', `secret ${i}\nend`))).toStrictEqual(
+    await executeAll((i) => cmd.create('/memories/d/first.md', `first of ${i}`));
+    expect(await executeAll((i) => cmd.create('/memories/d/f.md', `secret ${i}\nend`))).toStrictEqual(
       many.map(() => 'File created successfully at: /memories/d/f.md'),
     );
-    expect(await all((i) => cmd.create('/memories/d/f.md', `other ${i}`))).toStrictEqual(
+    expect(await executeAll((i) => cmd.create('/memories/d/f.md', `other ${i}`))).toStrictEqual(
       many.map(() => 'Error: File /memories/d/f.md already exists'),
     );
-    await all((i) => cmd.replace('/memories/d/f.md', `secret ${i}`, `changed ${i}`));
-    expect(await all(() => cmd.view('/memories/d/f.md'))).toStrictEqual(
+    await executeAll((i) => cmd.replace('/memories/d/f.md', `secret ${i}`, `changed ${i}`));
+    expect(await executeAll(() => cmd.view('/memories/d/f.md'))).toStrictEqual(
       many.map(
         (i) => `Here's the content of /memories/d/f.md with line numbers:\n     1\tchanged ${i}\n     2\tend`,
       ),
@@ -357,21 +357,21 @@ it('allows two replicas to write for the same tenants without lost edits or dead
   const replicas: Service[] = [await start(), await start()];
   try {
     const tenants = Array.from({ length: 8 }, () => freshTenant('batch'));
-    const on = (n: number) => replicas[n % 2] as Service;
-    for (const tenant of tenants) await on(0).execute(cmd.create('/memories/f.md', ''), { tenant });
+    const replicaAt = (n: number) => replicas[n % 2] as Service;
+    for (const tenant of tenants) await replicaAt(0).execute(cmd.create('/memories/f.md', ''), { tenant });
     const edits = Array.from({ length: 12 }, (_, n) =>
       // Each replica visits the tenants in a different order.
       (n % 2 === 0 ? tenants : tenants.toReversed()).map((tenant) =>
-        on(n).execute(cmd.insert('/memories/f.md', 0, `edit ${n}`), { tenant }),
+        replicaAt(n).execute(cmd.insert('/memories/f.md', 0, `edit ${n}`), { tenant }),
       ),
     );
     for (const { status, is_error } of await Promise.all(edits.flat()))
       expect([status, is_error]).toStrictEqual([200, false]);
     for (const tenant of tenants) {
-      const lines = (await readTree(on(0), tenant)).get('/memories/f.md')?.split('\n').sort();
+      const lines = (await readTree(replicaAt(0), tenant)).get('/memories/f.md')?.split('\n').sort();
       expect(lines).toStrictEqual(['', ...edits.map((_, n) => `edit ${n}`).sort()]);
     }
-    await assertInvariants(on(0));
+    await assertInvariants(replicaAt(0));
   } finally {
     for (const replica of replicas) await replica.close();
     await database.drop();

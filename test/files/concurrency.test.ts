@@ -27,7 +27,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     return chosen;
   }
 
-  async function one(tenant: string, input: object, n = 0): Promise<ServiceResponse> {
+  async function executeOn(tenant: string, input: object, n = 0): Promise<ServiceResponse> {
     const answer = await replica(n).execute(input, { tenant });
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     return answer;
@@ -35,7 +35,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
 
   /** Runs all inputs simultaneously, alternating between the replicas. */
   function race(tenant: string, inputs: object[]): Promise<ServiceResponse[]> {
-    return Promise.all(inputs.map((input, n) => one(tenant, input, n)));
+    return Promise.all(inputs.map((input, n) => executeOn(tenant, input, n)));
   }
 
   const contents = (answers: ServiceResponse[]) => answers.map(({ content }) => content).sort();
@@ -52,7 +52,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
   ): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       const tenant = freshTenant('race');
-      for (const input of before) expect((await one(tenant, input)).is_error).toBe(false);
+      for (const input of before) expect((await executeOn(tenant, input)).is_error).toBe(false);
       const answers = await race(tenant, inputs);
       verify(answers, await readTree(replica(0), tenant));
     }
@@ -210,7 +210,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
   it('keeps all of 200 parallel replacements and 200 parallel insertions in one file', async () => {
     const tenant = freshTenant('edits');
     const numbers = Array.from({ length: 200 }, (_, n) => n);
-    await one(tenant, create('/memories/log', numbers.map((n) => `<todo ${n}>`).join('\n')));
+    await executeOn(tenant, create('/memories/log', numbers.map((n) => `<todo ${n}>`).join('\n')));
     const answers = await race(
       tenant,
       numbers.flatMap((n) => [
@@ -249,7 +249,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     const tenants = Array.from({ length: 20 }, () => freshTenant('many'));
     const answers = await Promise.all(
       tenants.flatMap((tenant, n) =>
-        Array.from({ length: 5 }, (_, i) => one(tenant, create(`/memories/f${i}`, tenant), n + i)),
+        Array.from({ length: 5 }, (_, i) => executeOn(tenant, create(`/memories/f${i}`, tenant), n + i)),
       ),
     );
     expect(successes(answers)).toHaveLength(100);

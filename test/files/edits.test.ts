@@ -18,7 +18,7 @@ import { cmd } from '../support/table.ts';
 const FILE = '/memories/f.md';
 
 describeService('simultaneous edits of one file', (service) => {
-  const all = (tenant: string, inputs: object[]) =>
+  const executeAll = (tenant: string, inputs: object[]) =>
     Promise.all(inputs.map((input) => service().execute(input, { tenant })));
   const text = async (tenant: string) => (await readTree(service(), tenant)).get(FILE);
 
@@ -26,7 +26,7 @@ describeService('simultaneous edits of one file', (service) => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'first'), { tenant });
     const numbers = Array.from({ length: 400 }, (_, n) => n);
-    const answers = await all(
+    const answers = await executeAll(
       tenant,
       numbers.map((n) => cmd.insert(FILE, 0, `line ${n}`)),
     );
@@ -44,7 +44,7 @@ describeService('simultaneous edits of one file', (service) => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'step 0'), { tenant });
     const steps = Array.from({ length: 20 }, (_, n) => cmd.replace(FILE, `step ${n}`, `step ${n + 1}`));
-    const answers = await all(tenant, steps);
+    const answers = await executeAll(tenant, steps);
     // Each edit finds the text of the previous one, which was not in the file when the edit was sent.
     expect(answers.map(({ content }) => content)).toStrictEqual(
       steps.map(
@@ -59,7 +59,7 @@ describeService('simultaneous edits of one file', (service) => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'short'), { tenant });
     await service().query('UPDATE tenants SET max_bytes = 10 WHERE id = $1', [tenant]);
-    const answers = await all(tenant, [
+    const answers = await executeAll(tenant, [
       cmd.replace(FILE, 'short', 'much too long'),
       cmd.replace(FILE, 'long', 'big'),
       cmd.replace(FILE, 'short', 'brief'),
@@ -76,13 +76,13 @@ describeService('simultaneous edits of one file', (service) => {
   it('applies simultaneous edits once if they are repeated', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
-    const keyed = (n: number) =>
+    const insertWithKey = (n: number) =>
       service().execute(cmd.insert(FILE, 0, `line ${n}`), {
         tenant,
         headers: { 'idempotency-key': `key-${n}` },
       });
-    await keyed(3);
-    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => keyed(n)));
+    await insertWithKey(3);
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => insertWithKey(n)));
     expect(answers.map(({ is_error, headers }) => [is_error, headers['idempotency-replayed']])).toStrictEqual(
       answers.map((_, n) => [false, n === 3 ? 'true' : undefined]),
     );
@@ -96,7 +96,7 @@ describeService('simultaneous edits of one file', (service) => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const inputs = [cmd.insert(FILE, 0, 'b'), cmd.delete(FILE), cmd.insert(FILE, 0, 'c')];
-    const [edited, deleted, late] = await all(tenant, inputs);
+    const [edited, deleted, late] = await executeAll(tenant, inputs);
     expect(deleted?.content).toBe('Successfully deleted /memories/f.md');
     for (const answer of [edited, late]) {
       expect(answer?.content).toMatch(
@@ -116,14 +116,14 @@ it('applies all edits of a file that several replicas edit constantly', async ()
   }
   try {
     const tenant = freshTenant('edit');
-    const on = (n: number) => replicas[n % 3] as Service;
-    await on(0).execute(cmd.create(FILE, ''), { tenant });
+    const replicaAt = (n: number) => replicas[n % 3] as Service;
+    await replicaAt(0).execute(cmd.create(FILE, ''), { tenant });
     const numbers = Array.from({ length: 120 }, (_, n) => n);
     const answers = await Promise.all(
-      numbers.map((n) => on(n).execute(cmd.insert(FILE, 0, `line ${n}`), { tenant })),
+      numbers.map((n) => replicaAt(n).execute(cmd.insert(FILE, 0, `line ${n}`), { tenant })),
     );
     expect(answers.filter(({ is_error }) => is_error !== false)).toStrictEqual([]);
-    const lines = (await readTree(on(0), tenant)).get(FILE)?.split('\n').sort();
+    const lines = (await readTree(replicaAt(0), tenant)).get(FILE)?.split('\n').sort();
     expect(lines).toStrictEqual(['', ...numbers.map((n) => `line ${n}`).sort()]);
   } finally {
     for (const replica of replicas) await replica.close();

@@ -37,7 +37,7 @@ const TENANTS = [
   'Default',
   'default:',
 ];
-const secretOf = (tenant: string) => `<secret ${TENANTS.indexOf(tenant)}>`;
+const tenantSecret = (tenant: string) => `<secret ${TENANTS.indexOf(tenant)}>`;
 
 const path = fc.constantFrom('/memories/f', '/memories/g', '/memories/d/f', '/memories/d/e/f', '/memories/d');
 const step = fc.record({
@@ -103,7 +103,7 @@ describeServiceOnOwnDatabase(
                 const headers: Record<string, string> = byService
                   ? { authorization: `Bearer ${serviceKey}`, 'x-tenant-id': mine }
                   : { authorization: `Bearer ${keys.get(mine)}` };
-                const input = make(secretOf(mine));
+                const input = make(tenantSecret(mine));
                 const answer = await service().execute(input, { headers });
                 const expected = models.get(mine)?.run(input);
                 expect({ mine, input, content: answer.content, is_error: answer.is_error }).toStrictEqual({
@@ -122,7 +122,7 @@ describeServiceOnOwnDatabase(
         const tree = await readTree(service(), tenant);
         expect(tree).toEqual(models.get(tenant)?.tree);
         for (const other of TENANTS) {
-          if (other !== tenant) expect(JSON.stringify([...tree])).not.toContain(secretOf(other));
+          if (other !== tenant) expect(JSON.stringify([...tree])).not.toContain(tenantSecret(other));
         }
       }
       await assertInvariants(service());

@@ -109,7 +109,7 @@ it('runs jobs with a pool of one connection', async () => {
 });
 
 /** Returns the database with a failure of one statement on one tenant. */
-function failingOn(name: string, tenant: string): Service['database'] {
+function failStatement(name: string, tenant: string): Service['database'] {
   const database = Object.create(service.database) as Service['database'];
   Object.defineProperty(database, 'query', {
     value: (statement: { name: string }, params: { tenant?: string }) =>
@@ -130,7 +130,7 @@ it('prunes the other tenants when one fails', async () => {
       [tenant],
     );
   }
-  const database = failingOn('prune_stored_results', broken);
+  const database = failStatement('prune_stored_results', broken);
   await expect(pruneStoredResults(database, { hours: 24, maxStoredResults: 0 })).rejects.toMatchObject({
     code: 'database_busy',
   });
@@ -144,7 +144,7 @@ it('expires files of the other tenants when one fails', async () => {
   for (const tenant of [broken, other]) await service.execute(cmd.create('/memories/f', 'x'), { tenant });
   const now = new Date(Date.now() + 3 * 24 * 3_600_000);
   const options = { defaultTtlDays: 1, historyDays: 30, maxHistoryBytes: 0, now };
-  await expect(expireFiles(failingOn('expire', broken), options)).rejects.toMatchObject({
+  await expect(expireFiles(failStatement('expire', broken), options)).rejects.toMatchObject({
     code: 'database_busy',
   });
   expect(await service.query("SELECT tenant_id FROM entries WHERE kind = 'file'")).toStrictEqual([

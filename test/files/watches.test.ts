@@ -7,7 +7,7 @@ import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 /** Counts the statements that a database receives. */
-function counted(database: Database): { database: Database; names: string[] } {
+function recordNames(database: Database): { database: Database; names: string[] } {
   const names: string[] = [];
   const query: Database['query'] = (definition, params) => {
     names.push(definition.name);
@@ -42,7 +42,7 @@ describeService('watches', (service) => {
   });
 
   it('reads a changed tenant once for all of its watchers, and tells each its own changes', async () => {
-    const { database, names } = counted(service().database);
+    const { database, names } = recordNames(service().database);
     const watches = new Watches(database);
     const [changed, quiet] = [freshTenant('changed'), freshTenant('quiet')];
     const run = (tenant: string, input: object) => service().execute(input, { tenant });

@@ -69,16 +69,16 @@ describe('the write queue', () => {
   let sent: { calls: number; wait: boolean }[] = [];
   let call: CallFunction;
 
-  const queueOf = (size: number) => {
+  const createQueue = (size: number) => {
     const onPool = executorOn(servicePool);
-    const counted: QueryExecutor = (each, params) => {
+    const countedQuery: QueryExecutor = (each, params) => {
       const { tenant, wait } = params as unknown as { tenant: string | string[]; wait: boolean };
       sent.push({ calls: Array.isArray(tenant) ? tenant.length : 1, wait });
       return onPool(each, params);
     };
-    return new WriteQueue({ batched: counted, single: counted }, new BatchLimits(size, 1));
+    return new WriteQueue({ batched: countedQuery, single: countedQuery }, new BatchLimits(size, 1));
   };
-  const paramsOf = (tenant: string, result: string): Params => ({
+  const createParams = (tenant: string, result: string): Params => ({
     tenant,
     result,
     keyHash: null,
@@ -86,8 +86,8 @@ describe('the write queue', () => {
     createdAt: null,
   });
   const callAll = (calls: [tenant: string, result: string][]) =>
-    Promise.allSettled(calls.map(([tenant, result]) => call(divide, paramsOf(tenant, result))));
-  const divided = (by: number) => ({ status: 'fulfilled', value: { kind: 'divided', by } });
+    Promise.allSettled(calls.map(([tenant, result]) => call(divide, createParams(tenant, result))));
+  const dividedResult = (by: number) => ({ status: 'fulfilled', value: { kind: 'divided', by } });
 
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -98,7 +98,7 @@ describe('the write queue', () => {
   });
   beforeEach(() => {
     sent = [];
-    ({ call } = queueOf(8));
+    ({ call } = createQueue(8));
   });
   afterAll(async () => {
     await servicePool.end();
@@ -113,7 +113,12 @@ describe('the write queue', () => {
       ['b', 'xxxx'],
       ['a', 'xxxxx'],
     ]);
-    expect(outcomes).toStrictEqual([divided(100), divided(50), divided(25), divided(20)]);
+    expect(outcomes).toStrictEqual([
+      dividedResult(100),
+      dividedResult(50),
+      dividedResult(25),
+      dividedResult(20),
+    ]);
     expect(sent).toStrictEqual([{ calls: 4, wait: false }]);
   });
 
@@ -121,7 +126,7 @@ describe('the write queue', () => {
     await callAll(Array.from({ length: 20 }, () => ['a', 'x']));
     expect(sent.map(({ calls }) => calls)).toStrictEqual([8, 8, 4]);
     sent = [];
-    ({ call } = queueOf(1));
+    ({ call } = createQueue(1));
     await callAll(Array.from({ length: 3 }, () => ['a', 'x']));
     expect(sent).toStrictEqual(Array(3).fill({ calls: 1, wait: true }));
   });
@@ -139,10 +144,10 @@ describe('the write queue', () => {
       return onPool(statement, params);
     };
     const queue = new WriteQueue({ batched: run, single: run }, new BatchLimits(8, 2));
-    const first = queue.call(divide, paramsOf('a', 'x'));
+    const first = queue.call(divide, createParams('a', 'x'));
     await new Promise(setImmediate);
-    const sameTenant = queue.call(divide, paramsOf('a', 'xx')).then(release);
-    expect(await queue.call(divide, paramsOf('b', 'x'))).toStrictEqual({ kind: 'divided', by: 100 });
+    const sameTenant = queue.call(divide, createParams('a', 'xx')).then(release);
+    expect(await queue.call(divide, createParams('b', 'x'))).toStrictEqual({ kind: 'divided', by: 100 });
     release();
     await Promise.all([first, sameTenant]);
     expect(tenants).toStrictEqual(['a', 'b', 'a']);
@@ -155,7 +160,7 @@ describe('the write queue', () => {
       ['b', 'x'],
       ['c', 'x'],
     ]);
-    expect(outcomes).toStrictEqual([divided(0), divided(100), divided(100)]);
+    expect(outcomes).toStrictEqual([dividedResult(0), dividedResult(100), dividedResult(100)]);
     expect(sent).toStrictEqual([
       { calls: 1, wait: true },
       { calls: 2, wait: false },
@@ -169,9 +174,9 @@ describe('the write queue', () => {
       ['b', 'xx'],
     ]);
     expect(outcomes).toMatchObject([
-      divided(100),
+      dividedResult(100),
       { status: 'rejected', reason: { sqlState: '22012' } },
-      divided(50),
+      dividedResult(50),
     ]);
     expect(sent.map(({ calls }) => calls).sort()).toStrictEqual([1, 1, 1, 3]);
   });
@@ -186,7 +191,7 @@ describe('the write queue', () => {
       expect((outcome as PromiseRejectedResult).reason).toMatchObject({ isUnavailable: true });
     }
     expect(sent).toHaveLength(1);
-    expect(await callAll([['a', 'x']])).toStrictEqual([divided(100)]);
+    expect(await callAll([['a', 'x']])).toStrictEqual([dividedResult(100)]);
   });
 
   it("skips a tenant that another session has locked and queues that tenant's calls together", async () => {
@@ -197,14 +202,14 @@ describe('the write queue', () => {
         ['a', 'x'],
         ['a', 'xx'],
       ]);
-      expect(await callAll([['b', 'x']])).toStrictEqual([divided(100)]);
+      expect(await callAll([['b', 'x']])).toStrictEqual([dividedResult(100)]);
       await lockWait(database.url);
       expect(sent).toStrictEqual([
         { calls: 3, wait: false },
         { calls: 2, wait: true },
       ]);
       await other.query('COMMIT');
-      expect(await locked).toStrictEqual([divided(100), divided(50)]);
+      expect(await locked).toStrictEqual([dividedResult(100), dividedResult(50)]);
     } finally {
       other.release(true);
     }
@@ -218,8 +223,8 @@ describe('the write queue', () => {
       const run = executorOn(impatient);
       const queue = new WriteQueue({ batched: run, single: run }, new BatchLimits(8, 1));
       const outcomes = await Promise.allSettled([
-        queue.call(divide, paramsOf('a', 'x')),
-        queue.call(divide, paramsOf('a', 'x')),
+        queue.call(divide, createParams('a', 'x')),
+        queue.call(divide, createParams('a', 'x')),
       ]);
       expect(outcomes.map((each) => (each as PromiseRejectedResult).reason.sqlState)).toStrictEqual([
         '55P03',
@@ -232,7 +237,7 @@ describe('the write queue', () => {
   });
 
   it('runs exclusive work on a tenant in queue order', async () => {
-    const queue = queueOf(8);
+    const queue = createQueue(8);
     const order: string[] = [];
     const note = (what: string) => (): void => {
       order.push(what);
@@ -243,14 +248,14 @@ describe('the write queue', () => {
       note(`${name} ends`)();
     };
     await Promise.all([
-      queue.call(divide, paramsOf('a', 'x')),
-      queue.exclusively('a', work('one')),
-      queue.exclusively('a', work('two')),
-      queue.exclusively('b', async () => note('another tenant')()),
+      queue.call(divide, createParams('a', 'x')),
+      queue.runExclusively('a', work('one')),
+      queue.runExclusively('a', work('two')),
+      queue.runExclusively('b', async () => note('another tenant')()),
     ]);
     expect(order).toStrictEqual(['another tenant', 'one begins', 'one ends', 'two begins', 'two ends']);
-    await expect(queue.exclusively('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    expect(await queue.exclusively('a', async () => 'done')).toBe('done');
+    await expect(queue.runExclusively('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await queue.runExclusively('a', async () => 'done')).toBe('done');
   });
 });
 

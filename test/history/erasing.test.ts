@@ -20,7 +20,7 @@ import { cmd } from '../support/table.ts';
 const origin = { actor: { type: 'operator', name: 'ada' } } as const;
 const SECRET = 'hunter2-of-the-vault';
 
-async function versionsOf(service: Service, tenant: string): Promise<Version[]> {
+async function readVersions(service: Service, tenant: string): Promise<Version[]> {
   const all: Version[] = [];
   for await (const version of new History(service.database).versions(tenant)) all.push(version);
   return all.reverse();
@@ -81,7 +81,7 @@ describeService('redacting a version', (service) => {
       'public.versions.content',
     ]);
 
-    const [created, inserted, edited, moved, head] = await versionsOf(service(), tenant);
+    const [created, inserted, edited, moved, head] = await readVersions(service(), tenant);
     const redact = (version: Version | undefined) =>
       eraseVersion(service().database, tenant, String(version?.id), origin);
     expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, storedResults: 3, drafts: [] });
@@ -94,7 +94,7 @@ describeService('redacting a version', (service) => {
 
     const redacted = { path: null, contentSha256: null, contentSizeBytes: null };
     const by = { redactedAt: expect.any(String), redactedBy: origin.actor };
-    expect(await versionsOf(service(), tenant)).toMatchObject([
+    expect(await readVersions(service(), tenant)).toMatchObject([
       ...[created, inserted, edited, moved].map((each) => ({ ...redacted, ...by, id: each?.id })),
       { id: head?.id, path: '/memories/moved.md', redactedAt: null },
     ]);
@@ -108,7 +108,7 @@ describeService('redacting a version', (service) => {
       expect({ content, is_error }).toStrictEqual({ content: text, is_error: isError });
     }
     // The requests were not executed again.
-    expect(await versionsOf(service(), tenant)).toHaveLength(5);
+    expect(await readVersions(service(), tenant)).toHaveLength(5);
   });
 
   it('deletes the path of a redacted version and the directories that contained only it', async () => {
@@ -129,7 +129,7 @@ describeService('redacting a version', (service) => {
       'public.past_directories.path',
       'public.versions.path',
     ]);
-    for (const { id, path } of await versionsOf(service(), tenant)) {
+    for (const { id, path } of await readVersions(service(), tenant)) {
       if (path?.includes(secret)) await eraseVersion(service().database, tenant, id, origin);
     }
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
@@ -150,7 +150,7 @@ describeService('redacting a version', (service) => {
       cmd.delete(`/memories/d-${secret}`),
       cmd.delete(`/memories/f-${secret}`),
     );
-    const versions = await versionsOf(service(), tenant);
+    const versions = await readVersions(service(), tenant);
     const redact = (version: Version | undefined) =>
       eraseVersion(service().database, tenant, String(version?.id), origin);
     expect(await redact(versions[chosen])).toStrictEqual({
@@ -171,25 +171,25 @@ describeService('redacting a version', (service) => {
   });
 
   /** Returns the content of each version by its ID. */
-  const contentsOf = async (tenant: string): Promise<Map<string, string | null>> => {
+  const readContents = async (tenant: string): Promise<Map<string, string | null>> => {
     const history = new History(service().database);
-    const all = await versionsOf(service(), tenant);
+    const all = await readVersions(service(), tenant);
     const contents = await Promise.all(
-      all.map(async ({ id }) => (await history.existing(tenant, id)).content),
+      all.map(async ({ id }) => (await history.requireWithContent(tenant, id)).content),
     );
     return new Map(all.map(({ id }, i) => [id, contents[i] ?? null]));
   };
 
   /** Redacts every version that contains a text, in the given order, and expects all other contents to be unchanged. */
   const redactAll = async (tenant: string, text: string, order: (ids: string[]) => string[]) => {
-    const before = await contentsOf(tenant);
-    const paths = new Map((await versionsOf(service(), tenant)).map(({ id, path }) => [id, path]));
+    const before = await readContents(tenant);
+    const paths = new Map((await readVersions(service(), tenant)).map(({ id, path }) => [id, path]));
     const holds = (id: string) => `${before.get(id)} ${paths.get(id)}`.includes(text);
     const ids = [...before.keys()].filter(holds);
     expect(ids.length).toBeGreaterThan(0);
     for (const id of order(ids)) await eraseVersion(service().database, tenant, id, origin);
     await assertInvariants(service());
-    const after = await contentsOf(tenant);
+    const after = await readContents(tenant);
     for (const [id, content] of before)
       expect([id, after.get(id)]).toStrictEqual([id, holds(id) ? null : content]);
     expect(await columnsWith(service(), text)).toStrictEqual([]);
@@ -262,7 +262,7 @@ describeService('redacting a version', (service) => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(service(), tenant, cmd.create(f, `${LINES}${secret}\n`), cmd.replace(f, `${secret}\n`, ''));
-    const [created, edited] = await versionsOf(service(), tenant);
+    const [created, edited] = await readVersions(service(), tenant);
     const defaults = { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 };
     const restore = (version: Version | undefined) =>
       restoreAt(
@@ -286,14 +286,14 @@ describeService('redacting a version', (service) => {
     expect((await service().execute(create(pin), { tenant, headers })).is_error).toBe(false);
     await run(service(), tenant, cmd.delete(f));
     const tried = Array.from({ length: 10_000 }, (_, n) => requestKey('k', create(n)).requestHash);
-    const found = async () =>
+    const findHashes = async () =>
       (await service().query('SELECT request_hash FROM idempotency_keys WHERE tenant_id = $1', [tenant])).map(
         ({ request_hash }) => tried.indexOf(String(request_hash)),
       );
-    expect(await found()).toStrictEqual([pin]);
-    const [created] = await versionsOf(service(), tenant);
+    expect(await findHashes()).toStrictEqual([pin]);
+    const [created] = await readVersions(service(), tenant);
     await eraseVersion(service().database, tenant, String(created?.id), origin);
-    expect(await found()).toStrictEqual([-1]);
+    expect(await findHashes()).toStrictEqual([-1]);
     // The retried request is not executed again.
     const again = await service().execute(create(pin), { tenant, headers });
     expect(again.content).toBe('[Redacted: the answer to this request was removed.]');
@@ -310,7 +310,7 @@ describeService('redacting a version', (service) => {
       cmd.rename(`${top}/e/f`, '/memories/f'),
       cmd.replace('/memories/f', 'x', 'y'),
     );
-    const [created] = await versionsOf(service(), tenant);
+    const [created] = await readVersions(service(), tenant);
     await eraseVersion(service().database, tenant, String(created?.id), origin);
     const rename = cmd.rename(top, '/memories/empty');
     expect((await service().execute(rename, { tenant, headers: { 'idempotency-key': 'k' } })).is_error).toBe(
@@ -331,7 +331,7 @@ describeService('redacting a version', (service) => {
   it('rejects a current version and a version whose content a current file has', async () => {
     const tenant = freshTenant('redact');
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.rename('/memories/f', '/memories/g'));
-    const [created, head] = await versionsOf(service(), tenant);
+    const [created, head] = await readVersions(service(), tenant);
     const redact = (version: string) => eraseVersion(service().database, tenant, version, origin);
     await expect(redact(String(head?.id))).rejects.toThrow(
       `Version ${head?.id} is live. Edit or delete the file first, then redact this version.`,
@@ -360,7 +360,7 @@ describeService('redacting a version', (service) => {
     await run(service(), early.id, cmd.create(f, 'another file\n'));
     await run(service(), deleting.id, cmd.delete(f));
     await run(service(), tenant, cmd.delete(f));
-    const [created] = await versionsOf(service(), tenant);
+    const [created] = await readVersions(service(), tenant);
     const redact = (of: string) => eraseVersion(service().database, of, String(created?.id), origin);
     expect((await redact(tenant)).drafts).toStrictEqual([keeping.id, deleting.id].sort());
     expect(await redact(deleting.id)).toMatchObject({ versions: 1, drafts: [] });
@@ -381,7 +381,7 @@ describeService('redacting a version', (service) => {
         [of],
       );
     }
-    const [created] = await versionsOf(service(), tenant);
+    const [created] = await readVersions(service(), tenant);
     const redacted = await eraseVersion(service().database, tenant, String(created?.id), origin);
     expect(redacted.storedResults).toBe(4500);
     expect(

@@ -16,27 +16,27 @@ import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-const historyOf = (service: Service) => new History(service.database);
+const openHistory = (service: Service) => new History(service.database);
 
-async function versionsOf(
+async function readVersions(
   service: Service,
   tenant: string,
   filter: Partial<VersionFilter> = {},
 ): Promise<Version[]> {
   const all: Version[] = [];
-  for await (const version of historyOf(service).versions(tenant, filter)) all.push(version);
+  for await (const version of openHistory(service).versions(tenant, filter)) all.push(version);
   return all;
 }
 
 /** Returns the log of a tenant as short lines, the oldest first. */
 async function log(service: Service, tenant: string): Promise<string[]> {
-  const all = await versionsOf(service, tenant);
+  const all = await readVersions(service, tenant);
   return all
     .reverse()
     .map(({ operation, path, contentSizeBytes }) => `${operation} ${path} ${contentSizeBytes}`);
 }
 
-async function now(service: Service): Promise<string> {
+async function databaseTime(service: Service): Promise<string> {
   const [row] = await service.query(
     `SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS now`,
   );
@@ -53,17 +53,17 @@ async function lastChange(service: Service, tenant: string): Promise<string> {
 }
 
 async function treeAt(service: Service, tenant: string, at: string): Promise<Map<string, string | null>> {
-  const entries = await treePageAt(historyOf(service), tenant, ROOT, at, { after: '', limit: 10_000 });
-  const contents = await historyOf(service).contents(
+  const entries = await treePageAt(openHistory(service), tenant, ROOT, at, { after: '', limit: 10_000 });
+  const contents = await openHistory(service).contents(
     tenant,
     entries.flatMap(({ versionId, memoryId }) =>
       versionId === null || memoryId === null ? [] : [{ versionId, memoryId }],
     ),
   );
-  const contentOf = (id: string | null) => (id === null ? null : (contents.get(id) ?? 'missing'));
+  const findContent = (id: string | null) => (id === null ? null : (contents.get(id) ?? 'missing'));
   return new Map([
     [ROOT, null],
-    ...entries.map(({ path, versionId }) => [path, contentOf(versionId)] as const),
+    ...entries.map(({ path, versionId }) => [path, findContent(versionId)] as const),
   ]);
 }
 
@@ -93,7 +93,7 @@ describeService('the record of a change', (service) => {
       'renamed /memories/g.md 11',
       'deleted /memories/g.md null',
     ]);
-    const all = (await versionsOf(service(), tenant)).reverse();
+    const all = (await readVersions(service(), tenant)).reverse();
     expect(new Set(all.map(({ memoryId }) => memoryId)).size).toBe(1);
     expect(new Set(all.map(({ id }) => id)).size).toBe(5);
     expect(all.map(({ createdAt }) => createdAt)).toStrictEqual(all.map((each) => each.createdAt).sort());
@@ -104,7 +104,9 @@ describeService('the record of a change', (service) => {
       all.at(-1)?.createdAt,
     ]);
     expect(all[2]?.contentSha256).toBe(all[3]?.contentSha256);
-    const contents = await Promise.all(all.map(({ id }) => historyOf(service()).existing(tenant, id)));
+    const contents = await Promise.all(
+      all.map(({ id }) => openHistory(service()).requireWithContent(tenant, id)),
+    );
     expect(contents.map((each) => each?.content)).toStrictEqual([
       'one\n',
       'three\n',
@@ -119,13 +121,13 @@ describeService('the record of a change', (service) => {
   it('records one time for all files below a renamed directory, and copies no content', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/a', 'a'), cmd.create('/memories/d/e/b', 'bb'));
-    const ids = (await versionsOf(service(), tenant)).map(({ memoryId }) => memoryId).sort();
+    const ids = (await readVersions(service(), tenant)).map(({ memoryId }) => memoryId).sort();
     await run(service(), tenant, cmd.rename('/memories/d', '/memories/x/y'));
     expect(
       await service().query("SELECT * FROM versions WHERE tenant_id = $1 AND content <> ''", [tenant]),
     ).toEqual([]);
     await run(service(), tenant, cmd.delete('/memories/x'));
-    const versions = await versionsOf(service(), tenant);
+    const versions = await readVersions(service(), tenant);
     expect(versions.map(({ operation, path }) => `${operation} ${path}`).sort()).toStrictEqual([
       'created /memories/d/a',
       'created /memories/d/e/b',
@@ -148,7 +150,7 @@ describeService('the record of a change', (service) => {
   it('treats a new file at an old path as another file', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(f, '1'), cmd.delete(f), cmd.create(f, '2'));
-    const [second, deleted, first] = await versionsOf(service(), tenant, { path: f });
+    const [second, deleted, first] = await readVersions(service(), tenant, { path: f });
     expect(first?.memoryId).toBe(deleted?.memoryId);
     expect(second?.memoryId).not.toBe(first?.memoryId);
   });
@@ -187,7 +189,7 @@ describeService('the record of a change', (service) => {
         expect((await service().execute(block, { tenant, headers })).is_error).toBe(false);
       }
     }
-    const versions = (await versionsOf(service(), tenant)).reverse();
+    const versions = (await readVersions(service(), tenant)).reverse();
     expect(versions.map(({ toolUseId, requestId }) => [toolUseId, requestId])).toStrictEqual(
       [0, 1, 2, 3].map((i) => [`toolu_${i}`, `request-${i}`]),
     );
@@ -199,7 +201,7 @@ describeService('the record of a change', (service) => {
     const id = `a\u0001b\u202e${'x'.repeat(251)}`;
     const block = { type: 'tool_use', id, name: 'memory', input: cmd.create(f, 'x') };
     expect((await service().execute(block, { tenant })).is_error).toBe(false);
-    const [version] = await versionsOf(service(), tenant);
+    const [version] = await readVersions(service(), tenant);
     expect(version?.toolUseId).toBe(`a\uFFFDb\uFFFD${'x'.repeat(251)}`);
     expect(version?.actor).toStrictEqual({ type: 'anonymous' });
   });
@@ -221,18 +223,18 @@ describeService('the record of a change', (service) => {
         yield [file];
       },
     };
-    const before = await now(service());
+    const before = await databaseTime(service());
     const actor = { type: 'operator', name: 'ada' } as const;
     const context = { quotas: { maxFiles: 0, maxBytes: 0 }, origin: { actor } };
     await writeImport(service().database, tenant, source, { ...context, dryRun: true });
-    expect(await versionsOf(service(), tenant)).toStrictEqual([]);
+    expect(await readVersions(service(), tenant)).toStrictEqual([]);
     await writeImport(service().database, tenant, source, context);
-    const [version] = await versionsOf(service(), tenant);
+    const [version] = await readVersions(service(), tenant);
     expect(version).toMatchObject({ actor, operation: 'created', path: '/memories/a/f', requestId: null });
     expect(String(version?.createdAt) > before).toBe(true);
-    expect(await versionsOf(service(), tenant, { by: 'ada' })).toHaveLength(1);
-    expect(await versionsOf(service(), tenant, { by: 'operator' })).toHaveLength(1);
-    expect(await versionsOf(service(), tenant, { by: 'anonymous' })).toHaveLength(0);
+    expect(await readVersions(service(), tenant, { by: 'ada' })).toHaveLength(1);
+    expect(await readVersions(service(), tenant, { by: 'operator' })).toHaveLength(1);
+    expect(await readVersions(service(), tenant, { by: 'anonymous' })).toHaveLength(0);
   });
 
   it('names the job for an expiration', async () => {
@@ -245,7 +247,7 @@ describeService('the record of a change', (service) => {
     );
     await service().query('UPDATE tenants SET ttl_days = 3 WHERE id = $1', [tenant]);
     await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30, maxHistoryBytes: 0 });
-    const [version, ...others] = await versionsOf(service(), tenant, { by: 'expiration' });
+    const [version, ...others] = await readVersions(service(), tenant, { by: 'expiration' });
     expect(others).toStrictEqual([]);
     expect(version).toMatchObject({ operation: 'deleted', path: '/memories/d/old', contentSha256: null });
     expect(version?.actor).toStrictEqual({ type: 'system', job: 'expiration' });
@@ -258,7 +260,7 @@ describeService('the record of a change', (service) => {
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
     await run(service(), tenant, cmd.create('/memories/d/f', '1'));
     const created = await lastChange(service(), tenant);
-    const [first] = await versionsOf(service(), tenant);
+    const [first] = await readVersions(service(), tenant);
     await run(
       service(),
       tenant,
@@ -266,7 +268,7 @@ describeService('the record of a change', (service) => {
       cmd.rename('/memories/d', '/memories/e'),
     );
     expect(await log(service(), tenant)).toStrictEqual(['renamed /memories/e/f 1']);
-    expect((await versionsOf(service(), tenant))[0]?.memoryId).toBe(first?.memoryId);
+    expect((await readVersions(service(), tenant))[0]?.memoryId).toBe(first?.memoryId);
     await expect(treeAt(service(), tenant, created)).rejects.toMatchObject({ code: 'history_incomplete' });
     await run(service(), tenant, cmd.delete('/memories/e'));
     expect(await log(service(), tenant)).toStrictEqual([]);
@@ -327,7 +329,7 @@ describeService('the past of a memory', (service) => {
             : content === null
               ? { kind: 'dir' }
               : { kind: 'file', content };
-        expect(await findAt(historyOf(service()), tenant, path as MemoryPath, at)).toMatchObject(expected);
+        expect(await findAt(openHistory(service()), tenant, path as MemoryPath, at)).toMatchObject(expected);
       }
     }
     expect(new Set(then.map(([at]) => at)).size).toBe(steps.length);
@@ -349,13 +351,13 @@ describeService('the past of a memory', (service) => {
        WHERE id = $1::text`,
       [tenant],
     );
-    const before = await now(service());
+    const before = await databaseTime(service());
     await run(service(), tenant, cmd.rename('/memories/big', '/memories/moved'), cmd.create(f, 'new'));
-    expect(await versionsOf(service(), tenant)).toHaveLength(2403);
-    expect(await versionsOf(service(), tenant, { path: '/memories/big' })).toHaveLength(2402);
-    expect(await versionsOf(service(), tenant, { path: '/memories/big/f7' })).toHaveLength(2);
-    expect(await versionsOf(service(), tenant, { since: before })).toHaveLength(1202);
-    expect(await versionsOf(service(), tenant, { until: before, operation: 'created' })).toHaveLength(1201);
+    expect(await readVersions(service(), tenant)).toHaveLength(2403);
+    expect(await readVersions(service(), tenant, { path: '/memories/big' })).toHaveLength(2402);
+    expect(await readVersions(service(), tenant, { path: '/memories/big/f7' })).toHaveLength(2);
+    expect(await readVersions(service(), tenant, { since: before })).toHaveLength(1202);
+    expect(await readVersions(service(), tenant, { until: before, operation: 'created' })).toHaveLength(1201);
     const tree = await treeAt(service(), tenant, before);
     expect(tree.size).toBe(1203);
     expect(tree.get('/memories/big/f1200')).toBe('text 1200');
@@ -374,7 +376,7 @@ describeService(
       const headers = { authorization: `Bearer ${key}` };
       expect((await service().execute(cmd.create(f, 'x'), { tenant, headers })).is_error).toBe(false);
       for (const by of [id, 'laptop']) {
-        const [version] = await versionsOf(service(), tenant, { by });
+        const [version] = await readVersions(service(), tenant, { by });
         expect(version?.actor).toStrictEqual({ type: 'api_key', id, label: 'laptop' });
       }
     });

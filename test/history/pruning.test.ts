@@ -14,13 +14,13 @@ import { ROOT } from '../../src/core/memory/path.ts';
 import type { TenantSettings } from '../../src/core/tenants/settings.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { snapshot } from '../support/restore.ts';
+import { readSnapshot } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DEFAULTS = { historyDays: 30, maxHistoryBytes: 0 };
-const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+const daysFromNow = (days: number) => new Date(Date.now() + days * DAY_MS);
 const f = '/memories/f';
 
 async function tenantWith(service: Service, settings: Partial<TenantSettings> = {}): Promise<string> {
@@ -51,7 +51,7 @@ async function rows(service: Service, table: string, tenant: string): Promise<nu
 }
 
 /** Returns commands that create versions of a file with 1, 2, 3, … bytes. */
-const growing = (path: string, versions: number) => [
+const growingEdits = (path: string, versions: number) => [
   cmd.create(path, 'x'),
   ...Array.from({ length: versions - 1 }, (_, i) => cmd.replace(path, 'x'.repeat(i + 1), 'x'.repeat(i + 2))),
 ];
@@ -59,16 +59,18 @@ const growing = (path: string, versions: number) => [
 describeServiceOnOwnDatabase('pruning the history', (service) => {
   it('deletes versions by age, except the last 10 versions of a current file', async () => {
     const tenant = await tenantWith(service());
-    await run(service(), tenant, ...growing(f, 14), cmd.create('/memories/d/gone', 'gone'));
+    await run(service(), tenant, ...growingEdits(f, 14), cmd.create('/memories/d/gone', 'gone'));
     await run(service(), tenant, cmd.rename('/memories/d', '/memories/e'), cmd.delete('/memories/e'));
     const history = new History(service().database);
     const before = (await history.versions(tenant).next()).value;
-    expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(29) })).toStrictEqual({
+    expect(
+      await pruneHistory(service().database, { ...DEFAULTS, tenant, now: daysFromNow(29) }),
+    ).toStrictEqual({
       versions: 0,
       bytes: 0,
     });
     const counted = prunedSinceStart().versions;
-    const pruned = await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) });
+    const pruned = await pruneHistory(service().database, { ...DEFAULTS, tenant, now: daysFromNow(31) });
     // Four versions of the first file and all three of the second.
     expect(pruned?.versions).toBe(7);
     expect(prunedSinceStart().versions).toBe(counted + 7);
@@ -83,7 +85,9 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await expect(reading).rejects.toMatchObject({
       code: 'history_incomplete',
     });
-    expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) })).toMatchObject({
+    expect(
+      await pruneHistory(service().database, { ...DEFAULTS, tenant, now: daysFromNow(31) }),
+    ).toMatchObject({
       versions: 0,
     });
   });
@@ -100,10 +104,12 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     );
     await run(service(), tenant, cmd.delete('/memories/c/0'));
     expect(await rows(service(), 'versions', tenant)).toBe(900 + 2 * 23);
-    await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(6) });
+    await pruneHistory(service().database, { ...DEFAULTS, tenant, now: daysFromNow(6) });
     expect(await rows(service(), 'versions', tenant)).toBe(900 + 2 * 23);
     // Four versions of each deleted file. The 854 versions of current files are kept.
-    expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(8) })).toMatchObject({
+    expect(
+      await pruneHistory(service().database, { ...DEFAULTS, tenant, now: daysFromNow(8) }),
+    ).toMatchObject({
       versions: 4 * 23,
     });
     await assertInvariants(service());
@@ -111,9 +117,11 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
 
   it('deletes all superseded versions of a tenant that keeps none', async () => {
     const tenant = await tenantWith(service());
-    await run(service(), tenant, ...growing(f, 12), cmd.rename(f, '/memories/g'));
+    await run(service(), tenant, ...growingEdits(f, 12), cmd.rename(f, '/memories/g'));
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
-    expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(1) })).toMatchObject({
+    expect(
+      await pruneHistory(service().database, { ...DEFAULTS, tenant, now: daysFromNow(1) }),
+    ).toMatchObject({
       versions: 12,
     });
     expect(await sizes(service(), tenant)).toStrictEqual([12]);
@@ -145,17 +153,17 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     expect([first, second, third, fourth].map((size) => Math.floor(size / 1000))).toStrictEqual([0, 0, 1, 0]);
     const used = first + second + third + fourth;
     expect(await new Tenants(service().database).find(tenant)).toMatchObject({ historyBytes: used });
-    const limited = (maxHistoryBytes: number) =>
+    const pruneToLimit = (maxHistoryBytes: number) =>
       pruneHistory(service().database, { historyDays: 30, maxHistoryBytes, tenant });
-    expect(await limited(used)).toStrictEqual({ versions: 0, bytes: 0 });
-    expect(await limited(used - 1)).toStrictEqual({ versions: 1, bytes: first });
-    expect(await limited(used - first)).toStrictEqual({ versions: 0, bytes: 0 });
+    expect(await pruneToLimit(used)).toStrictEqual({ versions: 0, bytes: 0 });
+    expect(await pruneToLimit(used - 1)).toStrictEqual({ versions: 1, bytes: first });
+    expect(await pruneToLimit(used - first)).toStrictEqual({ versions: 0, bytes: 0 });
     await new Tenants(service().database).set(tenant, { maxHistoryBytes: used - first - second - 1 });
-    expect(await limited(0)).toStrictEqual({ versions: 2, bytes: second + third });
+    expect(await pruneToLimit(0)).toStrictEqual({ versions: 2, bytes: second + third });
     expect(await sizes(service(), tenant)).toStrictEqual([5, 4]);
     await assertInvariants(service());
     await new Tenants(service().database).set(tenant, { maxHistoryBytes: 1 });
-    expect(await limited(0)).toStrictEqual({ versions: 1, bytes: fourth });
+    expect(await pruneToLimit(0)).toStrictEqual({ versions: 1, bytes: fourth });
     expect(await sizes(service(), tenant)).toStrictEqual([4]);
     await assertInvariants(service());
   });
@@ -178,7 +186,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     for (const read of ['tree', 'difference']) {
       const tenant = await tenantWith(service());
       await run(service(), tenant, cmd.create(f, 'x'), cmd.create('/memories/g', 'x'));
-      const { at } = await snapshot(service(), tenant);
+      const { at } = await readSnapshot(service(), tenant);
       await run(service(), tenant, cmd.delete('/memories/g'));
       let isPruned = false;
       const query: Service['database']['query'] = async (...call) => {
@@ -208,7 +216,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
           ? Promise.reject(new DatabaseError(Object.assign(new Error('canceled'), { code: '57014' })))
           : service().database.query(statement as never, params as never),
     });
-    await expect(pruneHistory(database, { ...DEFAULTS, now: inDays(31) })).rejects.toMatchObject({
+    await expect(pruneHistory(database, { ...DEFAULTS, now: daysFromNow(31) })).rejects.toMatchObject({
       code: 'database_busy',
     });
     expect([

@@ -6,7 +6,7 @@ import { ROOT } from '../../src/core/memory/path.ts';
 import { connectTo, createTestDatabase, lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { startCli } from '../support/process.ts';
-import { lines, OPERATOR, restore, run, snapshot } from '../support/restore.ts';
+import { lines, OPERATOR, readSnapshot, restore, run } from '../support/restore.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -40,10 +40,10 @@ describe('a restore', () => {
     const files = Array.from({ length: 10 }, (_, i) => `/memories/d/f${i}`);
     await run(replica(0), tenant, ...files.map((path) => cmd.create(path, 'old')));
     const view = async (n: number) => (await replica(n).execute(cmd.view('/memories'), { tenant })).content;
-    const past = await snapshot(replica(0), tenant);
+    const past = await readSnapshot(replica(0), tenant);
     const whole = [await view(0)];
     await run(replica(0), tenant, cmd.rename('/memories/d', '/memories/e'));
-    const present = await snapshot(replica(0), tenant);
+    const present = await readSnapshot(replica(0), tenant);
     whole.push(await view(0));
 
     const seen: string[] = [];
@@ -64,9 +64,9 @@ describe('a restore', () => {
   it('runs a dry run of a restore or revert without waiting for writers or delaying them', async () => {
     const tenant = freshTenant();
     await run(replica(0), tenant, cmd.create('/memories/a', 'a'));
-    const past = await snapshot(replica(0), tenant);
+    const past = await readSnapshot(replica(0), tenant);
     await run(replica(0), tenant, cmd.delete('/memories/a'));
-    const deletion = await snapshot(replica(0), tenant);
+    const deletion = await readSnapshot(replica(0), tenant);
     const writer = await connectTo(own.url);
     await writer.query('BEGIN');
     await writer.query('SELECT FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
@@ -84,7 +84,7 @@ describe('a restore', () => {
     const tenant = freshTenant();
     const paths = Array.from({ length: 8 }, (_, i) => `/memories/f${i}`);
     await run(replica(0), tenant, ...paths.map((path) => cmd.create(path, '0\n')));
-    const past = await snapshot(replica(0), tenant);
+    const past = await readSnapshot(replica(0), tenant);
     const outcomes = await Promise.all([
       ...[0, 1, 2].map((n) => restore(replica(n), tenant, past.at).then(() => undefined)),
       ...Array.from({ length: 120 }, async (_, i) => {
@@ -104,7 +104,7 @@ describe('a restore', () => {
     expect(row?.changes).toBe(row?.times);
     expect(row?.changes).toBe(8 + outcomes.filter((each) => each === false).length);
     await restore(replica(0), tenant, past.at);
-    const now = await snapshot(replica(0), tenant);
+    const now = await readSnapshot(replica(0), tenant);
     expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: past.tree, ids: past.ids });
   });
 
@@ -124,7 +124,7 @@ describe('a restore', () => {
        WHERE id = $1::text`,
       [tenant],
     );
-    const past = await snapshot(replica(0), tenant);
+    const past = await readSnapshot(replica(0), tenant);
     await run(
       replica(0),
       tenant,
@@ -132,7 +132,7 @@ describe('a restore', () => {
       cmd.create('/memories/new', 'new'),
     );
     await run(replica(0), tenant, cmd.delete('/memories/e/f7'));
-    const present = await snapshot(replica(0), tenant);
+    const present = await readSnapshot(replica(0), tenant);
 
     // The restore has made its changes and waits for this reader before it removes the directory.
     const holder = await replica(0).database.transaction(async (query) => {
@@ -156,9 +156,9 @@ describe('a restore', () => {
       return child.exit;
     });
     expect(holder).toBeNull();
-    expect(await snapshot(replica(1), tenant)).toEqual(present);
+    expect(await readSnapshot(replica(1), tenant)).toEqual(present);
     await restore(replica(1), tenant, past.at);
-    const now = await snapshot(replica(1), tenant);
+    const now = await readSnapshot(replica(1), tenant);
     expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: past.tree, ids: past.ids });
     await assertInvariants(replica(1));
   });

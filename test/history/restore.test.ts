@@ -12,11 +12,11 @@ import { type MemoryPath, ROOT } from '../../src/core/memory/path.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { lines, OPERATOR, restore, run, type Snapshot, snapshot } from '../support/restore.ts';
+import { lines, OPERATOR, readSnapshot, restore, run, type Snapshot } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-async function versionsOf(service: Service, tenant: string): Promise<Version[]> {
+async function readVersions(service: Service, tenant: string): Promise<Version[]> {
   const all: Version[] = [];
   for await (const version of new History(service.database).versions(tenant)) all.push(version);
   return all;
@@ -47,13 +47,13 @@ describeService('a restore', (service) => {
     const snapshots: Snapshot[] = [];
     for (const step of steps) {
       await run(service(), tenant, step);
-      snapshots.push(await snapshot(service(), tenant));
+      snapshots.push(await readSnapshot(service(), tenant));
     }
     // Alternates between late and early times: 13, 0, 12, 1, …
     const order = snapshots.flatMap((_, i) => [snapshots.at(-1 - i), snapshots[i]]);
     for (const then of order) {
       await restore(service(), tenant, then?.at ?? '');
-      const now = await snapshot(service(), tenant);
+      const now = await readSnapshot(service(), tenant);
       expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: then?.tree, ids: then?.ids });
     }
     await assertInvariants(service());
@@ -62,12 +62,12 @@ describeService('a restore', (service) => {
   it('records a restore as versions by the operator, and undoes it by another restore', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
-    const before = await snapshot(service(), tenant);
+    const before = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.replace(a, '1', '2'), cmd.delete(b), cmd.create('/memories/c', 'c'));
-    const after = await snapshot(service(), tenant);
+    const after = await readSnapshot(service(), tenant);
 
     expect(await restore(service(), tenant, before.at)).toStrictEqual([`M ${a}`, `A ${b}`, 'D /memories/c']);
-    const recorded = (await versionsOf(service(), tenant)).slice(0, 3);
+    const recorded = (await readVersions(service(), tenant)).slice(0, 3);
     expect(recorded.map(({ operation, path }) => `${operation} ${path}`).sort()).toStrictEqual([
       `created ${b}`,
       'deleted /memories/c',
@@ -76,7 +76,7 @@ describeService('a restore', (service) => {
     expect(new Set(recorded.map(({ createdAt }) => createdAt)).size).toBe(1);
     for (const { actor } of recorded) expect(actor).toStrictEqual(OPERATOR.origin.actor);
     expect(await restore(service(), tenant, after.at)).toStrictEqual([`M ${a}`, `D ${b}`, 'A /memories/c']);
-    expect(await snapshot(service(), tenant)).toMatchObject({ tree: after.tree, ids: after.ids });
+    expect(await readSnapshot(service(), tenant)).toMatchObject({ tree: after.tree, ids: after.ids });
     await run(service(), tenant, cmd.replace(a, '2', '3'));
     await assertInvariants(service());
   });
@@ -87,10 +87,10 @@ describeService('a restore', (service) => {
     // after.
     const paths = Array.from({ length: 8 }, (_, n) => `/memories/${n}` as MemoryPath);
     await run(service(), tenant, ...paths.map((path) => cmd.create(path, 'old')));
-    const before = await snapshot(service(), tenant);
+    const before = await readSnapshot(service(), tenant);
     await run(service(), tenant, ...paths.flatMap((path) => [cmd.delete(path), cmd.create(path, 'new')]));
     await restore(service(), tenant, before.at);
-    const { at } = await snapshot(service(), tenant);
+    const { at } = await readSnapshot(service(), tenant);
     const history = new History(service().database);
     for (const path of paths) {
       expect(await findAt(history, tenant, path, at)).toMatchObject({ kind: 'file', content: 'old' });
@@ -107,7 +107,7 @@ describeService('a restore', (service) => {
       cmd.create('/memories/e', 'E'),
     );
     await run(service(), tenant, cmd.create('/memories/d/c/1', '1'), cmd.create('/memories/d/c/2', '2'));
-    const before = await snapshot(service(), tenant);
+    const before = await readSnapshot(service(), tenant);
     const t = '/memories/t';
     const swap = (x: string, y: string) => [cmd.rename(x, t), cmd.rename(y, x), cmd.rename(t, y)];
     await run(service(), tenant, ...swap(a, '/memories/e'), ...swap('/memories/d/c/1', '/memories/d/c/2'));
@@ -124,7 +124,7 @@ describeService('a restore', (service) => {
       '- /memories/a',
       '- /memories/a/f',
     ]);
-    expect(await snapshot(service(), tenant)).toMatchObject({ tree: before.tree, ids: before.ids });
+    expect(await readSnapshot(service(), tenant)).toMatchObject({ tree: before.tree, ids: before.ids });
     await assertInvariants(service());
   });
 
@@ -132,7 +132,7 @@ describeService('a restore', (service) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/stays', '1'), cmd.create('/memories/d/leaves', '2'));
     await run(service(), tenant, cmd.create('/memories/o/comes', '3'), cmd.create('/memories/other', '4'));
-    const before = await snapshot(service(), tenant);
+    const before = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.rename('/memories/d/leaves', '/memories/left'));
     await run(
       service(),
@@ -161,10 +161,10 @@ describeService('a restore', (service) => {
   it('deletes an entry that did not exist and creates a deleted entry with its parents', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, 'a'));
-    const before = await snapshot(service(), tenant);
+    const before = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.create('/memories/x/y/f', 'f'), cmd.create('/memories/x/y/e/f', 'f'));
     await run(service(), tenant, cmd.delete('/memories/x/y/e/f'));
-    const between = await snapshot(service(), tenant);
+    const between = await readSnapshot(service(), tenant);
     expect(await restore(service(), tenant, before.at, '/memories/x')).toStrictEqual([
       'D /memories/x/y/f',
       '- /memories/x',
@@ -192,7 +192,7 @@ describeService('a restore', (service) => {
   it('records no version if the content is equal', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, 'one'), cmd.create(b, 'x'));
-    const before = await snapshot(service(), tenant);
+    const before = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.replace(a, 'one', 'two'), cmd.replace(a, 'two', 'one'));
     await run(
       service(),
@@ -208,14 +208,14 @@ describeService('a restore', (service) => {
   it('rejects a restore completely when another entry blocks a path', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/g', '2'));
-    const before = await snapshot(service(), tenant);
+    const before = await readSnapshot(service(), tenant);
     await run(
       service(),
       tenant,
       cmd.rename('/memories/d/f', '/memories/n/f'),
       cmd.create('/memories/d/f', 'new'),
     );
-    const now = await snapshot(service(), tenant);
+    const now = await readSnapshot(service(), tenant);
     await expect(restore(service(), tenant, before.at, '/memories/n')).rejects.toThrow(
       'Cannot restore /memories/d/f: /memories/d/f is occupied.',
     );
@@ -238,9 +238,9 @@ describeService('a restore', (service) => {
       cmd.create('/memories/d/f', 'x'.repeat(50)),
       cmd.create('/memories/e/g', 'y'),
     );
-    const large = await snapshot(service(), tenant);
+    const large = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.delete('/memories/d'), cmd.create(a, 'a'));
-    const small = await snapshot(service(), tenant);
+    const small = await readSnapshot(service(), tenant);
     const tenants = new Tenants(service().database);
     await tenants.set(tenant, { maxBytes: 40 });
     await expect(restore(service(), tenant, large.at)).rejects.toThrow(
@@ -250,7 +250,7 @@ describeService('a restore', (service) => {
     await expect(restore(service(), tenant, large.at)).rejects.toThrow(
       'uses 1 of 1 directory, and the restore needs 1 more.',
     );
-    expect(await snapshot(service(), tenant)).toEqual(small);
+    expect(await readSnapshot(service(), tenant)).toEqual(small);
     await tenants.set(tenant, { maxFiles: 2 });
     await restore(service(), tenant, large.at);
     await tenants.set(tenant, { maxFiles: 1, maxBytes: 1 });
@@ -262,14 +262,14 @@ describeService('a restore', (service) => {
   it('rejects a restore only if a required version was pruned or redacted', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', 'secret'), cmd.create('/memories/e/g', '1'));
-    const then = await snapshot(service(), tenant);
+    const then = await readSnapshot(service(), tenant);
     await run(
       service(),
       tenant,
       cmd.replace('/memories/d/f', 'secret', 'none'),
       cmd.replace('/memories/e/g', '1', '2'),
     );
-    const [secret] = (await versionsOf(service(), tenant)).filter(
+    const [secret] = (await readVersions(service(), tenant)).filter(
       ({ contentSizeBytes }) => contentSizeBytes === 6,
     );
     await service().query(`SELECT memory_redact($1::text, $2::text::uuid, '{"type":"anonymous"}')`, [
@@ -300,8 +300,8 @@ describeService('a restore', (service) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'), cmd.create('/memories/d/f', 'other'));
-    const [other, deleted, second, first] = await versionsOf(service(), tenant);
-    const to = async (version: Version | undefined, path?: string) =>
+    const [other, deleted, second, first] = await readVersions(service(), tenant);
+    const restoreTo = async (version: Version | undefined, path?: string) =>
       lines(
         await restoreVersion(
           service().database,
@@ -310,17 +310,19 @@ describeService('a restore', (service) => {
           OPERATOR,
         ),
       );
-    await expect(to(first)).rejects.toThrow(`Cannot restore /memories/d/f: /memories/d/f is occupied.`);
-    await expect(to(deleted)).rejects.toThrow(`Version ${deleted?.id} records a deletion`);
+    await expect(restoreTo(first)).rejects.toThrow(
+      `Cannot restore /memories/d/f: /memories/d/f is occupied.`,
+    );
+    await expect(restoreTo(deleted)).rejects.toThrow(`Version ${deleted?.id} records a deletion`);
     await expect(restoreVersion(service().database, tenant, { version: 'x' }, OPERATOR)).rejects.toThrow(
       `Version x of ${tenant} does not exist.`,
     );
-    expect(await to(first, '/memories/n/f')).toStrictEqual(['A /memories/n/f', '+ /memories/n']);
-    expect((await snapshot(service(), tenant)).ids.get('/memories/n/f')).toBe(first?.memoryId);
-    expect(await to(second, '/memories/n/f')).toStrictEqual(['M /memories/n/f']);
-    expect(await to(other)).toStrictEqual([]);
+    expect(await restoreTo(first, '/memories/n/f')).toStrictEqual(['A /memories/n/f', '+ /memories/n']);
+    expect((await readSnapshot(service(), tenant)).ids.get('/memories/n/f')).toBe(first?.memoryId);
+    expect(await restoreTo(second, '/memories/n/f')).toStrictEqual(['M /memories/n/f']);
+    expect(await restoreTo(other)).toStrictEqual([]);
     await run(service(), tenant, cmd.delete('/memories/d'));
-    expect(await to(second)).toStrictEqual(['R /memories/n/f -> /memories/d/f', '+ /memories/d']);
+    expect(await restoreTo(second)).toStrictEqual(['R /memories/n/f -> /memories/d/f', '+ /memories/d']);
     expect((await readTree(service(), tenant)).get('/memories/d/f')).toBe('2');
     await assertInvariants(service());
   });
@@ -329,21 +331,21 @@ describeService('a restore', (service) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/a', '1'), cmd.replace('/memories/a', '1', '2'));
     await run(service(), tenant, cmd.rename('/memories/a', '/memories/b'));
-    const now = await snapshot(service(), tenant);
-    const all = await versionsOf(service(), tenant);
+    const now = await readSnapshot(service(), tenant);
+    const all = await readVersions(service(), tenant);
     // The second content is the content of the current file.
     const version = all.find(({ operation }) => (operation === 'created') === (content === '1'))?.id ?? '';
-    const to = (path: string, options = OPERATOR) =>
+    const restoreTo = (path: string, options = OPERATOR) =>
       restoreVersion(service().database, tenant, { version, path: path as MemoryPath }, options);
-    expect(lines(await to('/memories/d/copy', { ...OPERATOR, dryRun: true }))).toStrictEqual([
+    expect(lines(await restoreTo('/memories/d/copy', { ...OPERATOR, dryRun: true }))).toStrictEqual([
       'A /memories/d/copy',
       '+ /memories/d',
     ]);
-    expect(await snapshot(service(), tenant)).toEqual(now);
-    expect(lines(await to('/memories/d/copy'))).toStrictEqual(['A /memories/d/copy', '+ /memories/d']);
+    expect(await readSnapshot(service(), tenant)).toEqual(now);
+    expect(lines(await restoreTo('/memories/d/copy'))).toStrictEqual(['A /memories/d/copy', '+ /memories/d']);
     // The copy is also created at the path that the version had.
-    const { files } = await to('/memories/a');
-    const after = await snapshot(service(), tenant);
+    const { files } = await restoreTo('/memories/a');
+    const after = await readSnapshot(service(), tenant);
     expect(Object.fromEntries(after.tree)).toMatchObject({
       '/memories/a': content,
       '/memories/b': '2',
@@ -360,7 +362,7 @@ describeService('a restore', (service) => {
         mergedSha256: null,
       },
     ]);
-    const [copied] = await versionsOf(service(), tenant);
+    const [copied] = await readVersions(service(), tenant);
     expect(copied).toMatchObject({ operation: 'created', actor: OPERATOR.origin.actor });
     for (const [path, at] of [
       ['/memories', '/memories'],
@@ -368,17 +370,17 @@ describeService('a restore', (service) => {
       ['/memories/a', '/memories/a'],
       ['/memories/a/f', '/memories/a'],
     ] as const) {
-      await expect(to(path)).rejects.toThrow(`Cannot restore ${path}: ${at} is occupied.`);
+      await expect(restoreTo(path)).rejects.toThrow(`Cannot restore ${path}: ${at} is occupied.`);
     }
     await new Tenants(service().database).set(tenant, { maxFiles: 3 });
-    await expect(to('/memories/e')).rejects.toThrow('and the restore needs 1');
+    await expect(restoreTo('/memories/e')).rejects.toThrow('and the restore needs 1');
     await assertInvariants(service());
   });
 
   it('records no version if the tenant keeps no history', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
-    const then = await snapshot(service(), tenant);
+    const then = await readSnapshot(service(), tenant);
     await run(
       service(),
       tenant,
@@ -387,11 +389,11 @@ describeService('a restore', (service) => {
       cmd.create('/memories/d/f', ''),
     );
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
-    const before = (await versionsOf(service(), tenant)).length;
+    const before = (await readVersions(service(), tenant)).length;
     await restore(service(), tenant, then.at);
     expect(await readTree(service(), tenant)).toEqual(then.tree);
     // The two restored files have one superseded version fewer than the three current files.
-    expect(await versionsOf(service(), tenant)).toHaveLength(before - 1);
+    expect(await readVersions(service(), tenant)).toHaveLength(before - 1);
     await expect(restore(service(), tenant, then.at)).rejects.toMatchObject({ code: 'history_incomplete' });
     await assertInvariants(service());
   });
@@ -416,7 +418,7 @@ describeService('a restore', (service) => {
       cmd.create('/memories/d/b', 'b'),
       cmd.create('/memories/d/c', 'c'),
     );
-    const then = await snapshot(service(), tenant);
+    const then = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.replace('/memories/d/a', '1', '2'), cmd.delete('/memories/d/b'));
     await run(
       service(),
@@ -424,7 +426,7 @@ describeService('a restore', (service) => {
       cmd.rename('/memories/d/c', '/memories/e/c'),
       cmd.create('/memories/d/new', 'n'),
     );
-    const now = await snapshot(service(), tenant);
+    const now = await readSnapshot(service(), tenant);
     const args = ['restore', tenant, '--at', then.at];
     const printed = 'M /memories/d/a\nA /memories/d/b\nR /memories/e/c -> /memories/d/c\nD /memories/d/new\n';
     const counted = '1 file added, 1 file modified, 1 file deleted, 1 file renamed, 1 directory removed.\n';
@@ -433,7 +435,7 @@ describeService('a restore', (service) => {
       printed,
       `Would restore ${tenant}: ${counted}`,
     ]);
-    expect(await snapshot(service(), tenant)).toEqual(now);
+    expect(await readSnapshot(service(), tenant)).toEqual(now);
     const json = JSON.parse((await runCli(service(), [...args, '--dry-run', '--json'])).stdout.toString());
     expect(json).toMatchObject({
       tenant,
@@ -464,7 +466,7 @@ describeService('a restore', (service) => {
     expect([done.stdout.toString(), done.stderr]).toStrictEqual([printed, `Restored ${tenant}: ${counted}`]);
     expect(await readTree(service(), tenant)).toEqual(then.tree);
 
-    const [version] = await versionsOf(service(), tenant);
+    const [version] = await readVersions(service(), tenant);
     const same = await runCli(service(), ['restore', tenant, '--version', version?.id ?? '']);
     expect(same.error ?? same.stderr).toMatch(/nothing to change|records a deletion/);
     const neither = await runCli(service(), ['restore', tenant]);

@@ -17,7 +17,7 @@ import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { lines, OPERATOR, snapshot } from '../support/restore.ts';
+import { lines, OPERATOR, readSnapshot } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -29,7 +29,7 @@ const TEXT = '1\n2\n3\n4\n5\n';
 async function tenantWithFile(service: Service, text = TEXT) {
   const tenant = freshTenant('revert-merge');
   await new Tenants(service.database).create(tenant);
-  const by = async (label: string, source: string | null) => {
+  const createAgentKey = async (label: string, source: string | null) => {
     const { key, hash, id } = newApiKey();
     const stored = { hash, id, tenant, access: 'read_write', label, expiresAt: null } as const;
     await new Keys(service.database).create({ ...stored, ...(source === null ? {} : { source }) });
@@ -40,9 +40,12 @@ async function tenantWithFile(service: Service, text = TEXT) {
       }
     };
   };
-  const actors = { mallory: await by('mallory', 'web'), alice: await by('alice', null) };
+  const actors = {
+    mallory: await createAgentKey('mallory', 'web'),
+    alice: await createAgentKey('alice', null),
+  };
   await actors.alice(cmd.create(a, text));
-  const before = await snapshot(service, tenant);
+  const before = await readSnapshot(service, tenant);
   const filesNow = async () => {
     const tree = await readTree(service, tenant);
     return Object.fromEntries([...tree].filter(([, content]) => content !== null));
@@ -53,7 +56,7 @@ async function tenantWithFile(service: Service, text = TEXT) {
     options: Partial<RevertOptions> = {},
     selection: Partial<RevertSelection> = {},
   ) => {
-    const ids = (await snapshot(service, tenant)).ids;
+    const ids = (await readSnapshot(service, tenant)).ids;
     const resolutions = new Map(
       Object.entries(byPath).map(([path, each]) => [ids.get(path) ?? before.ids.get(path) ?? path, each]),
     );
@@ -69,7 +72,7 @@ function microsecondAfter(at: string): string {
 }
 
 /** Formats a conflict without its time. */
-const textOf = (conflict: Conflict) => conflictText(conflict).replace(/ \S+Z/, ' <time>');
+const maskedConflictText = (conflict: Conflict) => conflictText(conflict).replace(/ \S+Z/, ' <time>');
 
 describeService(
   'a revert that merges',
@@ -116,21 +119,24 @@ describeService(
       const edited = 'evil, they say\n2\nworse\n4\n55\n';
       const message = '/memories/a: key alice changed the same lines at <time>.';
       const left = await revert();
-      expect([left.files, left.conflicts.map(textOf)]).toStrictEqual([[], [`${message} Left unchanged.`]]);
+      expect([left.files, left.conflicts.map(maskedConflictText)]).toStrictEqual([
+        [],
+        [`${message} Left unchanged.`],
+      ]);
       expect(await filesNow()).toStrictEqual({ [a]: edited });
       const current = await revert({ [a]: 'current' });
-      expect([current.files, current.conflicts.map(textOf)]).toStrictEqual([
+      expect([current.files, current.conflicts.map(maskedConflictText)]).toStrictEqual([
         [],
         [`${message} Resolved with the current state.`],
       ]);
       const reverted = await revert({ [a]: 'reverted' }, { dryRun: true });
-      expect([lines(reverted), reverted.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(reverted), reverted.conflicts.map(maskedConflictText)]).toStrictEqual([
         [`M ${a}`],
         [`${message} Resolved with the reverted state.`],
       ]);
       expect(await filesNow()).toStrictEqual({ [a]: edited });
       const text = await revert({ [a]: { text: 'mine' } }, { dryRun: true });
-      expect([lines(text), text.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(text), text.conflicts.map(maskedConflictText)]).toStrictEqual([
         [`M ${a}`],
         [`${message} Resolved with a text.`],
       ]);
@@ -147,7 +153,7 @@ describeService(
       await mallory(cmd.create('/memories/d/new', TEXT));
       await alice(cmd.replace('/memories/d/new', '5\n', '55\n'));
       const left = await revert();
-      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(left), left.conflicts.map(maskedConflictText)]).toStrictEqual([
         [],
         ['/memories/d/new: the revert would delete it, but key alice changed it at <time>. Left unchanged.'],
       ]);
@@ -162,7 +168,7 @@ describeService(
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.delete(a));
       const left = await revert();
-      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(left), left.conflicts.map(maskedConflictText)]).toStrictEqual([
         [],
         ['/memories/a: key alice deleted it at <time>. Left unchanged.'],
       ]);
@@ -189,7 +195,7 @@ describeService(
       await mallory(cmd.rename(a, '/memories/m'));
       await alice(cmd.rename('/memories/m', '/memories/mine'), cmd.replace('/memories/mine', '5\n', '55\n'));
       const left = await revert();
-      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(left), left.conflicts.map(maskedConflictText)]).toStrictEqual([
         [],
         ['/memories/mine: key alice moved it as well, at <time>. Left unchanged.'],
       ]);
@@ -204,13 +210,13 @@ describeService(
       await mallory(cmd.rename(a, b), cmd.replace(b, '1\n', 'evil\n'));
       await alice(cmd.create(a, 'new'));
       const left = await revert();
-      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(left), left.conflicts.map(maskedConflictText)]).toStrictEqual([
         [],
         ['/memories/b: /memories/a is occupied. Left unchanged.'],
       ]);
       expect(left.conflicts[0]?.choices).toStrictEqual(['current', 'text']);
       const done = await revert({ [b]: { text: TEXT } });
-      expect([lines(done), done.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(done), done.conflicts.map(maskedConflictText)]).toStrictEqual([
         [`M ${b}`],
         ['/memories/b: Resolved with a text.'],
       ]);
@@ -240,7 +246,7 @@ describeService(
       const { mallory, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'), cmd.create(b, 'evil'));
       const done = await revert({ [a]: 'current' });
-      expect([lines(done), done.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(done), done.conflicts.map(maskedConflictText)]).toStrictEqual([
         [`D ${b}`],
         ['/memories/a: Resolved with the current state.'],
       ]);
@@ -251,7 +257,7 @@ describeService(
       const { tenant, mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '3\n', '33\n'));
-      const { at: until } = await snapshot(service(), tenant);
+      const { at: until } = await readSnapshot(service(), tenant);
       await alice(cmd.replace(a, '5\n', '55\n'));
       const dryRun = { dryRun: true };
       expect(lines(await revert({}, dryRun, { by: 'source:web' }))).toStrictEqual([`M ${a}`]);
@@ -285,7 +291,7 @@ describeService(
         row?.version,
       ]);
       const left = await revert();
-      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+      expect([lines(left), left.conflicts.map(maskedConflictText)]).toStrictEqual([
         [],
         ['/memories/a: a version that the revert needs was redacted. Left unchanged.'],
       ]);
@@ -354,7 +360,7 @@ describeService(
       await folds.prepare(query, touched);
       for await (const [file, { state }] of folds.read(query, readTouched(query, tenant, touched))) {
         if (!state) throw new Error('The file has no state.');
-        texts.push(state.text, await folds.textOf(query, file.memoryId, state));
+        texts.push(state.text, await folds.readText(query, file.memoryId, state));
       }
       expect(texts).toStrictEqual([null, '1\n2\n3\n4\n55\n']);
     });

@@ -11,9 +11,9 @@ import { type RevertSelection, revertActor } from '../../src/core/history/revert
 import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { type Random, randomOf } from '../support/random.ts';
-import { OPERATOR, snapshot } from '../support/restore.ts';
-import { type ModelFile, type ModelVersion, revertFile, textOf } from '../support/revert-model.ts';
+import { createRandom, type Random } from '../support/random.ts';
+import { OPERATOR, readSnapshot } from '../support/restore.ts';
+import { type ModelFile, type ModelVersion, revertFile, revertModelText } from '../support/revert-model.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -30,7 +30,7 @@ interface File {
   versions: ModelVersion[];
 }
 
-const stateOf = ({ versions }: File) => versions.at(-1)?.file ?? null;
+const currentFile = ({ versions }: File) => versions.at(-1)?.file ?? null;
 
 class History {
   readonly files: File[] = [];
@@ -62,7 +62,7 @@ class History {
       path: this.#newPath(),
       lines: ['a', 'b', 'c', 'd'].map((line) => `${line}${this.#nextLine++}`),
     };
-    await this.#execute(actor, cmd.create(file.path, textOf(file)));
+    await this.#execute(actor, cmd.create(file.path, revertModelText(file)));
     const [row] = await this.#service.query(
       'SELECT memory_id FROM entries WHERE tenant_id = $1::text AND path = $2::text',
       [this.#tenant, file.path],
@@ -73,18 +73,18 @@ class History {
   async change(actor: string): Promise<void> {
     const random = this.#random;
     const file = random.of(this.files);
-    const state = file && stateOf(file);
+    const state = file && currentFile(file);
     if (file === undefined || random.below(8) === 0) return this.create(actor);
     if (state == null) return random.below(3) === 0 ? this.#restore(file) : this.create(actor);
     const kind = random.below(10);
-    const now = (next: ModelFile | null) => file.versions.push({ actor, file: next });
+    const addVersion = (next: ModelFile | null) => file.versions.push({ actor, file: next });
     if (kind === 0) {
       await this.#execute(actor, cmd.delete(state.path));
-      now(null);
+      addVersion(null);
     } else if (kind < 3) {
       const path = this.#newPath();
       await this.#execute(actor, cmd.rename(state.path, path));
-      now({ ...state, path });
+      addVersion({ ...state, path });
     } else {
       const at = random.below(state.lines.length);
       const before = state.lines[at] ?? '';
@@ -92,7 +92,7 @@ class History {
       const line = random.below(4) === 0 ? `same ${at} ${random.below(2)}` : `${actor} ${this.#nextLine++}`;
       if (line === before) return;
       await this.#execute(actor, cmd.replace(state.path, `${before}\n-- ${at} --`, `${line}\n-- ${at} --`));
-      now({ ...state, lines: state.lines.with(at, line) });
+      addVersion({ ...state, lines: state.lines.with(at, line) });
     }
   }
 
@@ -128,7 +128,7 @@ async function checkRevert(
   const resolutions = new Map<string, RevertResolution>();
   for (const file of files) {
     const first = file.versions.findIndex(isTheirs);
-    const current = stateOf(file);
+    const current = currentFile(file);
     if (first === -1) {
       expected.set(file.id, current);
       continue;
@@ -144,7 +144,7 @@ async function checkRevert(
       resolutions.set(file.id, 'reverted');
       expected.set(file.id, reverted);
     } else if (choice === 2 && path !== undefined) {
-      resolutions.set(file.id, { text: textOf({ path, lines: ['own'] }) });
+      resolutions.set(file.id, { text: revertModelText({ path, lines: ['own'] }) });
       expected.set(file.id, { path, lines: ['own'] });
     } else if (isConflict) unresolved.push(file.id);
   }
@@ -161,9 +161,11 @@ async function checkRevert(
   const after = new Map([...tree].filter(([, content]) => content !== null));
   const contents = [...expected.values()].flatMap((file) => (file === null ? [] : [file]));
   expect([...after].sort(), seed).toStrictEqual(
-    contents.map((file): [string, string] => [file.path, textOf(file)]).sort(([a], [b]) => (a < b ? -1 : 1)),
+    contents
+      .map((file): [string, string] => [file.path, revertModelText(file)])
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
   );
-  const { ids } = await snapshot(service, tenant);
+  const { ids } = await readSnapshot(service, tenant);
   for (const [id, file] of expected) if (file !== null) expect(ids.get(file.path), seed).toBe(id);
   // A second revert does not change the files that the first one reverted.
   const again = await revertActor(service.database, tenant, selection, { ...OPERATOR, dryRun: true });
@@ -203,7 +205,7 @@ describeService(
       timeout: TIMEOUT_MS,
     }, async () => {
       const number = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 1e9));
-      const random = randomOf(number);
+      const random = createRandom(number);
       const seen = { conflicts: 0, merged: 0 };
       for (let i = 0; i < HISTORIES; i++) {
         const tenant = freshTenant('revert-random');
@@ -213,8 +215,8 @@ describeService(
           for (let j = 0; j < count; j++) await history.change(random.of(ACTORS));
           const lengths = new Map(history.files.map((file) => [file, file.versions.length]));
           return {
-            at: (await snapshot(service(), tenant)).at,
-            lengthOf: (file: File) => lengths.get(file) ?? 0,
+            at: (await readSnapshot(service(), tenant)).at,
+            fileLength: (file: File) => lengths.get(file) ?? 0,
           };
         };
         const start = await changeSome(1 + random.below(4));
@@ -223,7 +225,7 @@ describeService(
         // Either all changes of an actor since a time, or the changes of all actors in a period.
         const isPeriod = random.below(4) === 0;
         const isSelected = (file: File, { actor }: ModelVersion, at: number) =>
-          at >= start.lengthOf(file) && (isPeriod ? at < end.lengthOf(file) : actor === 'mallory');
+          at >= start.fileLength(file) && (isPeriod ? at < end.fileLength(file) : actor === 'mallory');
         const selected = new Set(
           history.files.flatMap((file) =>
             file.versions.filter((version, at) => isSelected(file, version, at)),

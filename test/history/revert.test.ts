@@ -10,7 +10,7 @@ import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { lines, OPERATOR, snapshot } from '../support/restore.ts';
+import { lines, OPERATOR, readSnapshot } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -21,7 +21,7 @@ const b = '/memories/b';
 async function tenantWithKeys(service: Service) {
   const tenant = freshTenant('revert');
   await new Tenants(service.database).create(tenant);
-  const by = async (label: string) => {
+  const createAgentKey = async (label: string) => {
     const { key, hash, id } = newApiKey();
     const stored = { hash, id, tenant, access: 'read_write', label, expiresAt: null } as const;
     await new Keys(service.database).create(stored);
@@ -32,7 +32,7 @@ async function tenantWithKeys(service: Service) {
       }
     };
   };
-  return { tenant, mallory: await by('mallory'), alice: await by('alice') };
+  return { tenant, mallory: await createAgentKey('mallory'), alice: await createAgentKey('alice') };
 }
 
 async function undo(service: Service, tenant: string, since: string, by = 'mallory') {
@@ -50,7 +50,7 @@ describeService(
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/earlier', 'e'));
       await alice(cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/e/g', '2'), cmd.create(a, 'a'));
-      const before = await snapshot(service(), tenant);
+      const before = await readSnapshot(service(), tenant);
       await mallory(cmd.create('/memories/evil name/x', 'poison'), cmd.replace('/memories/d/f', '1', 'evil'));
       await alice(cmd.create('/memories/mine', 'mine'));
       await mallory(
@@ -73,7 +73,7 @@ describeService(
         '- /memories/evil name',
         '- /memories/moved',
       ]);
-      const now = await snapshot(service(), tenant);
+      const now = await readSnapshot(service(), tenant);
       expect(now.tree).toEqual(new Map(before.tree).set('/memories/mine', 'mine'));
       expect([...now.ids]).toEqual(expect.arrayContaining([...before.ids]));
       // A repeated revert finds no changes to undo.
@@ -94,10 +94,10 @@ describeService(
     it('reverts only the changes of an actor between two times', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/d/f', '1'), cmd.create(a, '1'));
-      const before = await snapshot(service(), tenant);
+      const before = await readSnapshot(service(), tenant);
       await mallory(cmd.rename('/memories/d', '/memories/moved'), cmd.create('/memories/new/f', 'x'));
       await mallory(cmd.replace(a, '1', '2'), cmd.create(b, 'b'));
-      const { at } = await snapshot(service(), tenant);
+      const { at } = await readSnapshot(service(), tenant);
       await mallory(cmd.create('/memories/later/f', 'x'), cmd.replace(a, '2', '3'), cmd.delete(b));
       const done = await revertActor(
         service().database,
@@ -114,7 +114,9 @@ describeService(
       ]);
       expect(done.conflicts).toMatchObject([{ reason: 'content', path: a, changedBy: { label: 'mallory' } }]);
       const later = [['/memories/later', null] as const, ['/memories/later/f', 'x'] as const];
-      expect((await snapshot(service(), tenant)).tree).toEqual(new Map([...before.tree, ...later, [a, '3']]));
+      expect((await readSnapshot(service(), tenant)).tree).toEqual(
+        new Map([...before.tree, ...later, [a, '3']]),
+      );
       await assertInvariants(service());
     });
 
@@ -126,7 +128,7 @@ describeService(
         cmd.create('/memories/c', '1\n'),
         cmd.create('/memories/d', '1\n'),
       );
-      const before = await snapshot(service(), tenant);
+      const before = await readSnapshot(service(), tenant);
       await mallory(
         cmd.insert(a, 0, 'evil\n'),
         cmd.insert(b, 0, 'evil\n'),
@@ -179,7 +181,7 @@ describeService(
         cmd.create('/memories/k/f', 'k'),
       );
       await alice(cmd.create('/memories/c', 'c'));
-      const before = await snapshot(service(), tenant);
+      const before = await readSnapshot(service(), tenant);
       const t = '/memories/t';
       // Two files swap their paths, a third is moved to a former path of another, and a file replaces a directory.
       await mallory(
@@ -211,7 +213,7 @@ describeService(
     it('returns a path to the last of two files that had it', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/p', 'file'), cmd.create('/memories/q', 'first'));
-      const before = await snapshot(service(), tenant);
+      const before = await readSnapshot(service(), tenant);
       await mallory(cmd.delete('/memories/p'), cmd.delete('/memories/q'));
       await alice(cmd.create('/memories/p/q', 'below'), cmd.create('/memories/q', 'second'));
       await mallory(cmd.delete('/memories/p'), cmd.delete('/memories/q'));
@@ -229,7 +231,7 @@ describeService(
     it('keeps directories that others use, recreated, or deleted since', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/kept/f', '1'), cmd.create('/memories/gone/f', '1'));
-      const before = await snapshot(service(), tenant);
+      const before = await readSnapshot(service(), tenant);
       await mallory(cmd.create('/memories/used/x', 'x'), cmd.create('/memories/empty/sub/x', 'x'));
       await mallory(cmd.delete('/memories/kept'), cmd.create('/memories/kept/x', 'x'));
       await mallory(cmd.delete('/memories/gone'));
@@ -270,7 +272,7 @@ describeService(
     it('undoes changes of a file that was deleted and restored since', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, '1'));
-      const before = await snapshot(service(), tenant);
+      const before = await readSnapshot(service(), tenant);
       await alice(cmd.delete(a));
       const version = (
         await service().query('SELECT id FROM versions WHERE tenant_id = $1::text AND operation = $2::text', [
@@ -294,7 +296,7 @@ describeService(
     it('reports files whose previous version was redacted or pruned', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, 'secret'), cmd.create(b, '1'), cmd.create('/memories/c', '1'));
-      const before = await snapshot(service(), tenant);
+      const before = await readSnapshot(service(), tenant);
       await mallory(
         cmd.replace(a, 'secret', 'x'),
         cmd.replace(b, '1', '2'),
@@ -340,7 +342,7 @@ describeService(
           cmd.create('/memories/c', 'evil'),
         );
         await alice(cmd.insert(a, 0, 'good\n'));
-        const now = await snapshot(service(), tenant);
+        const now = await readSnapshot(service(), tenant);
         const args = ['revert', tenant, '--by', 'mallory', '--since', '1h'];
         for (const dry of [['--dry-run'], []]) {
           const { error, exitCode, stdout, stderr } = await runCli(service(), [...args, ...dry]);
@@ -351,7 +353,7 @@ describeService(
           expect(error).toBe(
             '1 conflict; not fully reverted. Resolve a file with --take PATH=reverted, --take PATH=current, or --text PATH=FILE, or all of them with --take-all.',
           );
-          if (dry.length > 0) expect(await snapshot(service(), tenant)).toEqual(now);
+          if (dry.length > 0) expect(await readSnapshot(service(), tenant)).toEqual(now);
         }
         const json = await runCli(service(), [...args, '--json']);
         expect(json.exitCode).toBe(3);

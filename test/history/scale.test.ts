@@ -13,7 +13,7 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
-import { OPERATOR, restore, run, snapshot } from '../support/restore.ts';
+import { OPERATOR, readSnapshot, restore, run } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { statements } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
@@ -138,13 +138,13 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
   it('restores 10,000 files that were deleted or swapped', { tags: 'long' }, async () => {
     const tenant = freshTenant();
     await fill(query, tenant, 10_000);
-    const past = await snapshot(service(), tenant);
+    const past = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.delete('/memories/d'));
     expect(await restore(service(), tenant, past.at)).toHaveLength(10_001);
     const [paths, memoryIds] = [[...past.ids.keys()], [...past.ids.values()]];
     await service().database.query(swapQuery, { tenant, paths, memoryIds });
     expect(await restore(service(), tenant, past.at)).toHaveLength(5000);
-    const now = await snapshot(service(), tenant);
+    const now = await readSnapshot(service(), tenant);
     expect([now.tree, now.ids]).toEqual([past.tree, past.ids]);
     await assertInvariants(service());
   });
@@ -152,7 +152,7 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
   it('reverts more changes and files than one page contains', { tags: 'long' }, async () => {
     const tenant = freshTenant();
     await fill(query, tenant, 1200);
-    const past = await snapshot(service(), tenant);
+    const past = await readSnapshot(service(), tenant);
     for (let i = 0; i < 20; i++) {
       const [from, to] = i % 2 === 0 ? ['d', 'e'] : ['e', 'd'];
       await run(service(), tenant, cmd.rename(`/memories/${from}`, `/memories/${to}`));
@@ -203,7 +203,7 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
     await assertInvariants(service());
   });
 
-  const used = async (tenant: string) =>
+  const historySize = async (tenant: string) =>
     Number((await new Tenants(service().database).find(tenant))?.historyBytes);
 
   /** Fills the history of a tenant to its limit and returns its size after each of many changes. */
@@ -221,7 +221,7 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
     const sizes: number[] = [];
     for (const step of steps) {
       await run(service(), tenant, step);
-      sizes.push(await used(tenant));
+      sizes.push(await historySize(tenant));
     }
     return sizes;
   }
@@ -247,11 +247,11 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
     { tenant: 128, path: 1000, origin: 800 },
   ])('counts the size of its rows: $tenant, $path, $origin', { tags: 'long' }, async (length) => {
     await query('TRUNCATE versions; TRUNCATE past_directories');
-    const hexadecimal = (of: string, characters: string) =>
+    const hexadecimalText = (of: string, characters: string) =>
       `left((SELECT string_agg(md5(${of} || '-' || k), '') FROM generate_series(1, 32) AS k), ${characters})`;
     const rows = `generate_series($1::integer + 1, $1 + 500) AS n, LATERAL (
-      SELECT rpad('t' || n % 20, ${length.tenant}, 'x') AS tenant, '/memories/' || ${hexadecimal('n % 200', `${length.path} - 10`)} AS path,
-        now() + n * interval '1 ms' AS at, jsonb_build_object('label', ${hexadecimal('n', String(length.origin))}) AS origin
+      SELECT rpad('t' || n % 20, ${length.tenant}, 'x') AS tenant, '/memories/' || ${hexadecimalText('n % 200', `${length.path} - 10`)} AS path,
+        now() + n * interval '1 ms' AS at, jsonb_build_object('label', ${hexadecimalText('n', String(length.origin))}) AS origin
     ) AS made`;
     for (let from = 0; from < 10_000; from += 500) {
       await query(

@@ -12,7 +12,7 @@ import { revertActor } from '../../src/core/history/revert.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { all, sdk } from '../support/memory-stores.ts';
+import { readAll, sdk } from '../support/memory-stores.ts';
 import { OPERATOR, run } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -33,9 +33,9 @@ const tool =
     run(service, tenant, ...steps);
 
 /** Returns the file as a memory of the Memory Stores API. */
-async function memoryOf({ service, tenant }: Fixture) {
+async function findMemory({ service, tenant }: Fixture) {
   const { memories } = sdk(service, 'any').beta.memoryStores;
-  const [memory] = await all(memories.list(tenant));
+  const [memory] = await readAll(memories.list(tenant));
   return { memories, id: (memory as { id: string }).id };
 }
 
@@ -79,15 +79,15 @@ const WRITERS: Record<string, (fixture: Fixture) => Promise<unknown>> = {
     await drafting.replace(draft);
   },
   'an update of a memory': async (fixture) => {
-    const { memories, id } = await memoryOf(fixture);
+    const { memories, id } = await findMemory(fixture);
     await memories.update(id, { memory_store_id: fixture.tenant, content: 'new' });
   },
   'an update of a memory and its path': async (fixture) => {
-    const { memories, id } = await memoryOf(fixture);
+    const { memories, id } = await findMemory(fixture);
     await memories.update(id, { memory_store_id: fixture.tenant, path: '/d', content: 'new' });
   },
   'a deletion of a memory': async (fixture) => {
-    const { memories, id } = await memoryOf(fixture);
+    const { memories, id } = await findMemory(fixture);
     await memories.delete(id, { memory_store_id: fixture.tenant });
   },
 };
@@ -98,7 +98,7 @@ describeService(
     const drafting = new Drafting(service);
     afterAll(() => assertInvariants(service()));
 
-    async function versionsOf(tenant: string) {
+    async function readVersions(tenant: string) {
       const versions = [];
       for await (const version of new History(service().database).versions(tenant)) versions.push(version);
       return versions.reverse();
@@ -115,11 +115,11 @@ describeService(
           cmd.insert(PATH, 0, '2\n'),
           cmd.insert(PATH, 0, '3\n'),
         );
-        const versions = await versionsOf(tenant);
+        const versions = await readVersions(tenant);
         await new Tenants(service().database).set(tenant, { historyDays: 0 });
         await write({ service: service(), tenant, drafting, versions });
 
-        const kept = (await versionsOf(tenant)).map(({ id }) => id);
+        const kept = (await readVersions(tenant)).map(({ id }) => id);
         expect(kept.slice(0, 2)).toStrictEqual(versions.slice(0, 2).map(({ id }) => id));
         expect(kept).not.toContain(versions[2]?.id);
         const history = new History(service().database);
@@ -145,7 +145,7 @@ describeService(
       await run(service(), tenant, cmd.insert(PATH, 0, '4\n'), cmd.insert(PATH, 0, '5\n'));
       await set(30);
       await run(service(), tenant, cmd.insert(PATH, 0, '6\n'), cmd.insert(PATH, 0, '7\n'));
-      const versions = await versionsOf(tenant);
+      const versions = await readVersions(tenant);
       const contents = async () => {
         const named = versions.map(({ id, memoryId }) => ({ versionId: id, memoryId }));
         return [...(await new History(service().database).contents(tenant, named)).values()];

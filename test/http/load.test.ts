@@ -16,7 +16,11 @@ async function metric(service: Service, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (.+)$`, 'm').exec(body)?.[1]);
 }
 
-async function until(service: Service, name: string, isWanted: (value: number) => boolean): Promise<void> {
+async function waitUntil(
+  service: Service,
+  name: string,
+  isWanted: (value: number) => boolean,
+): Promise<void> {
   while (!isWanted(await metric(service, name))) await setImmediate();
 }
 
@@ -46,7 +50,7 @@ async function open(port: number): Promise<Socket> {
 }
 
 /** Resolves with all data that a socket receives until it is closed. */
-async function received(socket: Socket): Promise<string> {
+async function readResponseText(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => {
     text += chunk;
@@ -121,7 +125,7 @@ describe('an overload', () => {
   it('ends an overload after MAX_QUEUE_MS with 503 or 429, while accepted requests complete', async () => {
     const release = await hold(service, 'a', 'b');
     const accepted = [write('a', '/memories/1'), write('a', '/memories/2')];
-    await until(service, 'memory_requests_in_flight', (count) => count === 2);
+    await waitUntil(service, 'memory_requests_in_flight', (count) => count === 2);
     const tooMany = await write('a', '/memories/3');
     expect([tooMany.status, tooMany.body.code, tooMany.body.detail, tooMany.headers['retry-after']]).toEqual([
       429,
@@ -130,7 +134,7 @@ describe('an overload', () => {
       '1',
     ]);
     accepted.push(write('b', '/memories/1'));
-    await until(service, 'memory_requests_in_flight', (count) => count === 3);
+    await waitUntil(service, 'memory_requests_in_flight', (count) => count === 3);
     const shed = await write('c', '/memories/1');
     expect([shed.status, shed.body.code, shed.body.detail, shed.headers['retry-after']]).toEqual([
       503,
@@ -157,7 +161,7 @@ describe('an overload', () => {
     );
     const release = await hold(service, 'a');
     const waiting = write('a', '/memories/held');
-    await until(service, 'memory_requests_in_flight', (count) => count === 1);
+    await waitUntil(service, 'memory_requests_in_flight', (count) => count === 1);
     const shed = await service.execute({ ...big, path: '/memories/big2' }, { tenant: 'd' });
     expect([shed.status, shed.body.code, shed.headers.connection]).toStrictEqual([
       503,
@@ -196,7 +200,7 @@ describe('clients that disconnect', () => {
       Array.from({ length: 4 }, async () => {
         const socket = await open(port);
         socket.write(`${http('gone', view)}\0garbage`);
-        await received(socket);
+        await readResponseText(socket);
       }),
     );
     await service.query('ROLLBACK');
@@ -204,7 +208,7 @@ describe('clients that disconnect', () => {
       const answer = await service.execute(cmd.view('/memories'), { tenant: 'gone' });
       expect(answer.status).toBe(200);
     }
-    await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
+    await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
   });
 
   it('removes clients that disconnect in the queue', async () => {
@@ -212,12 +216,12 @@ describe('clients that disconnect', () => {
     const release = await hold(service, 'held');
     const write = (path: string) => service.execute(cmd.create(path, 'x'), { tenant: 'held' });
     const accepted = [write('/memories/1'), write('/memories/2')];
-    await until(service, 'memory_requests_in_flight', (count) => count === 2);
+    await waitUntil(service, 'memory_requests_in_flight', (count) => count === 2);
     const socket = await open(port);
     socket.write(http('held', JSON.stringify(cmd.create('/memories/3', 'x'))));
-    await until(service, 'memory_requests_waiting', (count) => count === 1);
+    await waitUntil(service, 'memory_requests_waiting', (count) => count === 1);
     socket.resetAndDestroy();
-    await until(service, 'memory_requests_waiting', (count) => count === 0);
+    await waitUntil(service, 'memory_requests_waiting', (count) => count === 0);
     await release();
     for (const { status } of await Promise.all(accepted)) expect(status).toBe(200);
     expect((await service.execute(cmd.view('/memories/3'), { tenant: 'held' })).is_error).toBe(true);
@@ -230,12 +234,12 @@ describe('clients that disconnect', () => {
     const write = JSON.stringify(cmd.create('/memories/first', 'x'));
     // The responses to the views are ready but queued behind the response to the write.
     socket.write(http('pipelined', write) + http('other', view).repeat(7));
-    await until(service, 'memory_bytes_in_flight', (bytes) => bytes > 8 * 16_384);
-    await until(service, 'memory_requests_in_flight', (count) => count === 1);
+    await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes > 8 * 16_384);
+    await waitUntil(service, 'memory_requests_in_flight', (count) => count === 1);
     socket.resetAndDestroy();
-    await until(service, 'memory_bytes_in_flight', (bytes) => bytes < 2 * 16_384);
+    await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes < 2 * 16_384);
     await release();
-    await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
+    await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
     expect(await metric(service, 'memory_requests_in_flight')).toBe(0);
   });
 });
@@ -276,10 +280,10 @@ describe('slow bodies', () => {
     const port = await listen(service);
     const stalled = await Promise.all(Array.from({ length: 64 }, () => open(port)));
     for (const [i, socket] of stalled.entries()) socket.write(http(`stalled-${i % 4}`, '', 5_000_000));
-    await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 64 * 16_384);
+    await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes === 64 * 16_384);
     expect((await service.execute(cmd.view('/memories'), { tenant: 'stalled-0' })).status).toBe(200);
     for (const socket of stalled) socket.destroy();
-    await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
+    await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
 
     const slow = await Promise.all(Array.from({ length: 22 }, () => open(port)));
     const rejected = Promise.race(slow.map((socket) => once(socket.setEncoding('utf8'), 'data')));
@@ -297,7 +301,7 @@ describe('slow bodies', () => {
     const port = await listen(service);
     const socket = await open(port);
     socket.write(http('slow', '{"command":', 5000));
-    const answer = await received(socket);
+    const answer = await readResponseText(socket);
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     expect(head).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
     expect(head).toMatch(/\r\ncontent-type: application\/problem\+json/i);
@@ -318,7 +322,7 @@ it('limits the concurrency of a tenant that sends large bodies', async () => {
   const writes = Array.from({ length: 5 }, (_, i) =>
     service.execute(cmd.create(`/memories/${i}`, 'x'.repeat(200_000)), { tenant }),
   );
-  await until(service, 'memory_requests_waiting', (count) => count === 3);
+  await waitUntil(service, 'memory_requests_waiting', (count) => count === 3);
   expect(await metric(service, 'memory_requests_in_flight')).toBe(2);
   expect((await service.execute(cmd.view('/memories'), { tenant: 'other' })).status).toBe(200);
   await release();
@@ -342,10 +346,10 @@ it('releases the slot of an unread response at once, and its bytes when its conn
   const socket = await open(port);
   socket.pause();
   socket.write(http(tenant, JSON.stringify(cmd.view('/memories/f'))));
-  await until(service, 'memory_bytes_in_flight', (bytes) => bytes > 16_000_000);
+  await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes > 16_000_000);
   expect(await metric(service, 'memory_requests_in_flight')).toBe(0);
   expect((await service.execute(cmd.view('/memories'), { tenant: 'other' })).status).toBe(200);
-  await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
+  await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
   socket.destroy();
   await service.close();
 });

@@ -23,14 +23,14 @@ function expressions(): string[] {
 }
 
 /** Returns the metrics of a PromQL expression: names that are not labels, functions, or durations. */
-function metricsOf(expression: string): string[] {
+function metricNames(expression: string): string[] {
   const bare = expression.replaceAll(/\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)|\bby(?= *\()/g, ' ');
   return [...bare.matchAll(/\b[a-z_][a-z0-9_]*\b(?! *\()/g)].map(([name]) => name);
 }
 
 it('finds the metrics in an expression of Prometheus', () => {
   expect(
-    metricsOf('sum by (le) (rate(a_bucket{job="x", le=~"y"}[5m])) / min_over_time(b[1h:5m]) > 0.5'),
+    metricNames('sum by (le) (rate(a_bucket{job="x", le=~"y"}[5m])) / min_over_time(b[1h:5m]) > 0.5'),
   ).toStrictEqual(['a_bucket', 'b']);
 });
 
@@ -41,7 +41,7 @@ it('uses only metrics of the service in the dashboard and the alerts, and all of
   const offered = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) =>
     type === 'histogram' ? `${name}_bucket` : name,
   );
-  const used = new Set(expressions().flatMap(metricsOf));
+  const used = new Set(expressions().flatMap(metricNames));
   // Prometheus itself creates the metric `up`.
   expect([...used].filter((name) => name !== 'up' && !offered.includes(name))).toStrictEqual([]);
   const own = offered.filter((name) => /^(memory|http)_/.test(name));

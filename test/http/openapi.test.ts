@@ -5,7 +5,7 @@ import { lint, loadConfig } from '@redocly/openapi-core';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, it } from 'vitest';
 import { ERROR_CATALOG } from '../../src/core/errors/catalog.ts';
-import { codeOf, type ErrorReason } from '../../src/core/errors/errors.ts';
+import { type ErrorReason, reasonCode } from '../../src/core/errors/errors.ts';
 import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiDocument, openApiYaml } from '../support/openapi.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
@@ -82,7 +82,7 @@ it('requires a credential in the OpenAPI documents exactly where the service doe
 
 it('describes each error that an operation can return in the OpenAPI documents', () => {
   const text = documents.map(([name]) => readFileSync(file(name), 'utf8')).join('');
-  const codes = new Set(Object.keys(ERROR_CATALOG).map((reason) => codeOf(reason as ErrorReason)));
+  const codes = new Set(Object.keys(ERROR_CATALOG).map((reason) => reasonCode(reason as ErrorReason)));
   const missing = [...codes].filter((code) => !text.includes(`code: ${code}\n`));
   // Errors without an operation: invalid URLs, unknown methods, clients that have disconnected, and the link for the
   // first key.

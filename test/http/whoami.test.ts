@@ -32,7 +32,7 @@ async function serve(env: Record<string, string>): Promise<{ service: Service; u
   return { service, url: `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}` };
 }
 
-async function messageOf(check: Promise<unknown>): Promise<string> {
+async function checkMessage(check: Promise<unknown>): Promise<string> {
   const error = await check.catch((caught: unknown) => caught);
   if (!(error instanceof MemoryServiceError)) throw new Error(`not a MemoryServiceError: ${error}`);
   expect(error.idempotencyKey).toBeUndefined();
@@ -105,27 +105,29 @@ describe('whoami with keys', () => {
     const { key: serviceKey } = await createKey(null);
     const { key: adminKey } = await createKey(null, { isAdmin: true });
     const at = `The memory service at ${url} responded with`;
-    expect(await messageOf(check())).toBe(`${at} 401 unauthorized: The service needs a key. Set \`apiKey\`.`);
-    expect(await messageOf(check('msk_wrong'))).toBe(
+    expect(await checkMessage(check())).toBe(
+      `${at} 401 unauthorized: The service needs a key. Set \`apiKey\`.`,
+    );
+    expect(await checkMessage(check('msk_wrong'))).toBe(
       `${at} 401 unauthorized: \`apiKey\` is not a valid key or token of this service.`,
     );
-    expect(await messageOf(check(adminKey))).toBe(
+    expect(await checkMessage(check(adminKey))).toBe(
       `${at} 403 is_admin_key: \`apiKey\` is an admin key, which is for the admin API only. Use a tenant key or a service key.`,
     );
-    expect(await messageOf(check(serviceKey))).toBe(
+    expect(await checkMessage(check(serviceKey))).toBe(
       `${at} 400 tenant_required: The key is valid for many tenants. Set \`tenant\`.`,
     );
-    expect(await messageOf(check(key, suspended))).toBe(
+    expect(await checkMessage(check(key, suspended))).toBe(
       `${at} 403 tenant_mismatch: The key is not valid for this \`tenant\`. Omit \`tenant\`, or use a key of that tenant.`,
     );
-    expect(await messageOf(check(serviceKey, 'nobody'))).toBe(
+    expect(await checkMessage(check(serviceKey, 'nobody'))).toBe(
       `${at} 403 unknown_tenant: Tenant nobody does not exist. An operator must create it first. Check \`tenant\`.`,
     );
-    expect(await messageOf(check(serviceKey, suspended))).toBe(
+    expect(await checkMessage(check(serviceKey, suspended))).toBe(
       `${at} 403 tenant_suspended: Tenant ${suspended} is suspended. Check \`tenant\`, or have an operator resume it.`,
     );
     const under = new MemoryClient({ url: `${url}/memory`, apiKey: key });
-    expect(await messageOf(under.check())).toBe(
+    expect(await checkMessage(under.check())).toBe(
       `The memory service at ${url}/memory responded with 404 route_not_found: ${url}/memory/whoami does not exist. Check \`url\`.`,
     );
   });
@@ -183,7 +185,7 @@ describe('the check of a server that is no memory service', () => {
     onTestFinished(() => void server.close());
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
-  const check = (url: string) => messageOf(new MemoryClient({ url }).check());
+  const check = (url: string) => checkMessage(new MemoryClient({ url }).check());
   const FOREIGN = 'but not like a memory service. Check `url`, and any proxy in front of the service.';
 
   it.each([

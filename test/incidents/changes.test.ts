@@ -28,10 +28,10 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     expect([response.status, response.text]).toStrictEqual([200, expect.any(String)]);
     return response.body as unknown as Page;
   };
-  const shown = ({ versions }: Page) =>
+  const describeVersions = ({ versions }: Page) =>
     versions.map((each) => `${each.tenant} ${each.operation} ${each.path}`);
   /** Creates tenants with the label `label`, of which the first has two versions of a file, and the second has one. */
-  const filled = async (label: string) => {
+  const createFilledTenants = async (label: string) => {
     const [one = '', two = '', none = ''] = [1, 2, 3].map((n) => freshTenant(`${label}-${n}`));
     await write(one, cmd.create('/memories/a.md', 'one\n'));
     await write(one, cmd.replace('/memories/a.md', 'one', 'two'));
@@ -41,19 +41,19 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
   };
 
   it('sorts the versions of many tenants by tenant, newest first, in pages of any size', async () => {
-    const { one, two } = await filled('sorted');
+    const { one, two } = await createFilledTenants('sorted');
     const all = [
       `${one} modified /memories/a.md`,
       `${one} created /memories/a.md`,
       `${two} created /memories/b.md`,
     ];
-    expect(shown(await page('search=sorted-'))).toStrictEqual(all);
+    expect(describeVersions(await page('search=sorted-'))).toStrictEqual(all);
     for (const limit of [1, 2, 3]) {
       const found: string[] = [];
       let after = '';
       for (let i = 0; i < 10; i++) {
         const read = await page(`search=sorted-&since=1h&limit=${limit}${after && `&after=${after}`}`);
-        found.push(...shown(read));
+        found.push(...describeVersions(read));
         if (read.next === null) break;
         after = read.next;
       }
@@ -64,23 +64,23 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
   });
 
   it('filters the versions of many tenants by tenant, metadata, time, source, and operation', async () => {
-    const { one, two } = await filled('filtered');
+    const { one, two } = await createFilledTenants('filtered');
     const body = { metadata: { plan: 'pro' } };
     expect((await admin().call('PATCH', `/tenants/${two}`, { body })).status).toBe(200);
     const { key } = await makeKey(service(), { isAdmin: true, source: 'web' });
     const url = `/tenants/${one}/file?path=/memories/c.md`;
     const file = { body: 'x', type: 'text/plain', headers: { 'if-none-match': '*' }, key };
     expect((await admin().call('PUT', url, file)).status).toBe(201);
-    const found = async (query: string) => shown(await page(`search=filtered-&${query}`));
-    expect(await found(`tenant=${two}&tenant=${freshTenant('missing')}`)).toStrictEqual([
+    const findVersions = async (query: string) => describeVersions(await page(`search=filtered-&${query}`));
+    expect(await findVersions(`tenant=${two}&tenant=${freshTenant('missing')}`)).toStrictEqual([
       `${two} created /memories/b.md`,
     ]);
-    expect(await found('metadata=plan=pro')).toStrictEqual([`${two} created /memories/b.md`]);
-    expect(await found(`except=${one}`)).toStrictEqual([`${two} created /memories/b.md`]);
-    expect(await found('source=web')).toStrictEqual([`${one} created /memories/c.md`]);
-    expect(await found('operation=modified')).toStrictEqual([`${one} modified /memories/a.md`]);
-    expect(await found('since=0s')).toStrictEqual([]);
-    expect(await found('until=1h')).toStrictEqual([]);
+    expect(await findVersions('metadata=plan=pro')).toStrictEqual([`${two} created /memories/b.md`]);
+    expect(await findVersions(`except=${one}`)).toStrictEqual([`${two} created /memories/b.md`]);
+    expect(await findVersions('source=web')).toStrictEqual([`${one} created /memories/c.md`]);
+    expect(await findVersions('operation=modified')).toStrictEqual([`${one} modified /memories/a.md`]);
+    expect(await findVersions('since=0s')).toStrictEqual([]);
+    expect(await findVersions('until=1h')).toStrictEqual([]);
     for (const query of [
       'metadata={"plan":"pro"}',
       'by=source:web',
@@ -94,11 +94,13 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
   });
 
   it('shows a scoped key only versions of its tenants, also with a position of another tenant', async () => {
-    const { one, two } = await filled('scoped');
+    const { one, two } = await createFilledTenants('scoped');
     const { key } = await makeKey(service(), { isAdmin: true, access: 'read_only', onlyTenants: [two] });
-    expect(shown(await page('', key))).toStrictEqual([`${two} created /memories/b.md`]);
+    expect(describeVersions(await page('', key))).toStrictEqual([`${two} created /memories/b.md`]);
     const { next } = await page(`tenant=${one}&limit=1`);
-    expect(shown(await page(`after=${next}`, key))).toStrictEqual([`${two} created /memories/b.md`]);
+    expect(describeVersions(await page(`after=${next}`, key))).toStrictEqual([
+      `${two} created /memories/b.md`,
+    ]);
     expect(problem(await admin().call('GET', `/versions?tenant=${one}`, { key }))).toStrictEqual([
       403,
       'outside_scope',
@@ -107,7 +109,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
   });
 
   it('prints the versions of many tenants with log --all and the options of find', async () => {
-    const { one, two } = await filled('printed');
+    const { one, two } = await createFilledTenants('printed');
     const { stdout, stderr, code } = await runOn(service(), [
       'log',
       '--tenant-search',
@@ -158,7 +160,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
   });
 
   it('searches the current files of many tenants with search --all', async () => {
-    const { one, two } = await filled('searched');
+    const { one, two } = await createFilledTenants('searched');
     await write(two, cmd.create('/memories/c.md', 'a seldom word\n'));
     await write(two, cmd.replace('/memories/c.md', 'seldom', 'Seldom'));
     await write(one, cmd.create('/memories/d.md', 'the seldom word\n'));

@@ -14,9 +14,9 @@ import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { makeKey } from '../support/admin.ts';
 import { Drafting } from '../support/drafts.ts';
-import { encodingsOf, foundIn, foundInTables } from '../support/encodings.ts';
+import { encodeVariants, findEncodings, foundInTables } from '../support/encodings.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { type Random, randomOf } from '../support/random.ts';
+import { createRandom, type Random } from '../support/random.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -81,7 +81,7 @@ class Memory {
   }
 
   /** Returns the expected files after the erasure. New names are unique, because each has a number. */
-  erased(): Record<string, string> {
+  expectedFiles(): Record<string, string> {
     return Object.fromEntries(
       [...this.files].map(([path, content]) => [
         path.replaceAll(TEXT, 'erased'),
@@ -144,7 +144,7 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
   }
 
   /** Returns all rows of a tenant. */
-  const rowsOf = (tenant: string) =>
+  const tenantRows = (tenant: string) =>
     Promise.all(
       ['entries', 'versions', 'past_directories', 'idempotency_keys'].map((table) =>
         service().query(`SELECT t::text AS row FROM ${table} AS t WHERE tenant_id = $1 ORDER BY 1`, [tenant]),
@@ -179,7 +179,7 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
     const memories: Memory[] = [];
     const drafts: Memory[] = [];
     for (let seed = 1; seed <= TENANTS; seed++) {
-      const random = randomOf(seed);
+      const random = createRandom(seed);
       const memory = new Memory(service(), random, freshTenant('random'));
       for (let step = 0; step < STEPS; step++) await memory.step();
       memories.push(memory);
@@ -203,8 +203,8 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
         tenant: control,
         headers: { 'idempotency-key': content.slice(0, 3) },
       });
-    const [controlRows, clean] = [await rowsOf(control), await cleanVersions()];
-    expect((await foundInTables(service(), encodingsOf(TEXT))).join()).toMatch(
+    const [controlRows, clean] = [await tenantRows(control), await cleanVersions()];
+    expect((await foundInTables(service(), encodeVariants(TEXT))).join()).toMatch(
       /entries\.content.*entries\.path.*idempotency_keys\.content.*versions\.content/s,
     );
 
@@ -228,23 +228,23 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
     ).toStrictEqual([]);
     await runner.stop();
 
-    const encodings = encodingsOf(TEXT);
+    const encodings = encodeVariants(TEXT);
     expect(encodings.size).toBeGreaterThanOrEqual(16);
     expect(await foundInTables(service(), encodings)).toStrictEqual([]);
     for (const { tenant } of memories) {
       const { rawPayload } = await call('GET', `/tenants/${tenant}/export?history=true`);
-      expect(foundIn(rawPayload, encodings)).toStrictEqual([]);
+      expect(findEncodings(rawPayload, encodings)).toStrictEqual([]);
     }
     const metrics = await service().app.inject('/metrics');
     expect(lines.length).toBeGreaterThan(3);
-    expect(foundIn(Buffer.from(lines.join('') + metrics.body), encodings)).toStrictEqual([]);
+    expect(findEncodings(Buffer.from(lines.join('') + metrics.body), encodings)).toStrictEqual([]);
 
     for (const memory of [...memories, ...drafts]) {
       const tree = await readTree(service(), memory.tenant);
       const files = [...tree].filter(([, content]) => content !== null);
-      expect(Object.fromEntries(files), memory.tenant).toStrictEqual(memory.erased());
+      expect(Object.fromEntries(files), memory.tenant).toStrictEqual(memory.expectedFiles());
     }
-    expect(await rowsOf(control)).toStrictEqual(controlRows);
+    expect(await tenantRows(control)).toStrictEqual(controlRows);
     const after = await cleanVersions();
     for (const [version, text] of clean) expect(after.get(version), version).toBe(text);
     await assertInvariants(service());

@@ -10,7 +10,7 @@ import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { openAdmin } from '../support/admin.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { encodingsOf, foundInTables } from '../support/encodings.ts';
+import { encodeVariants, foundInTables } from '../support/encodings.ts';
 import { startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -54,5 +54,5 @@ it('erases all files that agents write on two replicas with earlier lists', asyn
   expect(accepted.slice(TENANTS.length)).toStrictEqual(accepted.slice(TENANTS.length).map(() => 0));
   const job = (await admin.call('GET', `/jobs/${id}`)).body;
   expect(job).toMatchObject({ state: 'done', is_exact: true, counts: { files: 6 * TENANTS.length } });
-  expect(await foundInTables(first, encodingsOf(TEXT))).toStrictEqual([]);
+  expect(await foundInTables(first, encodeVariants(TEXT))).toStrictEqual([]);
 });

@@ -10,7 +10,7 @@ import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { Drafting } from '../support/drafts.ts';
-import { encodingsOf, foundInTables } from '../support/encodings.ts';
+import { encodeVariants, foundInTables } from '../support/encodings.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -26,7 +26,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     await Promise.all(runners.map((runner) => runner.stop()));
     await kind?.close?.();
   });
-  const erasing = () => {
+  const startErasing = () => {
     kind ??= eraseJobs(
       service().database,
       loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', DB_STATEMENT_TIMEOUT_MS: '1' }),
@@ -34,7 +34,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     return kind;
   };
   const runnerWith = (work: JobKind['work']) => {
-    const runner = new JobRunner(service().database, [{ ...erasing(), work }], (_, error) => {
+    const runner = new JobRunner(service().database, [{ ...startErasing(), work }], (_, error) => {
       throw error;
     });
     runners.push(runner);
@@ -55,7 +55,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
   /** Starts and runs a job, and returns its record. */
   async function run(body: object) {
     const id = await start(body);
-    await runnerWith(erasing().work).run();
+    await runnerWith(startErasing().work).run();
     return get(`/jobs/${id}`);
   }
 
@@ -110,7 +110,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       '/memories/of erased/other.md': 'kept\n',
       '/memories/clean.md': 'clean\n',
     });
-    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
     expect((await get(comments)).comments).toStrictEqual([expect.objectContaining({ text: 'kept' })]);
     await assertInvariants(service());
     const again = await run({ tenants: { ids }, dry_run: false });
@@ -163,7 +163,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       "UPDATE jobs SET lease_until = '2026-01-01Z', holder = 'killed' WHERE id::text = $1",
       [id],
     );
-    await runnerWith(erasing().work).run();
+    await runnerWith(startErasing().work).run();
     endKilled();
     await ended;
     await killed.close?.();
@@ -172,7 +172,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       is_exact: true,
       counts: { files: 45, paths: 1, versions: 0 },
     });
-    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
     const { receipts } = await get(`/receipts?job=${id}`);
     expect(receipts).toMatchObject([
       { receipt: { kind: 'text_erased', tenant: null, erased: { tenants: 1, files: 45, paths: 1 } } },
@@ -191,7 +191,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     await write(draft.id, cmd.replace(`/memories/${SECRET}/moved.md`, '1\n', 'draft\n'));
     await write(draft.id, cmd.replace('/memories/removed.md', SECRET, 'removed'));
     await run({ tenants: { ids: [tenant] }, dry_run: false });
-    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
     await write(tenant, cmd.replace('/memories/same.md', '3\n', 'later\n'));
     await write(tenant, cmd.replace('/memories/changed.md', '3\n', 'later\n'));
     await write(tenant, cmd.replace('/memories/erased/moved.md', '5\n', 'later\n'));
@@ -271,7 +271,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       expect((await readTree(service(), tenant)).get('/memories/a erased.md')).toBe(
         'a longer text than the erased text\na longer text than the erased text',
       );
-    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
     await assertInvariants(service());
   });
 
@@ -284,7 +284,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     const all = { text: SECRET, dry_run: false };
     expect((await call('POST', '/erase', { ...all, tenants: { ids: [other] } })).status).toBe(403);
     const started = await call('POST', '/erase', all);
-    await runnerWith(erasing().work).run();
+    await runnerWith(startErasing().work).run();
     const receipts = (await call('GET', `/receipts?job=${started.body.id}`)).body.receipts as {
       receipt: { id: string; tenant: string | null };
     }[];

@@ -49,7 +49,7 @@ class Model {
 type Matches = (text: string) => number[];
 
 /** Returns the expected hits as sorted lines of text. */
-function expected(models: readonly { label: string; model: Model }[], inText: Matches, places: string[]) {
+function expectedHits(models: readonly { label: string; model: Model }[], inText: Matches, places: string[]) {
   const found: string[] = [];
   for (const { label, model } of models) {
     const isRead = (place: string) => places.includes(label === 'draft' ? 'drafts' : place);
@@ -69,7 +69,7 @@ function expected(models: readonly { label: string; model: Model }[], inText: Ma
   return found.sort();
 }
 
-async function actual(finder: Finder, tenant: string, query: Query, places: FindRequest['places']) {
+async function findHits(finder: Finder, tenant: string, query: Query, places: FindRequest['places']) {
   const found: string[] = [];
   const request = { query, places, by: null, since: null, until: null };
   for await (const { hits, unsearched } of finder.find(tenant, request, new AbortController().signal)) {
@@ -228,9 +228,9 @@ describeService('finding in a tenant', (service, kind) => {
             { label: 'draft', model: draftModel },
           ];
           for (const [query, matches] of QUERIES) {
-            expect([query, await actual(finder(), tenant, query, read)]).toStrictEqual([
+            expect([query, await findHits(finder(), tenant, query, read)]).toStrictEqual([
               query,
-              expected(models, matches, read),
+              expectedHits(models, matches, read),
             ]);
           }
         },
@@ -265,9 +265,9 @@ describeService('finding in a tenant', (service, kind) => {
     const file = '/memories/notes.md';
     await service().execute(cmd.create(file, 'Ada\nlikes green teapots'), { tenant });
     await service().execute(cmd.replace(file, 'green', 'red'), { tenant });
-    const { wordsOf } = await import('../../src/features/search/words.ts');
-    const query: Query = { mode: 'words', where: 'both', words: wordsOf('teapot green') };
-    expect(await actual(finder(), tenant, query, PLACES)).toStrictEqual([
+    const { queryWords } = await import('../../src/features/search/words.ts');
+    const query: Query = { mode: 'words', where: 'both', words: queryWords('teapot green') };
+    expect(await findHits(finder(), tenant, query, PLACES)).toStrictEqual([
       'memory superseded content /memories/notes.md 2 1',
     ]);
   });

@@ -10,7 +10,7 @@ import { findJobs } from '../../src/features/incidents/find-job.ts';
 import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { useAdmin } from '../support/admin.ts';
-import { encodingsOf, foundInTables } from '../support/encodings.ts';
+import { encodeVariants, foundInTables } from '../support/encodings.ts';
 import { readTree } from '../support/invariants.ts';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
@@ -22,7 +22,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
   const admin = useAdmin(service);
   const kinds: JobKind[] = [];
   afterAll(() => Promise.all(kinds.map((kind) => kind.close?.())));
-  const kindsOf = () => {
+  const createKinds = () => {
     const config = loadConfig({ AUTH_CACHE_SECONDS: '1', DB_STATEMENT_TIMEOUT_MS: '3s' });
     if (kinds.length === 0) kinds.push(eraseJobs(service().database, config), findJobs(service().database));
     return kinds as [JobKind, JobKind];
@@ -33,7 +33,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     }).run();
 
   /** Runs `change` once, when the job has processed all tenants of its first pass. */
-  function changing(kind: JobKind, tenants: number, change: () => Promise<void>): JobKind {
+  function withChange(kind: JobKind, tenants: number, change: () => Promise<void>): JobKind {
     let done = 0;
     return {
       ...kind,
@@ -60,7 +60,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     const [passed, tenant] = [freshTenant('m-rename'), freshTenant('z-rename')];
     for (const each of [passed, tenant]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { id } = await post('/erase', { text: SECRET, tenants: { ids: [passed, tenant] }, dry_run: false });
-    const [erase] = kindsOf();
+    const [erase] = createKinds();
     const to = freshTenant('a-rename');
     // The tenant is renamed before its turn, so the page of the job still has its earlier ID.
     await run({
@@ -76,7 +76,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
       only_tenants: [passed, to],
       counts: { files: 2 },
     });
-    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
     const receipts = (await get(`/receipts?job=${id}`)).receipts as { receipt: { tenant: string | null } }[];
     expect(receipts.map(({ receipt }) => receipt.tenant).sort()).toStrictEqual([to, passed, null].sort());
   });
@@ -85,15 +85,15 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     const source = freshTenant('m-source');
     await write(source, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { id } = await post('/erase', { text: SECRET, dry_run: false });
-    const [erase] = kindsOf();
+    const [erase] = createKinds();
     const [fresh, copy] = [freshTenant('a-new'), freshTenant('a-copy')];
     const change = async () => {
       await write(fresh, cmd.create('/memories/b.md', `${SECRET}\n`));
       await post(`/tenants/${fresh}/copy`, { to: copy }, 200);
     };
-    await run(changing(erase, 1, change));
+    await run(withChange(erase, 1, change));
     expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', is_exact: true, counts: { files: 3 } });
-    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
     for (const each of [fresh, copy])
       expect((await readTree(service(), each)).get('/memories/b.md')).toBe('[erased]\n');
   });
@@ -104,25 +104,25 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     await post('/tenants', { id: target });
     const { stdout } = await runOn(service(), ['export', source]);
     const { id } = await post('/erase', { text: SECRET, dry_run: false });
-    const [erase] = kindsOf();
+    const [erase] = createKinds();
     const change = async () => {
       const imported = await runOn(service(), ['import', target, '-'], {
         stdin: Buffer.from(stdout, 'latin1'),
       });
       expect([imported.code, imported.stderr]).toStrictEqual([0, expect.any(String)]);
     };
-    await run(changing(erase, await tenantCount(), change));
+    await run(withChange(erase, await tenantCount(), change));
     expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', is_exact: true, counts: { files: 2 } });
     expect((await readTree(service(), target)).get('/memories/a.md')).toBe('[erased]\n');
-    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
   });
 
   it('counts a file of a find once that was changed after its tenant was read', async () => {
     const tenant = freshTenant('recounted');
     await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { id } = await post('/find', { text: SECRET, tenants: { ids: [tenant] } });
-    const [, find] = kindsOf();
-    await run(changing(find, 1, () => write(tenant, cmd.create('/memories/b.md', `${SECRET}\n`))));
+    const [, find] = createKinds();
+    await run(withChange(find, 1, () => write(tenant, cmd.create('/memories/b.md', `${SECRET}\n`))));
     expect(await get(`/jobs/${id}`)).toMatchObject({
       state: 'done',
       is_exact: true,
@@ -139,10 +139,10 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
     const body = { text: SECRET, tenants: { ids: [tenant] }, keep_out: true, dry_run: false };
     const { id } = await post('/erase', body);
-    const [erase] = kindsOf();
+    const [erase] = createKinds();
     let resolved = 0;
     await run({
-      ...changing(erase, 1, () => write(tenant, cmd.create('/memories/b.md', `${SECRET}\n`))),
+      ...withChange(erase, 1, () => write(tenant, cmd.create('/memories/b.md', `${SECRET}\n`))),
       pauseMs: (job) => {
         resolved = erase.pauseMs?.(job) ?? 0;
         return 0;
@@ -150,7 +150,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     });
     expect(resolved).toBe(4000);
     expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', is_exact: true, counts: { files: 2 } });
-    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
   });
 
   it('rejects the tenants of a running job, and names a cancelled job in the result and the receipt', async () => {
@@ -172,7 +172,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     }
     await post(`/jobs/${found}/cancel`, {}, 200);
     const { id } = await post('/erase', body);
-    await run(kindsOf()[0]);
+    await run(createKinds()[0]);
     expect(await get(`/jobs/${id}`)).toMatchObject({
       state: 'done',
       is_exact: false,

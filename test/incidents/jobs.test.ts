@@ -37,7 +37,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   const run = () => runnerWith(sharedKinds()).run();
 
   /** Creates tenants, each with a file that contains the text in its current and its superseded version. */
-  async function planted(label: string, count: number): Promise<string[]> {
+  async function plantSecrets(label: string, count: number): Promise<string[]> {
     const tenants = Array.from({ length: count }, () => freshTenant(label)).sort();
     for (const tenant of tenants) {
       await write(tenant, cmd.create('/memories/a.md', `first\n${SECRET}\n`));
@@ -58,11 +58,11 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   }
 
   const get = async (path: string) => (await admin().call('GET', path)).body;
-  const stored = (id: string) =>
+  const storedJob = (id: string) =>
     service().query('SELECT state, texts, position, holder FROM jobs WHERE id::text = $1', [id]);
 
   it('reports exact counts, outcomes by tenant, and hits with excerpts', async () => {
-    const tenants = await planted('counts', 3);
+    const tenants = await plantSecrets('counts', 3);
     const { id, tenants: selected } = await start({ ids: [...tenants, freshTenant('missing')] });
     expect(selected).toBe(3);
     await run();
@@ -104,11 +104,11 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('keeps the text of a job only until its end, and in no other column', async () => {
-    const tenants = await planted('texts', 1);
+    const tenants = await plantSecrets('texts', 1);
     const { id } = await start({ ids: tenants });
-    expect(await stored(id)).toMatchObject([{ state: 'queued', texts: { text: SECRET } }]);
+    expect(await storedJob(id)).toMatchObject([{ state: 'queued', texts: { text: SECRET } }]);
     await run();
-    expect(await stored(id)).toMatchObject([{ state: 'done', texts: null, position: '', holder: null }]);
+    expect(await storedJob(id)).toMatchObject([{ state: 'done', texts: null, position: '', holder: null }]);
     const columns = await service().query(
       `SELECT (SELECT string_agg(j::text, '') FROM jobs AS j) || (SELECT string_agg(o::text, '') FROM job_outcomes AS o)
          || (SELECT string_agg(a::text, '') FROM audit_events AS a) AS everything`,
@@ -117,11 +117,11 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect(String(columns[0]?.everything)).not.toContain(SECRET);
     const cancelled = await start({ ids: tenants });
     await admin().call('POST', `/jobs/${cancelled.id}/cancel`);
-    expect(await stored(cancelled.id)).toMatchObject([{ state: 'cancelled', texts: null }]);
+    expect(await storedJob(cancelled.id)).toMatchObject([{ state: 'cancelled', texts: null }]);
   });
 
   it('continues a job after the last completed tenant when a replica ends, and counts each tenant once', async () => {
-    const tenants = await planted('resumed', 12);
+    const tenants = await plantSecrets('resumed', 12);
     const { id } = await start({ ids: tenants });
     const seen: string[] = [];
     const [find] = sharedKinds() as [JobKind];
@@ -170,7 +170,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('stops a cancelled job within the tenant, and keeps completed outcomes', async () => {
-    const tenants = await planted('cancelled', 3);
+    const tenants = await plantSecrets('cancelled', 3);
     const { id } = await start({ ids: tenants });
     const [find] = sharedKinds() as [JobKind];
     const runner = runnerWith([
@@ -201,9 +201,9 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('shows the counts of the tenants in progress, and adds the counts of tenants without an outcome', async () => {
-    const tenants = await planted('progress', 2);
+    const tenants = await plantSecrets('progress', 2);
     let looks = 0;
-    const both = meeting(2);
+    const both = createBarrier(2);
     const { id } = await start({ ids: tenants });
     await runnerWith([
       {
@@ -228,7 +228,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('records the error of a tenant, and continues the job', async () => {
-    const tenants = await planted('failing', 2);
+    const tenants = await plantSecrets('failing', 2);
     const { id } = await start({ ids: tenants });
     const { ServiceError } = await import('../../src/core/errors/errors.ts');
     await runnerWith([
@@ -248,7 +248,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('selects tenants for a job by metadata, state, and name', async () => {
-    const [first = '', second = ''] = await planted('selected', 2);
+    const [first = '', second = ''] = await plantSecrets('selected', 2);
     await service().query(`UPDATE tenants SET metadata = '{"plan": "pro", "x": "y"}' WHERE id = $1`, [first]);
     await service().query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [second]);
     const search = 'selected';
@@ -261,7 +261,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('selects the tenants with an outcome in an earlier job, except some', async () => {
-    const [first = '', second = '', third = ''] = await planted('found', 3);
+    const [first = '', second = '', third = ''] = await plantSecrets('found', 3);
     await write(freshTenant('found-clean'), cmd.create('/memories/a.md', 'clean'));
     const { id } = await start({ search: 'found-' });
     await run();
@@ -269,12 +269,12 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     const again = await start(rest);
     expect(again).toMatchObject({ tenants: 2, selection: rest });
     await run();
-    const listed = async (query: string) =>
+    const listTenants = async (query: string) =>
       ((await get(`/jobs/${again.id}/tenants${query}`)).tenants as { tenant: string }[]).map(
         ({ tenant }) => tenant,
       );
-    expect(await listed('')).toStrictEqual([first, third]);
-    expect(await listed(`?search=${third.toUpperCase()}`)).toStrictEqual([third]);
+    expect(await listTenants('')).toStrictEqual([first, third]);
+    expect(await listTenants(`?search=${third.toUpperCase()}`)).toStrictEqual([third]);
     expect(await get(`/jobs/${again.id}/tenants?limit=1`)).toMatchObject({ total: 2 });
     const scoped = (await makeKey(service(), { isAdmin: true, onlyTenants: [first] })).key;
     const body = { text: SECRET, tenants: { found_by: id } };
@@ -283,7 +283,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('finds only versions of an actor, a source, and a time', async () => {
-    const [tenant = ''] = await planted('filtered', 1);
+    const [tenant = ''] = await plantSecrets('filtered', 1);
     const change = (origin: string, at: string, operation: string) =>
       service().query(
         `UPDATE ${operation === 'created' ? 'versions' : 'entries'} SET origin = $2::jsonb, ${operation === 'created' ? 'created_at' : 'changed_at'} = $3::timestamptz
@@ -311,7 +311,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('shows no text of a version that was redacted after the find', async () => {
-    const [tenant = ''] = await planted('redacted', 1);
+    const [tenant = ''] = await plantSecrets('redacted', 1);
     await write(tenant, cmd.replace('/memories/a.md', SECRET, 'removed'));
     const { id } = await start({ ids: [tenant] });
     await run();
@@ -330,7 +330,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('deletes a job with its outcomes 30 days after its end, and outcomes with their tenant', async () => {
-    const [tenant = '', other = ''] = await planted('expired', 2);
+    const [tenant = '', other = ''] = await plantSecrets('expired', 2);
     const { id } = await start({ ids: [tenant, other] });
     await run();
     const outcomes = () =>
@@ -341,16 +341,16 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await admin().call('POST', `/tenants/${tenant}/rename`, { body: { to } })).status).toBe(200);
     expect(await outcomes()).toStrictEqual([{ tenant_id: to }]);
     const [job] = await service().query('SELECT ended_at::text AS at FROM jobs WHERE id::text = $1', [id]);
-    const after = (days: number) => new Date(Date.parse(String(job?.at)) + days * 86_400_000);
-    await deleteExpiredJobs(service().database, after(29));
+    const daysAfterJob = (days: number) => new Date(Date.parse(String(job?.at)) + days * 86_400_000);
+    await deleteExpiredJobs(service().database, daysAfterJob(29));
     expect(await outcomes()).toHaveLength(1);
-    await deleteExpiredJobs(service().database, after(31));
+    await deleteExpiredJobs(service().database, daysAfterJob(31));
     expect(await outcomes()).toStrictEqual([]);
     expect((await admin().call('GET', `/jobs/${id}`)).status).toBe(404);
   });
 
   it('limits a key with a scope to jobs of its tenants', async () => {
-    const [own = '', other = ''] = await planted('scoped', 2);
+    const [own = '', other = ''] = await plantSecrets('scoped', 2);
     const scoped = (await makeKey(service(), { isAdmin: true, onlyTenants: [own] })).key;
     const reader = (await makeKey(service(), { isAdmin: true, access: 'read_only' })).key;
     const code = ({ status, body }: AdminResponse) => [status, body.code];
@@ -364,18 +364,21 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     const mine = await start({}, {}, scoped);
     expect(mine).toMatchObject({ tenants: 1, only_tenants: [own] });
     await run();
-    const seen = async (path: string) => admin().call('GET', path, { key: scoped });
-    const listed = (await seen('/jobs')).body.jobs as { id: string }[];
+    const getAsScoped = async (path: string) => admin().call('GET', path, { key: scoped });
+    const listed = (await getAsScoped('/jobs')).body.jobs as { id: string }[];
     expect(listed.map(({ id }) => id)).toStrictEqual([mine.id]);
-    expect(code(await seen(`/jobs/${all.id}`))).toStrictEqual([404, 'not_found']);
-    expect(code(await seen(`/jobs/${all.id}/tenants`))).toStrictEqual([404, 'not_found']);
-    expect(code(await seen(`/jobs/${all.id}/tenants/${own}/hits`))).toStrictEqual([404, 'not_found']);
-    expect(code(await seen(`/jobs/${mine.id}/tenants/${other}/hits`))).toStrictEqual([403, 'outside_scope']);
+    expect(code(await getAsScoped(`/jobs/${all.id}`))).toStrictEqual([404, 'not_found']);
+    expect(code(await getAsScoped(`/jobs/${all.id}/tenants`))).toStrictEqual([404, 'not_found']);
+    expect(code(await getAsScoped(`/jobs/${all.id}/tenants/${own}/hits`))).toStrictEqual([404, 'not_found']);
+    expect(code(await getAsScoped(`/jobs/${mine.id}/tenants/${other}/hits`))).toStrictEqual([
+      403,
+      'outside_scope',
+    ]);
     expect(code(await admin().call('POST', `/jobs/${all.id}/cancel`, { key: scoped }))).toStrictEqual([
       404,
       'not_found',
     ]);
-    expect((await seen(`/jobs/${mine.id}/tenants/${own}/hits`)).body).toMatchObject({ stored: 2 });
+    expect((await getAsScoped(`/jobs/${mine.id}/tenants/${own}/hits`)).body).toMatchObject({ stored: 2 });
     expect((await get(`/jobs/${all.id}`)).counts).toMatchObject({ hits: 4 });
   });
 
@@ -399,9 +402,10 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
       'invalid_parameter',
       'The body requires `by` or `source`, not both.',
     ]);
-    const tenants = await planted('many', 1);
-    const scoped = async () => (await makeKey(service(), { isAdmin: true, onlyTenants: tenants })).key;
-    const [one, two, three] = [await scoped(), await scoped(), await scoped()];
+    const tenants = await plantSecrets('many', 1);
+    const createScopedKey = async () =>
+      (await makeKey(service(), { isAdmin: true, onlyTenants: tenants })).key;
+    const [one, two, three] = [await createScopedKey(), await createScopedKey(), await createScopedKey()];
     const post = (key: string | undefined) =>
       admin().call('POST', '/find', { body: { text: 'x', tenants: { ids: tenants } }, ...(key && { key }) });
     const started: string[] = [];
@@ -429,7 +433,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
 });
 
 /** Returns a function that resolves when it was called `count` times, and from then on. */
-function meeting(count: number): () => Promise<void> {
+function createBarrier(count: number): () => Promise<void> {
   let open = () => {};
   const met = new Promise<void>((resolve) => {
     open = resolve;

@@ -128,13 +128,13 @@ describeService('texts that are kept out of one tenant', (service) => {
     expect(await send(tenant, cmd.view('/memories'))).not.toContain('/memories/f');
   });
 
-  const draftOf = async (tenant: string) =>
+  const createDraft = async (tenant: string) =>
     String((await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } })).body.id);
   /** Adds the text to a draft of a tenant that then keeps it out. */
   const draftWithText = async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
-    const id = await draftOf(tenant);
+    const id = await createDraft(tenant);
     await send(id, cmd.create('/memories/g', TEXT));
     await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
     return { tenant, id };
@@ -163,10 +163,10 @@ describeService('texts that are kept out of one tenant', (service) => {
     await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
     const { body } = await admin().call('GET', `/tenants/${tenant}/versions?operation=created`);
     const [, first] = body.versions as { id: string }[];
-    const restored = (dryRun: boolean) =>
+    const restoreFirst = (dryRun: boolean) =>
       admin().call('POST', `/tenants/${tenant}/restore`, { body: { version: first?.id, dry_run: dryRun } });
     for (const dryRun of [true, false])
-      expect(await restored(dryRun)).toMatchObject({ status: 200, body: { kept_out: ['/memories/f'] } });
+      expect(await restoreFirst(dryRun)).toMatchObject({ status: 200, body: { kept_out: ['/memories/f'] } });
     await send(tenant, cmd.delete('/memories/f'));
     const printed = await runOn(service(), ['restore', tenant, '--version', String(first?.id)]);
     expect(printed).toMatchObject({
@@ -186,7 +186,7 @@ describeService('texts that are kept out of one tenant', (service) => {
 
   it('rejects a text that is kept out of a tenant in its drafts', async () => {
     const { tenant } = await tenantWithout(TEXT);
-    expect(await send(await draftOf(tenant), cmd.create('/memories/g', TEXT))).toBe(REJECTED);
+    expect(await send(await createDraft(tenant), cmd.create('/memories/g', TEXT))).toBe(REJECTED);
   });
 
   it('lists a kept-out text without the text, allows it again, and keeps it with a renamed tenant', async () => {
@@ -283,12 +283,12 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     const tenant = { id: freshTenant(), draftOf: null };
     const before = (await lists.textsFor(tenant)) === undefined ? 0 : 1;
     const { id } = await addText('Cy drives a blue van');
-    const finds = async () =>
+    const countFinds = async () =>
       (await (await lists.recentTextsFor(tenant))?.scan('cy drives a blue van'))?.length ?? 0;
     vi.advanceTimersByTime(9_999);
-    expect([before, await finds()]).toStrictEqual([0, 0]);
+    expect([before, await countFinds()]).toStrictEqual([0, 0]);
     vi.advanceTimersByTime(1);
-    expect(await finds()).toBe(1);
+    expect(await countFinds()).toBe(1);
     await admin().call('DELETE', `/kept-out/${id}`);
   });
 
@@ -303,42 +303,42 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     const lists = new KeptOutLists({ query }, loadConfig({}));
     const added: string[] = [];
     for (let i = 0; i < 3; i++) added.push((await addText(`Ana lives at ${i} Elm Street`)).id);
-    const finds = async (i: number) =>
+    const countFinds = async (i: number) =>
       (await (await lists.textsFor({ id: 'x', draftOf: null }))?.scan(`ana lives at ${i} elm street`))
         ?.length;
-    expect([await finds(0), await finds(2)]).toStrictEqual([1, 1]);
+    expect([await countFinds(0), await countFinds(2)]).toStrictEqual([1, 1]);
     read.length = 0;
     await addText('Bo lives at 3 Elm Street');
     await admin().call('DELETE', `/kept-out/${added[0]}`);
-    expect([await finds(0), await finds(2), read.length]).toStrictEqual([0, 1, 2]);
+    expect([await countFinds(0), await countFinds(2), read.length]).toStrictEqual([0, 1, 2]);
     expect((await service().query('SELECT * FROM kept_out WHERE removed IS NOT NULL'))[0]).toMatchObject({
       prefix: 0,
       label: '',
     });
     await addText('Ana lives at 0 Elm Street');
-    expect([await finds(0), await finds(2), read.length]).toStrictEqual([1, 1, 3]);
+    expect([await countFinds(0), await countFinds(2), read.length]).toStrictEqual([1, 1, 3]);
   });
 
   it('follows the entries of tenants that are renamed, copied, deleted and created again', async () => {
     const { database } = service();
     const lists = new KeptOutLists(database, loadConfig({}));
     const [first, second, third] = [freshTenant(), freshTenant(), freshTenant()];
-    const finds = async (id: string) =>
+    const countFinds = async (id: string) =>
       (await (await lists.textsFor({ id, draftOf: null }))?.scan(`at 9 oak lane`))?.length ?? 0;
     await admin().call('POST', '/tenants', { body: { id: first } });
     await admin().call('POST', `/tenants/${first}/kept-out`, { body: { text: 'at 9 Oak Lane' } });
-    expect(await finds(first)).toBe(1);
+    expect(await countFinds(first)).toBe(1);
     await admin().call('POST', `/tenants/${first}/rename`, { body: { to: second } });
-    expect([await finds(first), await finds(second)]).toStrictEqual([0, 1]);
+    expect([await countFinds(first), await countFinds(second)]).toStrictEqual([0, 1]);
     await admin().call('POST', `/tenants/${second}/copy`, { body: { to: third } });
-    expect([await finds(second), await finds(third)]).toStrictEqual([1, 1]);
+    expect([await countFinds(second), await countFinds(third)]).toStrictEqual([1, 1]);
     await admin().call('DELETE', `/tenants/${second}`);
-    expect([await finds(second), await finds(third)]).toStrictEqual([0, 1]);
+    expect([await countFinds(second), await countFinds(third)]).toStrictEqual([0, 1]);
     await admin().call('POST', '/tenants', { body: { id: second } });
     await admin().call('POST', `/tenants/${second}/kept-out`, { body: { text: 'at 9 Oak Lane' } });
     const other = new KeptOutLists(database, loadConfig({}));
     const texts = await other.textsFor({ id: second, draftOf: null });
-    expect([await finds(second), (await texts?.scan('at 9 oak lane'))?.length]).toStrictEqual([1, 1]);
+    expect([await countFinds(second), (await texts?.scan('at 9 oak lane'))?.length]).toStrictEqual([1, 1]);
   });
 
   it('requires the same secret in every process, until the list of kept-out texts is empty', async () => {

@@ -40,23 +40,26 @@ describeServiceOnOwnDatabase(
     });
     afterAll(() => kind.close?.());
 
-    const as = async (actor: string, tenant: string, input: object) => {
+    const executeAs = async (actor: string, tenant: string, input: object) => {
       const headers = { authorization: `Bearer ${keys.get(actor)}` };
       expect((await service().execute(input, { tenant, headers })).body).toMatchObject({ is_error: false });
     };
 
     /** Creates tenants in which mallory changed a line, and alice another line or, in a conflict, the same line. */
-    async function poisoned(label: string, kinds: ('clean' | 'merge' | 'conflict')[]): Promise<string[]> {
+    async function createPoisoned(
+      label: string,
+      kinds: ('clean' | 'merge' | 'conflict')[],
+    ): Promise<string[]> {
       const tenants = kinds.map((_, i) => freshTenant(`${label}-${i}`));
       for (const [i, each] of kinds.entries()) {
         const tenant = tenants[i] ?? '';
         await new Tenants(service().database).create(tenant);
-        await as('alice', tenant, cmd.create(a, CLEAN));
+        await executeAs('alice', tenant, cmd.create(a, CLEAN));
         if (each === 'clean') continue;
-        await as('mallory', tenant, cmd.replace(a, '1\n', 'evil\n'));
-        await as('mallory', tenant, cmd.create('/memories/evil/x', 'evil'));
-        if (each === 'merge') await as('alice', tenant, cmd.replace(a, '5\n', '55\n'));
-        else await as('alice', tenant, cmd.replace(a, 'evil\n', 'not so evil\n'));
+        await executeAs('mallory', tenant, cmd.replace(a, '1\n', 'evil\n'));
+        await executeAs('mallory', tenant, cmd.create('/memories/evil/x', 'evil'));
+        if (each === 'merge') await executeAs('alice', tenant, cmd.replace(a, '5\n', '55\n'));
+        else await executeAs('alice', tenant, cmd.replace(a, 'evil\n', 'not so evil\n'));
       }
       return tenants;
     }
@@ -75,10 +78,10 @@ describeServiceOnOwnDatabase(
     const start = (tenants: object) => post('/revert', { by: 'mallory', since: '1h', tenants });
     const get = async (path: string) => (await admin().call('GET', path)).body;
     const outcomes = async (id: string) => (await get(`/jobs/${id}/tenants`)).tenants;
-    const fileIn = async (tenant: string) => (await readTree(service(), tenant)).get(a);
+    const readFileText = async (tenant: string) => (await readTree(service(), tenant)).get(a);
 
     it('makes exactly the changes of the dry run, and leaves conflicts unchanged', async () => {
-      const tenants = await poisoned('many', ['clean', 'merge', 'conflict']);
+      const tenants = await createPoisoned('many', ['clean', 'merge', 'conflict']);
       const [clean = '', merge = '', conflict = ''] = tenants;
       const dryRun = await start({ ids: tenants });
       await run();
@@ -96,15 +99,15 @@ describeServiceOnOwnDatabase(
       });
       expect((await get(`/jobs/${dryRun}/tenants?left=true`)).tenants).toMatchObject([{ tenant: conflict }]);
       expect((await get(`/jobs/${dryRun}/tenants?left=false`)).tenants).toMatchObject([{ tenant: merge }]);
-      expect(await fileIn(merge)).toBe('evil\n2\n3\n4\n55\n');
+      expect(await readFileText(merge)).toBe('evil\n2\n3\n4\n55\n');
       const applied = await post(`/jobs/${dryRun}/apply`);
       await run();
       expect(await outcomes(applied)).toMatchObject(found);
-      expect([await fileIn(clean), await fileIn(merge), await fileIn(conflict)]).toStrictEqual([
-        CLEAN,
-        '1\n2\n3\n4\n55\n',
-        'not so evil\n2\n3\n4\n5\n',
-      ]);
+      expect([
+        await readFileText(clean),
+        await readFileText(merge),
+        await readFileText(conflict),
+      ]).toStrictEqual([CLEAN, '1\n2\n3\n4\n55\n', 'not so evil\n2\n3\n4\n5\n']);
       // A second application finds the conflict again, and no change.
       const again = await post(`/jobs/${dryRun}/apply`);
       await run();
@@ -120,12 +123,12 @@ describeServiceOnOwnDatabase(
     });
 
     it('skips a tenant that has changed since the dry run, and reverts the others', async () => {
-      const tenants = await poisoned('late', ['merge', 'clean', 'merge']);
+      const tenants = await createPoisoned('late', ['merge', 'clean', 'merge']);
       const [changed = '', clean = '', other = ''] = tenants;
       const dryRun = await start({ ids: tenants });
       await run();
-      await as('alice', changed, cmd.replace(a, '3\n', '33\n'));
-      await as('mallory', clean, cmd.replace(a, '1\n', 'evil\n'));
+      await executeAs('alice', changed, cmd.replace(a, '3\n', '33\n'));
+      await executeAs('mallory', clean, cmd.replace(a, '1\n', 'evil\n'));
       const applied = await post(`/jobs/${dryRun}/apply`);
       await run();
       expect(await outcomes(applied)).toMatchObject([
@@ -138,11 +141,11 @@ describeServiceOnOwnDatabase(
         { tenant: clean },
       ]);
       expect(await get(`/jobs/${applied}`)).toMatchObject({ tenants_failed: 2, is_exact: false });
-      expect([await fileIn(changed), await fileIn(clean), await fileIn(other)]).toStrictEqual([
-        'evil\n2\n33\n4\n55\n',
-        'evil\n2\n3\n4\n5\n',
-        '1\n2\n3\n4\n55\n',
-      ]);
+      expect([
+        await readFileText(changed),
+        await readFileText(clean),
+        await readFileText(other),
+      ]).toStrictEqual(['evil\n2\n33\n4\n55\n', 'evil\n2\n3\n4\n5\n', '1\n2\n3\n4\n55\n']);
       // A new dry run continues with the tenants that are left.
       const next = await start({ ids: tenants });
       await run();
@@ -153,7 +156,7 @@ describeServiceOnOwnDatabase(
     });
 
     it('records the files of a tenant that an interrupted attempt had reverted', async () => {
-      const [tenant = ''] = await poisoned('killed', ['merge']);
+      const [tenant = ''] = await createPoisoned('killed', ['merge']);
       const dryRun = await start({ ids: [tenant] });
       await run();
       const applied = await post(`/jobs/${dryRun}/apply`);
@@ -167,14 +170,14 @@ describeServiceOnOwnDatabase(
         turn: (step) => step(),
         report: () => {},
       });
-      expect(await fileIn(tenant)).toBe('1\n2\n3\n4\n55\n');
+      expect(await readFileText(tenant)).toBe('1\n2\n3\n4\n55\n');
       await run();
       expect(await outcomes(applied)).toMatchObject([{ tenant, error: null, counts: { files: 2 } }]);
-      expect(await fileIn(tenant)).toBe('1\n2\n3\n4\n55\n');
+      expect(await readFileText(tenant)).toBe('1\n2\n3\n4\n55\n');
     });
 
     it('starts and applies only in the tenants of a key with a scope', async () => {
-      const [own = '', other = ''] = await poisoned('scoped', ['merge', 'merge']);
+      const [own = '', other = ''] = await createPoisoned('scoped', ['merge', 'merge']);
       const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });
       const body = { by: 'mallory', since: '1h' };
       const mine = await admin().call('POST', '/revert', { body, key });
@@ -189,7 +192,7 @@ describeServiceOnOwnDatabase(
     });
 
     it('lists conflicts by path, and resolves all of them with one side', async () => {
-      const tenants = await poisoned('taken', ['conflict', 'merge', 'conflict']);
+      const tenants = await createPoisoned('taken', ['conflict', 'merge', 'conflict']);
       const [first = '', merge = '', last = ''] = tenants;
       const tried = await start({ ids: tenants });
       await run();
@@ -224,30 +227,34 @@ describeServiceOnOwnDatabase(
         0,
         { counts: { files: 6, conflicts: 0, resolved: 2 }, request: { take_all: 'reverted' } },
       ]);
-      expect(await Promise.all(tenants.map(fileIn))).toStrictEqual([CLEAN, '1\n2\n3\n4\n55\n', CLEAN]);
+      expect(await Promise.all(tenants.map(readFileText))).toStrictEqual([CLEAN, '1\n2\n3\n4\n55\n', CLEAN]);
     });
 
     it('resolves the conflicts of one tenant with one side, except where a file has a resolution', async () => {
-      const [tenant = ''] = await poisoned('taken-one', ['conflict']);
+      const [tenant = ''] = await createPoisoned('taken-one', ['conflict']);
       const b = '/memories/b';
-      await as('alice', tenant, cmd.create(b, CLEAN));
-      await as('mallory', tenant, cmd.replace(b, '1\n', 'evil\n'));
-      await as('alice', tenant, cmd.replace(b, 'evil\n', 'harmless\n'));
+      await executeAs('alice', tenant, cmd.create(b, CLEAN));
+      await executeAs('mallory', tenant, cmd.replace(b, '1\n', 'evil\n'));
+      await executeAs('alice', tenant, cmd.replace(b, 'evil\n', 'harmless\n'));
       const args = ['revert', tenant, '--by', 'mallory', '--since', '1h', '--take-all', 'reverted'];
       const done = await runOn(service(), [...args, '--take', `${b}=current`]);
       expect([done.code, done.stderr]).toStrictEqual([
         0,
         expect.stringMatching(/Resolved with the reverted state(.|\n)*Resolved with the current state/),
       ]);
-      expect(await fileIn(tenant)).toBe(CLEAN);
+      expect(await readFileText(tenant)).toBe(CLEAN);
       expect((await readTree(service(), tenant)).get(b)).toBe('harmless\n2\n3\n4\n5\n');
     });
 
     it('names the open drafts that keep the changes', async () => {
-      const [copied = '', written = '', clean = ''] = await poisoned('drafts', ['merge', 'clean', 'clean']);
+      const [copied = '', written = '', clean = ''] = await createPoisoned('drafts', [
+        'merge',
+        'clean',
+        'clean',
+      ]);
       const copy = await drafting.create(copied);
       const draft = await drafting.create(written);
-      await as('mallory', draft.id, cmd.create('/memories/evil/draft', 'evil'));
+      await executeAs('mallory', draft.id, cmd.create('/memories/evil/draft', 'evil'));
       await drafting.create(clean);
       const tried = await start({ ids: [copied, written, clean] });
       await run();
@@ -281,9 +288,9 @@ describeServiceOnOwnDatabase(
       const tenants = ['kept-out-1', 'kept-out-2'].map((label) => freshTenant(label));
       for (const tenant of tenants) {
         await new Tenants(service().database).create(tenant);
-        await as('alice', tenant, cmd.create(a, 'Ana lives at 12 Elm Street\n'));
-        await as('mallory', tenant, cmd.create(a.replace('a', 'b'), 'x'));
-        await as('mallory', tenant, cmd.delete(a));
+        await executeAs('alice', tenant, cmd.create(a, 'Ana lives at 12 Elm Street\n'));
+        await executeAs('mallory', tenant, cmd.create(a.replace('a', 'b'), 'x'));
+        await executeAs('mallory', tenant, cmd.delete(a));
       }
       const [tenant = ''] = tenants;
       await post(`/tenants/${tenant}/kept-out`, { text: 'ana lives at 12 elm street' });
@@ -298,7 +305,7 @@ describeServiceOnOwnDatabase(
           { tenant: tenants[1], counts: { kept_out: 0 } },
         ]);
       }
-      await as('mallory', tenant, cmd.delete(a));
+      await executeAs('mallory', tenant, cmd.delete(a));
       const printed = await runOn(service(), [
         'revert',
         '--tenant',
@@ -314,7 +321,7 @@ describeServiceOnOwnDatabase(
     });
 
     it('shows the tenants and asks for a confirmation on the command line', async () => {
-      const [merge = '', conflict = ''] = await poisoned('command', ['merge', 'conflict']);
+      const [merge = '', conflict = ''] = await createPoisoned('command', ['merge', 'conflict']);
       const args = ['revert', '--tenant', merge, '--tenant', conflict, '--by', 'mallory', '--since', '1h'];
       const tried = await runOn(service(), [...args, '--dry-run']);
       expect([
@@ -340,13 +347,13 @@ describeServiceOnOwnDatabase(
         1,
         expect.stringContaining('Add --yes to confirm. No tenant was reverted.'),
       ]);
-      expect(await fileIn(merge)).toBe('evil\n2\n3\n4\n55\n');
+      expect(await readFileText(merge)).toBe('evil\n2\n3\n4\n55\n');
       const done = await runOn(service(), [...args, '--yes', '--json']);
       expect([done.code, JSON.parse(done.stdout)]).toMatchObject([
         3,
         { kind: 'revert', counts: { files: 3 }, outcomes: [{ tenant: merge }, { tenant: conflict }] },
       ]);
-      expect(await fileIn(merge)).toBe('1\n2\n3\n4\n55\n');
+      expect(await readFileText(merge)).toBe('1\n2\n3\n4\n55\n');
       const unclear = await runOn(service(), ['revert', '--by', 'mallory', '--since', '1h']);
       expect([unclear.code, unclear.stderr]).toStrictEqual([2, expect.stringContaining('or use --all')]);
       const both = await runOn(service(), ['revert', merge, '--all', '--by', 'mallory', '--since', '1h']);

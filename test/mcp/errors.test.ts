@@ -1,12 +1,17 @@
 /** Errors and results of MCP that do not depend on the words of a view. */
 import { expect, it } from 'vitest';
-import { headersOf, message } from '../support/mcp.ts';
+import { message, requestHeaders } from '../support/mcp.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 describeService('MCP', (service) => {
   const post = (payload: string | Buffer, headers: Record<string, string> = {}) =>
-    service().app.inject({ method: 'POST', url: '/mcp', headers: headersOf(undefined, headers), payload });
+    service().app.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: requestHeaders(undefined, headers),
+      payload,
+    });
 
   it.each(['en', 'fr', 'es'])('reads and lists files for a host that prefers %s', async (language) => {
     const tenant = freshTenant('resources');

@@ -109,15 +109,15 @@ describe('the official MCP client', () => {
   it('applies a call once if a host sends it twice under the ID of its block', async () => {
     const client = await connectWith(await fixture.tenantKey());
     const insert = { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' };
-    const again = () =>
+    const callAgain = () =>
       client.callTool({
         name: 'memory',
         arguments: insert,
         _meta: { 'claudecode/toolUseId': 'toolu_once' },
       });
     await call(client, create);
-    expect(await again()).toStrictEqual(text('The file /memories/user.md has been edited.'));
-    expect(await again()).toStrictEqual(text('The file /memories/user.md has been edited.'));
+    expect(await callAgain()).toStrictEqual(text('The file /memories/user.md has been edited.'));
+    expect(await callAgain()).toStrictEqual(text('The file /memories/user.md has been edited.'));
     expect(await call(client, view)).toStrictEqual(text(`${VIEWED}\n     2\tLikes tea.`));
   });
 });

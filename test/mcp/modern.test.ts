@@ -12,9 +12,9 @@ import {
   connectModern,
   create,
   headersFor,
-  headersOf,
   MISSING,
   modern,
+  requestHeaders,
   sendMcp,
   text,
   VIEWED,
@@ -29,7 +29,7 @@ const URI = 'memory:///memories/user.md';
 const connect = async (key?: string) =>
   connectModern(fixture.url, { Authorization: `Bearer ${key ?? (await fixture.tenantKey())}` });
 const call = (client: Client, input: object) => client.callTool({ name: 'memory', arguments: { ...input } });
-const callOf = (input: object) => modern('tools/call', { name: 'memory', arguments: input });
+const memoryCall = (input: object) => modern('tools/call', { name: 'memory', arguments: input });
 
 describe('the official MCP client 2', () => {
   it('reads the tools, the instructions, the prompt, and the files', async () => {
@@ -79,9 +79,9 @@ describe('the official MCP client 2', () => {
     const client = await connect();
     await call(client, create);
     const insert = { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' };
-    const again = () =>
+    const callAgain = () =>
       client.callTool({ name: 'memory', arguments: insert, _meta: { 'claudecode/toolUseId': 'toolu_once' } });
-    expect([await again(), await again()]).toMatchObject(
+    expect([await callAgain(), await callAgain()]).toMatchObject(
       Array.from({ length: 2 }, () => text('The file /memories/user.md has been edited.')),
     );
     expect(await call(client, view)).toMatchObject(text(`${VIEWED}\n     2\tLikes tea.`));
@@ -104,9 +104,9 @@ async function begin(headers: Record<string, string>) {
 describe('a call without a session', () => {
   it('waits in a call without a session for an earlier request that writes its file', async () => {
     const key = await fixture.tenantKey();
-    const first = await begin(headersOf(key, headersFor(callOf(create))));
-    const viewed = sendMcp(fixture.url, callOf(view), headersOf(key, headersFor(callOf(view))));
-    first.end(JSON.stringify(callOf(create)));
+    const first = await begin(requestHeaders(key, headersFor(memoryCall(create))));
+    const viewed = sendMcp(fixture.url, memoryCall(view), requestHeaders(key, headersFor(memoryCall(view))));
+    first.end(JSON.stringify(memoryCall(create)));
     const [response] = (await once(first, 'response')) as [IncomingMessage];
     expect(await json(response)).toMatchObject({
       result: text('File created successfully at: /memories/user.md'),
@@ -115,17 +115,20 @@ describe('a call without a session', () => {
   });
 
   it('runs a call without a wait for a caller that has another key', async () => {
-    const headers = headersFor(callOf(view));
-    const first = await begin(headersOf(await fixture.tenantKey(), headers));
+    const headers = headersFor(memoryCall(view));
+    const first = await begin(requestHeaders(await fixture.tenantKey(), headers));
     const key = await fixture.tenantKey();
-    const viewed = await sendMcp(fixture.url, callOf(view), headersOf(key, headers));
+    const viewed = await sendMcp(fixture.url, memoryCall(view), requestHeaders(key, headers));
     expect(viewed.body).toMatchObject({ result: text(MISSING, true) });
     first.destroy();
   });
 
   it('ignores the header of a session', async () => {
     const message = modern('tools/list');
-    const headers = headersOf(await fixture.tenantKey(), { ...headersFor(message), 'mcp-session-id': 'x' });
+    const headers = requestHeaders(await fixture.tenantKey(), {
+      ...headersFor(message),
+      'mcp-session-id': 'x',
+    });
     const { status, headers: received } = await sendMcp(fixture.url, message, headers);
     expect([status, received.get('mcp-session-id')]).toStrictEqual([200, null]);
   });
@@ -133,7 +136,7 @@ describe('a call without a session', () => {
 
 describe('a subscription', () => {
   /** Opens a subscription and collects the messages of its stream. */
-  async function listen(url: string, notifications: object, headers: Record<string, string>) {
+  async function listenToNotifications(url: string, notifications: object, headers: Record<string, string>) {
     const message = modern('subscriptions/listen', { notifications }, 7);
     const abort = new AbortController();
     onTestFinished(() => abort.abort());
@@ -169,10 +172,10 @@ describe('a subscription', () => {
     });
     const mounted = 'memory:///memories/team/plan.md';
     const filter = { resourceSubscriptions: [URI, mounted], resourcesListChanged: true };
-    const { response, messages } = await listen(
+    const { response, messages } = await listenToNotifications(
       fixture.url,
       { ...filter, toolsListChanged: true },
-      headersOf(key),
+      requestHeaders(key),
     );
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -214,10 +217,10 @@ describe('a subscription', () => {
   it('ends a subscription with its result when the service stops, and uses no slot until then', async () => {
     const service = await startSharedService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '1' });
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
-    const headers = headersOf(undefined, { 'x-tenant-id': freshTenant() });
-    const { messages, ended } = await listen(url, { resourcesListChanged: true }, headers);
+    const headers = requestHeaders(undefined, { 'x-tenant-id': freshTenant() });
+    const { messages, ended } = await listenToNotifications(url, { resourcesListChanged: true }, headers);
     await expect.poll(() => messages).toHaveLength(1);
-    const viewed = await sendMcp(url, callOf(view), { ...headers, ...headersFor(callOf(view)) });
+    const viewed = await sendMcp(url, memoryCall(view), { ...headers, ...headersFor(memoryCall(view)) });
     expect(viewed.body).toMatchObject({ result: text(MISSING, true) });
     await service.close();
     await ended;
@@ -229,7 +232,7 @@ describe('a subscription', () => {
     const replaced = await fixture.tenantWithKey();
     const subscriptions = await Promise.all(
       [revoked, replaced].map(({ key }) =>
-        listen(fixture.url, { resourcesListChanged: true }, headersOf(key)),
+        listenToNotifications(fixture.url, { resourcesListChanged: true }, requestHeaders(key)),
       ),
     );
     for (const { messages } of subscriptions) await expect.poll(() => messages).toHaveLength(1);
@@ -257,7 +260,7 @@ describe('a subscription', () => {
     ],
   ])('rejects a subscription %s', async (_, notifications, message) => {
     const sent = modern('subscriptions/listen', { notifications });
-    const headers = headersOf(await fixture.tenantKey(), headersFor(sent));
+    const headers = requestHeaders(await fixture.tenantKey(), headersFor(sent));
     expect((await sendMcp(fixture.url, sent, headers)).body).toMatchObject({
       error: { code: -32602, message },
     });

@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { headersOf, initialize } from '../support/mcp.ts';
+import { initialize, requestHeaders } from '../support/mcp.ts';
 import { freshTenant, type Service, startSharedService } from '../support/service.ts';
 
 describe('OAuth for MCP', () => {
@@ -28,14 +28,14 @@ describe('OAuth for MCP', () => {
   afterAll(() => service.close());
 
   it('tells a host where to sign in and accepts its token', async () => {
-    const sent = (headers = {}) =>
+    const sendRequest = (headers = {}) =>
       service.app.inject({
         method: 'POST',
         url: '/mcp',
         payload: initialize,
-        headers: { ...headersOf(), ...headers },
+        headers: { ...requestHeaders(), ...headers },
       });
-    const rejected = await sent();
+    const rejected = await sendRequest();
     expect(rejected.statusCode).toBe(401);
     const challenge = String(rejected.headers['www-authenticate']);
     const metadataUrl = /^Bearer resource_metadata="(.*)"$/.exec(challenge)?.[1] ?? '';
@@ -55,7 +55,7 @@ describe('OAuth for MCP', () => {
       .setProtectedHeader({ alg: 'EdDSA' })
       .setExpirationTime(Math.floor(Date.now() / 1000) + 60)
       .sign(privateKey);
-    expect((await sent({ authorization: `Bearer ${token}` })).statusCode).toBe(200);
+    expect((await sendRequest({ authorization: `Bearer ${token}` })).statusCode).toBe(200);
   });
 
   it('provides metadata that the official client reads', async () => {
@@ -83,7 +83,7 @@ describe('OAuth for MCP', () => {
       method: 'POST',
       url: '/mcp',
       payload: initialize,
-      headers: headersOf(),
+      headers: requestHeaders(),
     });
     expect([rejected.statusCode, rejected.headers['www-authenticate']]).toStrictEqual([401, 'Bearer']);
     for (const path of ['', '/mcp']) {
@@ -104,7 +104,7 @@ describe('OAuth for MCP', () => {
     const other = await startSharedService('postgres', settings);
     onTestFinished(() => other.close());
     const url = await other.app.listen({ host: '127.0.0.1', port: 0 });
-    const sent = request(`${url}/mcp`, { method: 'POST', headers: { ...headersOf(), host: 'a"b' } });
+    const sent = request(`${url}/mcp`, { method: 'POST', headers: { ...requestHeaders(), host: 'a"b' } });
     sent.end('{}');
     const [response] = await once(sent, 'response');
     response.resume();

@@ -6,12 +6,12 @@ import { loadConfig } from '../../src/core/config.ts';
 import { ServiceError } from '../../src/core/errors/errors.ts';
 import { useAgentFixture } from '../client/agent-fixture.ts';
 import {
-  callOf,
   create,
-  headersOf,
   initialize,
   MISSING,
+  memoryCall,
   message,
+  requestHeaders,
   sendMcp,
   text,
   VIEWED,
@@ -39,8 +39,8 @@ describe('a request to /mcp', () => {
     'rejects every request to /mcp, including initialize, %s',
     async (_, key, more, status, code) => {
       const keys = { service: fixture.serviceKey, tenant: await fixture.tenantKey(), msk_wrong: 'msk_wrong' };
-      const headers = headersOf(key === undefined ? undefined : keys[key], more);
-      for (const each of [initialize, message('tools/list'), callOf(view), message('ping')]) {
+      const headers = requestHeaders(key === undefined ? undefined : keys[key], more);
+      for (const each of [initialize, message('tools/list'), memoryCall(view), message('ping')]) {
         const rejected = await send(each, headers);
         expect(rejected).toMatchObject({ status, body: { code } });
         expect(rejected.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
@@ -72,25 +72,32 @@ describe('a request to /mcp', () => {
     ['an empty batch', [], 400, { error: { code: -32600 } }],
     ['too large', `{"a":"${'x'.repeat(6_356_992)}"}`, 413, { code: 'body_too_large' }],
   ])('rejects a request to /mcp with a body that is %s', async (_, body, status, expected) => {
-    expect(await send(body, headersOf(await fixture.tenantKey()))).toMatchObject({ status, body: expected });
+    expect(await send(body, requestHeaders(await fixture.tenantKey()))).toMatchObject({
+      status,
+      body: expected,
+    });
   });
 
   it('rejects a request to /mcp with another media type of the body or of the response', async () => {
     const key = await fixture.tenantKey();
-    expect(await send('x', headersOf(key, { 'content-type': 'text/plain' }))).toMatchObject({ status: 415 });
-    expect(await send(initialize, headersOf(key, { accept: 'text/html' }))).toMatchObject({ status: 406 });
+    expect(await send('x', requestHeaders(key, { 'content-type': 'text/plain' }))).toMatchObject({
+      status: 415,
+    });
+    expect(await send(initialize, requestHeaders(key, { accept: 'text/html' }))).toMatchObject({
+      status: 406,
+    });
     for (const accept of [
       '*/*',
       'application/json; charset=utf-8',
       '*; q=.2',
       'text/event-stream, application/json;q=0.1',
     ]) {
-      expect(await send(initialize, headersOf(key, { accept }))).toMatchObject({ status: 200 });
+      expect(await send(initialize, requestHeaders(key, { accept }))).toMatchObject({ status: 200 });
     }
   });
 
   it('rejects a request to /mcp with an unknown version of the protocol', async () => {
-    const headers = headersOf(await fixture.tenantKey(), { 'mcp-protocol-version': '1999-01-01' });
+    const headers = requestHeaders(await fixture.tenantKey(), { 'mcp-protocol-version': '1999-01-01' });
     expect(await send(message('tools/list'), headers)).toMatchObject({
       status: 400,
       body: { error: { message: expect.stringContaining('Unsupported protocol version') } },
@@ -98,7 +105,7 @@ describe('a request to /mcp', () => {
   });
 
   it('returns an error of JSON-RPC for an unknown method', async () => {
-    expect(await send(message('memory/forget'), headersOf(await fixture.tenantKey()))).toMatchObject({
+    expect(await send(message('memory/forget'), requestHeaders(await fixture.tenantKey()))).toMatchObject({
       status: 200,
       body: { id: 1, error: { code: -32601 } },
     });
@@ -106,14 +113,14 @@ describe('a request to /mcp', () => {
 
   it('responds with 202 without a body to a notification', async () => {
     const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
-    const accepted = await send(notification, headersOf(await fixture.tenantKey()));
+    const accepted = await send(notification, requestHeaders(await fixture.tenantKey()));
     expect([accepted.status, accepted.body]).toStrictEqual([202, undefined]);
   });
 
   it('runs the calls of a batch at /mcp in order', async () => {
     const { status, body } = await send(
-      [callOf(create, 1), callOf(view, 2)],
-      headersOf(await fixture.tenantKey()),
+      [memoryCall(create, 1), memoryCall(view, 2)],
+      requestHeaders(await fixture.tenantKey()),
     );
     expect(status).toBe(200);
     expect(body).toMatchObject([
@@ -123,7 +130,7 @@ describe('a request to /mcp', () => {
   });
 
   it('reads files of a batch until their length reaches the limit of one request', async () => {
-    const headers = headersOf(await fixture.tenantKey());
+    const headers = requestHeaders(await fixture.tenantKey());
     const file_text = 'x'.repeat(600_000);
     const file = { name: 'memory', arguments: { command: 'create', path: '/memories/f', file_text } };
     await send(message('tools/call', file), headers);
@@ -142,16 +149,18 @@ describe('a request to /mcp', () => {
   });
 
   it('accepts a request in a session that this replica does not know', async () => {
-    const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
+    const headers = requestHeaders(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
     for (const id of [7, 9]) {
-      expect(await send(callOf(view, id), headers)).toMatchObject({ body: { result: text(MISSING, true) } });
+      expect(await send(memoryCall(view, id), headers)).toMatchObject({
+        body: { result: text(MISSING, true) },
+      });
     }
   });
 
   it('runs the next request of a session if a client disconnects before its body', async () => {
     const key = await fixture.tenantKey();
-    const { headers } = await send(initialize, headersOf(key));
-    const session = headersOf(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
+    const { headers } = await send(initialize, requestHeaders(key));
+    const session = requestHeaders(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
     const first = request(`${fixture.url}/mcp`, {
       method: 'POST',
       headers: { ...session, expect: '100-continue' },
@@ -159,7 +168,7 @@ describe('a request to /mcp', () => {
     first.on('error', () => {});
     first.flushHeaders();
     await once(first, 'continue');
-    const viewed = send(callOf(view, 2), session);
+    const viewed = send(memoryCall(view, 2), session);
     first.destroy();
     expect((await viewed).body).toMatchObject({ result: text(MISSING, true) });
   });
@@ -173,8 +182,8 @@ describe('an MCP call during a failure of the service', () => {
       service.app.inject({
         method: 'POST',
         url: '/mcp',
-        payload: callOf(view),
-        headers: { ...headersOf(), 'x-tenant-id': tenant },
+        payload: memoryCall(view),
+        headers: { ...requestHeaders(), 'x-tenant-id': tenant },
       });
     const tenant = freshTenant();
     expect([(await inject()).statusCode, (await inject()).statusCode]).toStrictEqual([200, 200]);
@@ -189,8 +198,9 @@ describe('an MCP call during a failure of the database', () => {
   it('keeps the slot of an MCP call until the call ends, even after its timeout', async () => {
     const service = await startSharedService('postgres', { HANDLER_TIMEOUT_MS: '50' });
     onTestFinished(() => service.close());
-    const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
-    const inject = () => service.app.inject({ method: 'POST', url: '/mcp', payload: callOf(view), headers });
+    const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
+    const inject = () =>
+      service.app.inject({ method: 'POST', url: '/mcp', payload: memoryCall(view), headers });
     // Caches the tenant and loads modules.
     await inject();
     const slots = async () =>
@@ -210,8 +220,9 @@ describe('an MCP call during a failure of the database', () => {
   it('returns the 503 of /execute for an MCP call when the database fails, and recovers', async () => {
     const service = await startSharedService('postgres');
     onTestFinished(() => service.close());
-    const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
-    const inject = () => service.app.inject({ method: 'POST', url: '/mcp', payload: callOf(view), headers });
+    const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
+    const inject = () =>
+      service.app.inject({ method: 'POST', url: '/mcp', payload: memoryCall(view), headers });
     expect((await inject()).json()).toMatchObject({ result: text(MISSING, true) });
     const failing = vi
       .spyOn(service.database, 'query')
@@ -235,8 +246,8 @@ describeService('/mcp', (service) => {
       service().app.inject({
         method: 'POST',
         url: '/mcp',
-        payload: callOf(input),
-        headers: { ...headersOf(), 'x-tenant-id': tenant },
+        payload: memoryCall(input),
+        headers: { ...requestHeaders(), 'x-tenant-id': tenant },
       });
     expect((await send(create)).json()).toMatchObject({
       result: text('File created successfully at: /memories/user.md'),
@@ -251,7 +262,7 @@ describeService('/mcp', (service) => {
         method: 'POST',
         url: '/mcp',
         payload: initialize,
-        headers: { ...headersOf(), ...headers },
+        headers: { ...requestHeaders(), ...headers },
       });
       expect([rejected.statusCode, rejected.json().code]).toStrictEqual([403, 'host_not_allowed']);
     }
@@ -267,8 +278,8 @@ describeService('/mcp', (service) => {
       );
     const before = await count();
     const input = { command: 'rename', old_path: '/memories/none', new_path: '/memories/b' };
-    const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
-    await app.inject({ method: 'POST', url: '/mcp', payload: callOf(input), headers });
+    const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
+    await app.inject({ method: 'POST', url: '/mcp', payload: memoryCall(input), headers });
     expect(await count()).toBe(before + 1);
     expect((await app.inject('/metrics')).body).toMatch(/http_responses_total\{route="\/mcp",status="200"\}/);
   });

@@ -1,6 +1,6 @@
 /** @module-tag long-on-pglite */
 import { beforeAll, expect, it } from 'vitest';
-import { all, failing, sdk, storeKey } from '../support/memory-stores.ts';
+import { expectError, readAll, sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
@@ -9,10 +9,10 @@ describeService(
   (service) => {
     const keys = { manager: '', service: '', reader: '', tenant: '', tenantReader: '' };
     let id = '';
-    const as = (key: string) => sdk(service(), key).beta.memoryStores;
+    const storesWithKey = (key: string) => sdk(service(), key).beta.memoryStores;
     beforeAll(async () => {
       keys.manager = await storeKey(service());
-      ({ id } = await as(keys.manager).create({ name: 'x' }));
+      ({ id } = await storesWithKey(keys.manager).create({ name: 'x' }));
       keys.service = await storeKey(service(), { managesStores: false });
       keys.reader = await storeKey(service(), { managesStores: false, access: 'read_only' });
       keys.tenant = await storeKey(service(), { managesStores: false, tenant: id });
@@ -25,7 +25,7 @@ describeService(
 
     it('requires a key that manages stores to change them and to redact versions', async () => {
       for (const key of [keys.service, keys.tenant, keys.reader]) {
-        const stores = as(key);
+        const stores = storesWithKey(key);
         const calls = [
           () => stores.create({ name: 'y' }),
           () => stores.update(id, { name: 'y' }),
@@ -34,33 +34,33 @@ describeService(
           () => stores.memoryVersions.redact('memver_0', { memory_store_id: id }),
         ];
         for (const call of calls) {
-          const { apiMessage } = await failing(call(), 403, 'permission_error');
+          const { apiMessage } = await expectError(call(), 403, 'permission_error');
           expect(apiMessage).toBe(
             'This requires a key that manages stores: memory-service keys create --service --manage-stores',
           );
         }
       }
-      expect(await as(keys.manager).retrieve(id)).toMatchObject({ name: 'x', archived_at: null });
+      expect(await storesWithKey(keys.manager).retrieve(id)).toMatchObject({ name: 'x', archived_at: null });
     });
 
     it('allows a service key to write memories of every store and a read-only key to read', async () => {
-      const memory = await as(keys.service).memories.create(id, { path: '/a', content: 'x' });
+      const memory = await storesWithKey(keys.service).memories.create(id, { path: '/a', content: 'x' });
       const of = { memory_store_id: id };
       for (const key of [keys.reader, keys.tenantReader]) {
-        const { memories, memoryVersions } = as(key);
+        const { memories, memoryVersions } = storesWithKey(key);
         expect(await memories.retrieve(memory.id, of)).toMatchObject({ content: 'x' });
-        expect((await all(memoryVersions.list(id))).length).toBeGreaterThan(0);
-        await failing(memories.create(id, { path: '/b', content: '' }), 403, 'permission_error');
-        await failing(memories.update(memory.id, { ...of, content: '' }), 403, 'permission_error');
-        await failing(memories.delete(memory.id, of), 403, 'permission_error');
+        expect((await readAll(memoryVersions.list(id))).length).toBeGreaterThan(0);
+        await expectError(memories.create(id, { path: '/b', content: '' }), 403, 'permission_error');
+        await expectError(memories.update(memory.id, { ...of, content: '' }), 403, 'permission_error');
+        await expectError(memories.delete(memory.id, of), 403, 'permission_error');
       }
-      await as(keys.tenant).memories.delete(memory.id, of);
+      await storesWithKey(keys.tenant).memories.delete(memory.id, of);
     });
 
     it('rejects a request with the betas of two versions of the API', async () => {
       const betas = (value: string) => ({ headers: { 'anthropic-beta': value } });
-      const both = await failing(
-        as(keys.manager).retrieve(id, { betas: ['managed-agents-2026-04-01'] }),
+      const both = await expectError(
+        storesWithKey(keys.manager).retrieve(id, { betas: ['managed-agents-2026-04-01'] }),
         400,
         'invalid_request_error',
       );
@@ -68,26 +68,32 @@ describeService(
         'anthropic-beta: it has both agent-memory-2026-07-22 and managed-agents-2026-04-01. Remove one of them: either gives this API.',
       );
       const spaced = betas('managed-agents-2026-04-01 , other-2026-01-01,agent-memory-2026-07-22');
-      await failing(as(keys.manager).create({ name: 'y' }, spaced), 400, 'invalid_request_error');
-      await failing(as('msk_wrong').retrieve(id, {}, spaced), 401, 'authentication_error');
+      await expectError(
+        storesWithKey(keys.manager).create({ name: 'y' }, spaced),
+        400,
+        'invalid_request_error',
+      );
+      await expectError(storesWithKey('msk_wrong').retrieve(id, {}, spaced), 401, 'authentication_error');
       for (const one of [
         'agent-memory-2026-07-22',
         'managed-agents-2026-04-01,agent-memory-2026-07-23',
         'no-agent-memory-2026-07-22,managed-agents-2026-04-01',
         '',
       ])
-        expect((await as(keys.manager).retrieve(id, {}, betas(one))).id).toBe(id);
+        expect((await storesWithKey(keys.manager).retrieve(id, {}, betas(one))).id).toBe(id);
     });
 
     it('limits a tenant key to its own store', async () => {
-      const other = await as(keys.manager).create({ name: 'other' });
-      const { memories, ...stores } = as(keys.tenant);
-      expect((await all(as(keys.tenant).list())).map((store) => store.id)).toStrictEqual([id]);
-      expect((await all(as(keys.service).list())).map((store) => store.id)).toContain(other.id);
+      const other = await storesWithKey(keys.manager).create({ name: 'other' });
+      const { memories, ...stores } = storesWithKey(keys.tenant);
+      expect((await readAll(storesWithKey(keys.tenant).list())).map((store) => store.id)).toStrictEqual([id]);
+      expect((await readAll(storesWithKey(keys.service).list())).map((store) => store.id)).toContain(
+        other.id,
+      );
       expect(stores).toBeDefined();
-      await failing(as(keys.tenant).retrieve(other.id), 404, 'not_found_error');
-      await failing(memories.create(other.id, { path: '/a', content: '' }), 404, 'not_found_error');
-      await failing(memories.list(other.id), 404, 'not_found_error');
+      await expectError(storesWithKey(keys.tenant).retrieve(other.id), 404, 'not_found_error');
+      await expectError(memories.create(other.id, { path: '/a', content: '' }), 404, 'not_found_error');
+      await expectError(memories.list(other.id), 404, 'not_found_error');
     });
 
     it('selects the store by the URL, and ignores the header', async () => {
@@ -97,32 +103,42 @@ describeService(
 
     it('rejects an admin key and an unknown key', async () => {
       const admin = await storeKey(service(), { isAdmin: true, managesStores: false });
-      await failing(as(admin).list(), 403, 'permission_error');
-      await failing(as('msk_wrong').list(), 401, 'authentication_error');
+      await expectError(storesWithKey(admin).list(), 403, 'permission_error');
+      await expectError(storesWithKey('msk_wrong').list(), 401, 'authentication_error');
     });
 
     it('records the key in the history, which filters versions by key', async () => {
-      const made = await as(keys.manager).create({ name: 'x' });
-      await as(keys.service).memories.create(made.id, { path: '/a', content: 'x' });
-      await as(keys.manager).memories.create(made.id, { path: '/b', content: 'x' });
-      const [b, a] = await all(as(keys.manager).memoryVersions.list(made.id));
+      const made = await storesWithKey(keys.manager).create({ name: 'x' });
+      await storesWithKey(keys.service).memories.create(made.id, { path: '/a', content: 'x' });
+      await storesWithKey(keys.manager).memories.create(made.id, { path: '/b', content: 'x' });
+      const [b, a] = await readAll(storesWithKey(keys.manager).memoryVersions.list(made.id));
       const by = a?.created_by;
       if (by?.type !== 'api_actor') throw new Error('the author is a key');
       expect(by).not.toStrictEqual(b?.created_by);
-      const listed = await all(as(keys.manager).memoryVersions.list(made.id, { api_key_id: by.api_key_id }));
+      const listed = await readAll(
+        storesWithKey(keys.manager).memoryVersions.list(made.id, { api_key_id: by.api_key_id }),
+      );
       expect(listed.map(({ path }) => path)).toStrictEqual(['/a']);
       await runOn(service(), ['rm', made.id, '/memories/a']);
-      const [deleted] = await all(as(keys.manager).memoryVersions.list(made.id));
+      const [deleted] = await readAll(storesWithKey(keys.manager).memoryVersions.list(made.id));
       expect(deleted?.created_by).toStrictEqual({ type: 'user_actor', user_id: expect.any(String) });
     });
 
     it('records changes of stores in the audit trail', async () => {
-      const made = await as(keys.manager).create({ name: 'x' });
-      await as(keys.manager).update(made.id, { name: 'y' });
-      await failing(as(keys.manager).update(made.id, { name: '' }), 400, 'invalid_request_error');
-      await as(keys.manager).archive(made.id);
-      await failing(as(keys.manager).update(made.id, { name: 'z' }), 400, 'invalid_request_error');
-      await as(keys.manager).delete(made.id);
+      const made = await storesWithKey(keys.manager).create({ name: 'x' });
+      await storesWithKey(keys.manager).update(made.id, { name: 'y' });
+      await expectError(
+        storesWithKey(keys.manager).update(made.id, { name: '' }),
+        400,
+        'invalid_request_error',
+      );
+      await storesWithKey(keys.manager).archive(made.id);
+      await expectError(
+        storesWithKey(keys.manager).update(made.id, { name: 'z' }),
+        400,
+        'invalid_request_error',
+      );
+      await storesWithKey(keys.manager).delete(made.id);
       const events = await service().query(
         'SELECT action, outcome, channel FROM audit_events WHERE tenant_id = $1 ORDER BY at, id',
         [made.id],
@@ -138,19 +154,21 @@ describeService(
     });
 
     it('rejects requests to a suspended store, except its deletion', async () => {
-      const made = await as(keys.manager).create({ name: 'x' });
+      const made = await storesWithKey(keys.manager).create({ name: 'x' });
       await runOn(service(), ['tenants', 'suspend', made.id]);
-      await failing(as(keys.manager).retrieve(made.id), 403, 'permission_error');
-      await failing(as(keys.manager).memories.list(made.id), 403, 'permission_error');
-      await as(keys.manager).delete(made.id);
-      expect((await all(as(keys.manager).list())).map((store) => store.id)).not.toContain(made.id);
+      await expectError(storesWithKey(keys.manager).retrieve(made.id), 403, 'permission_error');
+      await expectError(storesWithKey(keys.manager).memories.list(made.id), 403, 'permission_error');
+      await storesWithKey(keys.manager).delete(made.id);
+      expect((await readAll(storesWithKey(keys.manager).list())).map((store) => store.id)).not.toContain(
+        made.id,
+      );
     });
 
     it('grants the management of stores with keys create --manage-stores, and displays it in keys list', async () => {
       const made = await runOn(service(), ['keys', 'create', '--service', '--manage-stores', '--json']);
       const { key, id: keyId, manages_stores } = JSON.parse(made.stdout);
       expect(manages_stores).toBe(true);
-      expect(await as(key).create({ name: 'by the CLI' })).toMatchObject({ name: 'by the CLI' });
+      expect(await storesWithKey(key).create({ name: 'by the CLI' })).toMatchObject({ name: 'by the CLI' });
       const listed = await runOn(service(), ['keys', 'list']);
       expect(listed.stdout).toMatch(new RegExp(`${keyId} +\\(service\\) +read_write, manages stores`));
       for (const args of [['--tenant', id], ['--admin'], ['--service', '--read-only']]) {
@@ -169,7 +187,7 @@ describeService(
       const { beta } = sdk(service(), 'none');
       const { id } = await beta.memoryStores.create({ name: 'x' });
       await beta.memoryStores.delete(id);
-      await failing(beta.memoryStores.retrieve('default-none'), 404, 'not_found_error');
+      await expectError(beta.memoryStores.retrieve('default-none'), 404, 'not_found_error');
     });
   },
   { AUTH: 'none' },
@@ -217,17 +235,19 @@ describeService(
         ],
       ];
       for (const [call, message] of rejected) {
-        expect((await failing(call(), 400, 'invalid_request_error')).apiMessage).toBe(message);
+        expect((await expectError(call(), 400, 'invalid_request_error')).apiMessage).toBe(message);
       }
-      expect(await all(stores().memories.list(id))).toMatchObject([{ path: '/a', content_size_bytes: 8 }]);
-      expect((await all(stores().memoryVersions.list(id))).length).toBe(1);
+      expect(await readAll(stores().memories.list(id))).toMatchObject([
+        { path: '/a', content_size_bytes: 8 },
+      ]);
+      expect((await readAll(stores().memoryVersions.list(id))).length).toBe(1);
     });
 
     it('applies the rate limit of a tenant to its store', async () => {
       const { id } = await stores().create({ name: 'x' });
       await runOn(service(), ['tenants', 'set', id, '--rate-per-minute', '1']);
       await stores().retrieve(id);
-      const limited = await failing(stores().retrieve(id), 429, 'rate_limit_error');
+      const limited = await expectError(stores().retrieve(id), 429, 'rate_limit_error');
       expect(Number(limited.headers?.get('retry-after'))).toBeGreaterThan(0);
     });
 
@@ -248,7 +268,7 @@ describeService(
         view: 'full',
       });
       expect(updated.content).toMatch(/^new \[REDACTED:[a-z_]+\]$/);
-      await failing(
+      await expectError(
         stores().memories.create(id, { path: `/${token}`, content: '' }),
         400,
         'invalid_request_error',
@@ -256,9 +276,9 @@ describeService(
       const strict = await stores().create({ name: 'x' });
       await runOn(service(), ['tenants', 'set', strict.id, '--secrets', 'reject']);
       const create = stores().memories.create(strict.id, { path: '/a', content: token });
-      const rejected = await failing(create, 400, 'invalid_request_error');
+      const rejected = await expectError(create, 400, 'invalid_request_error');
       expect(JSON.stringify(rejected.error)).not.toContain(token);
-      expect((await all(stores().memoryVersions.list(id))).length).toBe(2);
+      expect((await readAll(stores().memoryVersions.list(id))).length).toBe(2);
     });
   },
   { AUTH: 'none' },

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import Anthropic from '@anthropic-ai/sdk';
 import { expect, it } from 'vitest';
 import { assertInvariants } from '../support/invariants.ts';
-import { all, sdk } from '../support/memory-stores.ts';
+import { readAll, sdk } from '../support/memory-stores.ts';
 import { describeService } from '../support/service.ts';
 
 describeService(
@@ -47,7 +47,7 @@ describeService(
       const numbers = Array.from({ length: each }, (_, i) => [`edit ${i}`, `update ${i}`]).flat();
       expect(content?.trimEnd().split('\n').sort()).toStrictEqual(numbers.sort());
       // Each change created one version.
-      const versions = await all(memoryStores.memoryVersions.list(store, { memory_id: id, limit: 100 }));
+      const versions = await readAll(memoryStores.memoryVersions.list(store, { memory_id: id, limit: 100 }));
       expect(versions.length).toBe(2 * each + 1);
       await assertInvariants(service());
     }

@@ -1,6 +1,6 @@
 /** @module-tag long-on-pglite */
 import { beforeAll, expect, it } from 'vitest';
-import { all, sdk } from '../support/memory-stores.ts';
+import { readAll, sdk } from '../support/memory-stores.ts';
 import { describeService } from '../support/service.ts';
 
 describeService(
@@ -224,10 +224,10 @@ describeService(
     it('leaves the store unchanged after all rejected requests', async () => {
       const { memoryStores } = sdk(service(), 'any').beta;
       expect(await memoryStores.retrieve(store)).toMatchObject({ name: 'x', metadata: { a: 'b' } });
-      expect(await all(memoryStores.memories.list(store))).toMatchObject([
+      expect(await readAll(memoryStores.memories.list(store))).toMatchObject([
         { path: '/a', content_sha256: memory.content_sha256 },
       ]);
-      expect((await all(memoryStores.memoryVersions.list(store))).length).toBe(1);
+      expect((await readAll(memoryStores.memoryVersions.list(store))).length).toBe(1);
     });
   },
   { MAX_FILE_BYTES: '102400' },

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { all, failing, sdk } from '../support/memory-stores.ts';
+import { expectError, readAll, sdk } from '../support/memory-stores.ts';
 import { describeService, type Service } from '../support/service.ts';
 
 type Stores = Anthropic['beta']['memoryStores'];
@@ -28,8 +28,9 @@ describeService('memories of a store', (service) => {
     return { id, of: { memory_store_id: id } };
   }
 
-  const view = (store: string, path: string) => viewed(service(), store, path);
-  const shown = async (list: AsyncIterable<{ path: string }>) => (await all(list)).map(({ path }) => path);
+  const view = (store: string, path: string) => viewFile(service(), store, path);
+  const listPaths = async (list: AsyncIterable<{ path: string }>) =>
+    (await readAll(list)).map(({ path }) => path);
 
   it('shows the files of the memory tool as the memories of a store', async () => {
     const { id, of } = await storeWith('/notes.md');
@@ -44,9 +45,9 @@ describeService('memories of a store', (service) => {
       { command: 'rename', old_path: '/memories/notes.md', new_path: '/memories/a/b.md' },
       { tenant: id },
     );
-    const [memory] = await all(stores.memories.list(id, { view: 'full' }));
+    const [memory] = await readAll(stores.memories.list(id, { view: 'full' }));
     expect(memory).toMatchObject({ path: '/a/b.md', content: '/n.md' });
-    const versions = await all(stores.memoryVersions.list(id));
+    const versions = await readAll(stores.memoryVersions.list(id));
     expect(versions.map(({ operation, path }) => [operation, path])).toStrictEqual([
       ['modified', '/a/b.md'],
       ['modified', '/notes.md'],
@@ -67,14 +68,14 @@ describeService('memories of a store', (service) => {
       description: '',
       metadata: {},
     });
-    expect(await shown(stores.memories.list(tenant))).toStrictEqual(['/a']);
+    expect(await listPaths(stores.memories.list(tenant))).toStrictEqual(['/a']);
   });
 
   it('lists memories by path, by prefix, and by directory, page by page', async () => {
     const { id } = await storeWith('/a.md', '/a/x', '/a/y/z', '/a-b', '/b/1', '/b/2', '/c');
     await service().execute({ command: 'create', path: '/memories/void/x/y', file_text: '' }, { tenant: id });
     await service().execute({ command: 'delete', path: '/memories/void/x/y' }, { tenant: id });
-    const list = (params: object) => shown(stores.memories.list(id, params));
+    const list = (params: object) => listPaths(stores.memories.list(id, params));
     const whole = ['/a-b', '/a.md', '/a/x', '/a/y/z', '/b/1', '/b/2', '/c'];
     expect(await list({})).toStrictEqual(whole);
     expect(await list({ path_prefix: '/', depth: 0, limit: 2 })).toStrictEqual(whole);
@@ -95,15 +96,15 @@ describeService('memories of a store', (service) => {
     await Promise.all(
       Array.from({ length: 101 }, (_, i) => stores.memories.create(id, { path: `/${i}`, content: `${i}` })),
     );
-    const lengthOf = async (params: object) => (await stores.memories.list(id, params)).data.length;
-    expect(await lengthOf({})).toBe(20);
-    expect(await lengthOf({ limit: 21, view: 'full' })).toBe(20);
-    expect(await lengthOf({ limit: 1000 })).toBe(100);
-    expect(await lengthOf({ limit: 3 })).toBe(3);
-    expect((await all(stores.memories.list(id, { view: 'full' }))).length).toBe(101);
+    const countMemories = async (params: object) => (await stores.memories.list(id, params)).data.length;
+    expect(await countMemories({})).toBe(20);
+    expect(await countMemories({ limit: 21, view: 'full' })).toBe(20);
+    expect(await countMemories({ limit: 1000 })).toBe(100);
+    expect(await countMemories({ limit: 3 })).toBe(3);
+    expect((await readAll(stores.memories.list(id, { view: 'full' }))).length).toBe(101);
     const versions = await stores.memoryVersions.list(id, { view: 'full', limit: 50 });
     expect(versions.data.length).toBe(20);
-    expect((await all(stores.memoryVersions.list(id, { limit: 40 }))).length).toBe(101);
+    expect((await readAll(stores.memoryVersions.list(id, { limit: 40 }))).length).toBe(101);
   });
 
   it('ends a page of memories early if their contents are large', { tags: 'long' }, async () => {
@@ -131,17 +132,17 @@ describeService('memories of a store', (service) => {
 
   it('rejects a memory at an overlapping path, and names the existing memory', async () => {
     const { id, of } = await storeWith('/notes/todo.md', '/other');
-    const [todo, other] = (await all(stores.memories.list(id))) as { id: string; path: string }[];
+    const [todo, other] = (await readAll(stores.memories.list(id))) as { id: string; path: string }[];
     const conflict = { conflicting_path: '/notes/todo.md', conflicting_memory_id: todo?.id };
     for (const path of ['/notes/todo.md', '/notes', '/notes/todo.md/x']) {
       const create = () => stores.memories.create(id, { path, content: 'x' });
       const move = () => stores.memories.update(other?.id ?? '', { ...of, path });
       for (const call of [create, move]) {
-        const { error } = await failing(call(), 409, 'memory_path_conflict_error');
+        const { error } = await expectError(call(), 409, 'memory_path_conflict_error');
         expect(error).toMatchObject({ error: conflict });
       }
     }
-    expect((await all(stores.memoryVersions.list(id))).length).toBe(2);
+    expect((await readAll(stores.memoryVersions.list(id))).length).toBe(2);
   });
 
   it('replaces a directory without files by a memory', async () => {
@@ -150,34 +151,34 @@ describeService('memories of a store', (service) => {
     await service().execute({ command: 'delete', path: '/memories/a/b/c' }, tenant);
     await service().execute({ command: 'delete', path: '/memories/d/e/f' }, tenant);
     await stores.memories.create(id, { path: '/a', content: 'x' });
-    const [, g] = (await all(stores.memories.list(id))) as { id: string }[];
+    const [, g] = (await readAll(stores.memories.list(id))) as { id: string }[];
     await stores.memories.update(g?.id ?? '', { ...of, path: '/d' });
-    expect(await shown(stores.memories.list(id))).toStrictEqual(['/a', '/d']);
+    expect(await listPaths(stores.memories.list(id))).toStrictEqual(['/a', '/d']);
     expect(await view(id, '/memories')).toMatch(/\/memories\n\d+B\t\/memories\/a\n\d+B\t\/memories\/d$/);
   });
 
   it('moves a memory below its own path and back', async () => {
     const { id, of } = await storeWith('/a');
-    const [memory] = (await all(stores.memories.list(id))) as { id: string }[];
+    const [memory] = (await readAll(stores.memories.list(id))) as { id: string }[];
     for (const path of ['/a/b/c', '/a/b', '/a']) {
       expect(await stores.memories.update(memory?.id ?? '', { ...of, path })).toMatchObject({ path });
-      expect(await shown(stores.memories.list(id))).toStrictEqual([path]);
+      expect(await listPaths(stores.memories.list(id))).toStrictEqual([path]);
     }
   });
 
   it('records no version of a memory after an update without a change, with any precondition', async () => {
     const { id, of } = await storeWith('/a');
-    const [memory] = (await all(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
+    const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const update = (params: object) => stores.memories.update(memory?.id ?? '', { ...of, ...params });
     for (const params of [{ content: '/a' }, { path: '/a' }, { content: '/a', path: null }]) {
       expect(await update({ ...params, ...sha256(WRONG) })).toStrictEqual(memory);
     }
-    expect((await all(stores.memoryVersions.list(id))).length).toBe(1);
-    await failing(update({ content: 'x', ...sha256(WRONG) }), 409, 'memory_precondition_failed_error');
-    await failing(update({ path: '/b', ...sha256(WRONG) }), 409, 'memory_precondition_failed_error');
+    expect((await readAll(stores.memoryVersions.list(id))).length).toBe(1);
+    await expectError(update({ content: 'x', ...sha256(WRONG) }), 409, 'memory_precondition_failed_error');
+    await expectError(update({ path: '/b', ...sha256(WRONG) }), 409, 'memory_precondition_failed_error');
     const deleted = stores.memories.delete(memory?.id ?? '', { ...of, expected_content_sha256: WRONG });
-    await failing(deleted, 409, 'memory_precondition_failed_error');
-    expect(await all(stores.memories.list(id))).toStrictEqual([memory]);
+    await expectError(deleted, 409, 'memory_precondition_failed_error');
+    expect(await readAll(stores.memories.list(id))).toStrictEqual([memory]);
   });
 
   it('stores an empty memory', async () => {
@@ -189,25 +190,27 @@ describeService('memories of a store', (service) => {
   it('returns 404 for a memory of another store and for its versions', async () => {
     const { of } = await storeWith();
     const { id } = await storeWith('/a');
-    const [memory] = (await all(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
+    const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const { id: mine = '', memory_version_id: version = '' } = memory ?? {};
-    await failing(stores.memories.retrieve(mine, of), 404, 'not_found_error');
-    await failing(stores.memories.update(mine, { ...of, content: 'x' }), 404, 'not_found_error');
-    await failing(stores.memories.delete(mine, of), 404, 'not_found_error');
-    await failing(stores.memoryVersions.retrieve(version, of), 404, 'not_found_error');
-    await failing(stores.memoryVersions.redact(version, of), 404, 'not_found_error');
-    expect(await all(stores.memoryVersions.list(of.memory_store_id, { memory_id: mine }))).toStrictEqual([]);
-    expect(await all(stores.memories.list(id))).toStrictEqual([memory]);
+    await expectError(stores.memories.retrieve(mine, of), 404, 'not_found_error');
+    await expectError(stores.memories.update(mine, { ...of, content: 'x' }), 404, 'not_found_error');
+    await expectError(stores.memories.delete(mine, of), 404, 'not_found_error');
+    await expectError(stores.memoryVersions.retrieve(version, of), 404, 'not_found_error');
+    await expectError(stores.memoryVersions.redact(version, of), 404, 'not_found_error');
+    expect(await readAll(stores.memoryVersions.list(of.memory_store_id, { memory_id: mine }))).toStrictEqual(
+      [],
+    );
+    expect(await readAll(stores.memories.list(id))).toStrictEqual([memory]);
   });
 
   it('rejects the redaction of a current version, and of a version with the same content', async () => {
     const { id, of } = await storeWith('/a');
-    const [memory] = (await all(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
+    const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const { id: mine = '', memory_version_id: first = '' } = memory ?? {};
     const redact = () => stores.memoryVersions.redact(first, of);
-    await failing(redact(), 409, 'conflict_error');
+    await expectError(redact(), 409, 'conflict_error');
     await stores.memories.update(mine, { ...of, path: '/b' });
-    await failing(redact(), 409, 'conflict_error');
+    await expectError(redact(), 409, 'conflict_error');
     await stores.memories.update(mine, { ...of, content: 'other' });
     const redacted = await redact();
     expect(redacted).toMatchObject({ path: null, content: null });
@@ -216,11 +219,11 @@ describeService('memories of a store', (service) => {
 
   it('filters versions by operation, memory, and time, including both ends', async () => {
     const { id, of } = await storeWith('/a', '/b');
-    const [a] = (await all(stores.memories.list(id))) as { id: string }[];
+    const [a] = (await readAll(stores.memories.list(id))) as { id: string }[];
     await stores.memories.update(a?.id ?? '', { ...of, path: '/c' });
     await stores.memories.delete(a?.id ?? '', of);
     const list = async (params: object) =>
-      (await all(stores.memoryVersions.list(id, params))).map(
+      (await readAll(stores.memoryVersions.list(id, params))).map(
         ({ operation, path }) => `${operation} ${path}`,
       );
     const whole = ['deleted /c', 'modified /c', 'created /b', 'created /a'];
@@ -231,7 +234,7 @@ describeService('memories of a store', (service) => {
     expect(await list({ session_id: 'sesn_1' })).toStrictEqual([]);
     expect(await list({ api_key_id: 'apikey_1' })).toStrictEqual([]);
     expect(await list({ memory_id: 'mem_unknown' })).toStrictEqual([]);
-    const [, modified, created] = await all(stores.memoryVersions.list(id));
+    const [, modified, created] = await readAll(stores.memoryVersions.list(id));
     const between = { 'created_at[gte]': created?.created_at, 'created_at[lte]': modified?.created_at };
     expect(await list(between)).toStrictEqual(['modified /c', 'created /b']);
     // Go writes times with nanoseconds and any offset.
@@ -259,7 +262,7 @@ describeService('memories of a store', (service) => {
           expect(updated.content).toBe(content);
           if (content !== contents.at(-1)) contents.push(content);
         }
-        const versions = await all(stores.memoryVersions.list(id, { memory_id: memory, view: 'full' }));
+        const versions = await readAll(stores.memoryVersions.list(id, { memory_id: memory, view: 'full' }));
         expect(versions.map(({ content }) => content)).toStrictEqual(contents.toReversed());
       }),
       fuzzParameters(40),
@@ -267,6 +270,6 @@ describeService('memories of a store', (service) => {
   });
 });
 
-async function viewed(service: Service, tenant: string, path: string): Promise<string> {
+async function viewFile(service: Service, tenant: string, path: string): Promise<string> {
   return (await service.execute({ command: 'view', path }, { tenant })).content;
 }

@@ -1,7 +1,7 @@
 /** @module-tag long-on-pglite */
 import type Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, expect, it } from 'vitest';
-import { all, failing, ISO_TIME, sdk, storeKey } from '../support/memory-stores.ts';
+import { expectError, ISO_TIME, readAll, sdk, storeKey } from '../support/memory-stores.ts';
 import { describeService } from '../support/service.ts';
 
 const time = expect.stringMatching(ISO_TIME);
@@ -85,7 +85,7 @@ describeService(
       const gone = await stores.memories.delete(memory.id, { ...of, expected_content_sha256: HAELLO });
       expect(gone).toStrictEqual({ id: memory.id, type: 'memory_deleted' });
 
-      const versions = await all(
+      const versions = await readAll(
         stores.memoryVersions.list(id, { memory_id: memory.id, view: 'full', limit: 2 }),
       );
       const by = { created_by: { type: 'api_actor', api_key_id: expect.stringMatching(/^key_/) } };
@@ -137,13 +137,13 @@ describeService(
       const archived = await stores.archive(id);
       expect(archived).toStrictEqual({ ...updated, updated_at: time, archived_at: archived.updated_at });
       expect(await stores.delete(id)).toStrictEqual({ id, type: 'memory_store_deleted' });
-      await failing(stores.retrieve(id), 404, 'not_found_error');
+      await expectError(stores.retrieve(id), 404, 'not_found_error');
     });
 
     it('reads the class, the type, and the request ID of an error', async () => {
-      const missing = await failing(stores.retrieve('memstore_none'), 404, 'not_found_error');
+      const missing = await expectError(stores.retrieve('memstore_none'), 404, 'not_found_error');
       const wrong = sdk(service(), 'wrong').beta.memoryStores;
-      const rejected = await failing(wrong.list(), 401, 'authentication_error');
+      const rejected = await expectError(wrong.list(), 401, 'authentication_error');
       for (const { requestID, error, headers } of [missing, rejected]) {
         expect(requestID).toMatch(/^[0-9a-f-]{36}$/);
         expect(error).toMatchObject({ type: 'error', request_id: requestID });
@@ -165,7 +165,7 @@ describeService(
           },
         ],
       }).beta.memoryStores;
-      await failing(
+      await expectError(
         counting.memories.create(id, { path: '/a', content: '' }),
         409,
         'memory_path_conflict_error',

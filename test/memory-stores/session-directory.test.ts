@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type Anthropic from '@anthropic-ai/sdk';
 import { SessionMemoryStores } from '@anthropic-ai/sdk/tools/agent-toolset/node';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { all, sdk } from '../support/memory-stores.ts';
+import { readAll, sdk } from '../support/memory-stores.ts';
 import { describeService } from '../support/service.ts';
 
 type Session = Parameters<SessionMemoryStores['download']>[0];
@@ -21,7 +21,7 @@ describeService("the SDK's directories of stores", (service) => {
   });
 
   /** Mounts a store with two memories as a local directory. */
-  async function mounted(access: 'read_write' | 'read_only') {
+  async function mountStore(access: 'read_write' | 'read_only') {
     const client = sdk(service(), 'any', { logLevel: 'off' });
     const { memoryStores } = client.beta;
     const { id } = await memoryStores.create({ name: 'team' });
@@ -30,8 +30,8 @@ describeService("the SDK's directories of stores", (service) => {
     const stores = new SessionMemoryStores(client, { workdir: directory });
     const resource = { type: 'memory_store', memory_store_id: id, access, mount_path: null, name: 'team' };
     await stores.download({ resources: [resource] } as unknown as Session);
-    const at = (path: string) => join(directory, 'memory/team', path);
-    return { stores, memoryStores, id, at };
+    const filePath = (path: string) => join(directory, 'memory/team', path);
+    return { stores, memoryStores, id, at: filePath };
   }
 
   /** Syncs as after a tool call at the end of the interval. */
@@ -41,12 +41,12 @@ describeService("the SDK's directories of stores", (service) => {
   }
 
   async function contents(memoryStores: Anthropic['beta']['memoryStores'], id: string) {
-    const memories = await all(memoryStores.memories.list(id, { view: 'full' }));
+    const memories = await readAll(memoryStores.memories.list(id, { view: 'full' }));
     return Object.fromEntries(memories.map((memory) => [memory.path, 'content' in memory && memory.content]));
   }
 
   it('downloads a store into a directory, syncs it both ways to the newer side, and deletes files', async () => {
-    const { stores, memoryStores, id, at } = await mounted('read_write');
+    const { stores, memoryStores, id, at } = await mountStore('read_write');
     expect(await readFile(at('notes.md'), 'utf8')).toBe('first\n');
     expect(await readFile(at('people/ada.md'), 'utf8')).toBe('Lives in Lyon.\n');
 
@@ -90,7 +90,7 @@ describeService("the SDK's directories of stores", (service) => {
   });
 
   it('keeps a file that the store rejects and syncs the others', async () => {
-    const { stores, memoryStores, id, at } = await mounted('read_write');
+    const { stores, memoryStores, id, at } = await mountStore('read_write');
     await writeFile(at('large.md'), 'x'.repeat(1_048_577));
     await writeFile(at('small.md'), 'x');
     await stores.flushWrites();
@@ -102,7 +102,7 @@ describeService("the SDK's directories of stores", (service) => {
   });
 
   it('keeps the store unchanged if it is mounted read-only', async () => {
-    const { stores, memoryStores, id, at } = await mounted('read_only');
+    const { stores, memoryStores, id, at } = await mountStore('read_only');
     await writeFile(at('notes.md'), 'second\n');
     await stores.finish();
     expect((await contents(memoryStores, id))['/notes.md']).toBe('first\n');

@@ -2,9 +2,9 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, expect, it } from 'vitest';
 import { openAdmin } from '../support/admin.ts';
-import { archiveOf } from '../support/archives.ts';
+import { createArchive } from '../support/archives.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { all, failing, sdk } from '../support/memory-stores.ts';
+import { expectError, readAll, sdk } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
@@ -20,7 +20,7 @@ describeService('memory stores', (service) => {
     const [a, b, c] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
     await stores.archive(b.id);
     const between = { 'created_at[gte]': a.created_at, 'created_at[lte]': c.created_at };
-    const names = async (params: object) => (await all(stores.list(params))).map(({ name }) => name);
+    const names = async (params: object) => (await readAll(stores.list(params))).map(({ name }) => name);
     expect(await names(between)).toStrictEqual(['c', 'a']);
     expect(await names({ ...between, include_archived: false })).toStrictEqual(['c', 'a']);
     expect(await names({ ...between, include_archived: true, limit: 1 })).toStrictEqual(['c', 'b', 'a']);
@@ -41,7 +41,7 @@ describeService('memory stores', (service) => {
     expect(updated).toMatchObject({ name: 'x', description: 'd', metadata: { b: '2', c: '' } });
     expect(await stores.update(store.id, { description: '' })).toMatchObject({ description: '' });
     const many = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`k${i}`, '']));
-    await failing(stores.update(store.id, { metadata: many }), 400, 'invalid_request_error');
+    await expectError(stores.update(store.id, { metadata: many }), 400, 'invalid_request_error');
     expect(await stores.retrieve(store.id)).toMatchObject({ metadata: { b: '2', c: '' } });
   });
 
@@ -55,7 +55,7 @@ describeService('memory stores', (service) => {
       { name: 'a\nb' },
       { name, description: `${description}x` },
     ]) {
-      await failing(stores.create(body), 400, 'invalid_request_error');
+      await expectError(stores.create(body), 400, 'invalid_request_error');
     }
   });
 
@@ -74,7 +74,7 @@ describeService('memory stores', (service) => {
       () => stores.memories.update(memory.id, { ...of, content: 'third' }),
       () => stores.memories.update(memory.id, { ...of, path: '/c' }),
     ];
-    for (const call of rejected) await failing(call(), 400, 'invalid_request_error');
+    for (const call of rejected) await expectError(call(), 400, 'invalid_request_error');
     const commands = [
       { command: 'create', path: '/memories/c', file_text: '' },
       { command: 'str_replace', path: '/memories/a', old_str: 'second', new_str: '' },
@@ -86,7 +86,7 @@ describeService('memory stores', (service) => {
       expect([content, is_error]).toStrictEqual(['Error: This memory is read-only', true]);
     }
 
-    const versions = await all(stores.memoryVersions.list(id));
+    const versions = await readAll(stores.memoryVersions.list(id));
     expect(versions.length).toBe(3);
     expect(await stores.memories.retrieve(memory.id, of)).toMatchObject({ path: '/a', content: 'second' });
     expect(await stores.memoryVersions.redact(memory.memory_version_id, of)).toMatchObject({ path: null });
@@ -96,7 +96,7 @@ describeService('memory stores', (service) => {
     await stores.memories.delete(memory.id, of);
     const deleted = await service().execute({ command: 'delete', path: '/memories/b' }, { tenant: id });
     expect(deleted.content).toBe('Successfully deleted /memories/b');
-    expect(await all(stores.memories.list(id))).toStrictEqual([]);
+    expect(await readAll(stores.memories.list(id))).toStrictEqual([]);
     await stores.delete(id);
     await assertInvariants(service());
   });
@@ -122,7 +122,7 @@ describeService('memory stores', (service) => {
       body: { path: '/memories/a', at: '0s' },
     });
     const imported = await admin.call('POST', `${tenant}/import`, {
-      body: archiveOf({ 'memories/b': 'x' }),
+      body: createArchive({ 'memories/b': 'x' }),
       type: 'application/x-tar',
     });
     for (const { status, body } of [written, restored, imported]) {
@@ -132,7 +132,7 @@ describeService('memory stores', (service) => {
     const shown = await runOn(service(), ['tenants', 'show', id]);
     expect(shown.stdout).toMatch(/name +Team\n.*description +What we know\n/s);
     expect(shown.stdout).toMatch(/archived +since \d{4}-/);
-    const restoring = await runOn(service(), ['restore', id, '/memories/a', '--version', uuidOf(version)]);
+    const restoring = await runOn(service(), ['restore', id, '/memories/a', '--version', toUuid(version)]);
     expect(restoring.stderr).toContain(`Tenant ${id} is archived: nothing in it can be created or changed.`);
   });
 
@@ -148,10 +148,10 @@ describeService('memory stores', (service) => {
     });
     await runOn(service(), ['tenants', 'rename', store.id, `${store.id}-new`]);
     expect(await stores.retrieve(`${store.id}-new`)).toStrictEqual({ ...store, id: `${store.id}-new` });
-    await failing(stores.retrieve(store.id), 404, 'not_found_error');
+    await expectError(stores.retrieve(store.id), 404, 'not_found_error');
   });
 });
 
-function uuidOf(id: string): string {
+function toUuid(id: string): string {
   return id.replace(/^memver_(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

@@ -340,7 +340,7 @@ describeService('a command below a mount', (service) => {
 describeService('a mount whose memory is not available', (service, kind) => {
   const on = run(service);
   /** Runs commands on a replica with an empty cache. */
-  const elsewhere = async (tenant: string, ...inputs: object[]) => {
+  const runOnReplica = async (tenant: string, ...inputs: object[]) => {
     const replica = await startSharedService(kind);
     try {
       return await run(() => replica)(tenant, ...inputs);
@@ -362,7 +362,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
       cmd.view('/memories/well'),
       cmd.create('/memories/f', ''),
     ];
-    expect(await elsewhere(ids.own, ...inputs)).toStrictEqual([
+    expect(await runOnReplica(ids.own, ...inputs)).toStrictEqual([
       listing(
         '/memories',
         [
@@ -381,7 +381,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
       'File created successfully at: /memories/f',
     ]);
     await tenants.suspend(ids.team, false);
-    expect(await elsewhere(ids.own, cmd.view('/memories/team'))).toStrictEqual([
+    expect(await runOnReplica(ids.own, cmd.view('/memories/team'))).toStrictEqual([
       listing('/memories/team', '4.0K\t/memories/team\n0B\t/memories/team/f'),
     ]);
   });
@@ -427,7 +427,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     const mounts = JSON.stringify(row?.mounts);
     await service().query('UPDATE tenants SET mounts = $2::text::jsonb WHERE id = $1', [own, mounts]);
     const inputs = [cmd.view('/memories'), cmd.view('/memories/team'), cmd.delete('/memories/team/mine')];
-    expect(await elsewhere(own, ...inputs)).toStrictEqual([
+    expect(await runOnReplica(own, ...inputs)).toStrictEqual([
       listing(
         '/memories',
         '4.0K\t/memories\n0B\t/memories/f\n4.0K\t/memories/team/\n0B\t/memories/team/theirs',

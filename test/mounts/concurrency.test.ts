@@ -16,7 +16,7 @@ import { cmd } from '../support/table.ts';
 const AGENTS = 40;
 const EDITS = 10;
 
-async function agentsOf({ database }: Service, count: number, shared: string): Promise<string[]> {
+async function createAgents({ database }: Service, count: number, shared: string): Promise<string[]> {
   const agents = Array.from({ length: count }, () => freshTenant('agent'));
   for (const agent of agents) {
     await new Tenants(database).create(agent);
@@ -29,7 +29,7 @@ describeService('a shared file', (service, kind) => {
   it('contains all 400 edits of 40 agents on two replicas, each once', { tags: 'mounted' }, async () => {
     const shared = freshTenant('shared');
     await new Tenants(service().database).create(shared);
-    const agents = await agentsOf(service(), AGENTS, shared);
+    const agents = await createAgents(service(), AGENTS, shared);
     await service().execute(cmd.create('/memories/log', 'start'), { tenant: shared });
     const replica = await startSharedService(kind);
     try {

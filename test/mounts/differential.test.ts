@@ -9,7 +9,7 @@ import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { anyInput, fuzzParameters } from '../support/arbitraries.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { canonical } from '../support/model/path.ts';
+import { toCanonical } from '../support/model/path.ts';
 import { Failure } from '../support/model/types.ts';
 import { emptyTree, type Result, run, type Tree } from '../support/model.ts';
 import { describeService, freshTenant } from '../support/service.ts';
@@ -22,49 +22,49 @@ const READ_ONLY = '/memories/b';
 const MOUNTS = [WRITABLE, READ_ONLY];
 
 /** Returns the canonical path, or undefined for an invalid one. */
-function pathOf(given: unknown): string | undefined {
+function parsePath(given: unknown): string | undefined {
   try {
-    return typeof given === 'string' ? canonical(given) : undefined;
+    return typeof given === 'string' ? toCanonical(given) : undefined;
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;
   }
 }
 
-const mountOf = (path: string | undefined) =>
+const findMount = (path: string | undefined) =>
   MOUNTS.find((mount) => path === mount || path?.startsWith(`${mount}/`));
 
 /** Returns the error of an input that a mount does not permit, as in the contract. */
-function rejection(input: Record<string, unknown>): string | undefined {
+function expectedRejection(input: Record<string, unknown>): string | undefined {
   const readOnly = `Error: ${READ_ONLY} is read-only. Write to your own directories under /memories or ${WRITABLE} instead.`;
   if (input.command === 'rename') {
-    const [from, to] = [pathOf(input.old_path), pathOf(input.new_path)];
+    const [from, to] = [parsePath(input.old_path), parsePath(input.new_path)];
     if ([from, to].includes(undefined) || [from, to].includes('/memories')) return undefined;
     if (MOUNTS.includes(String(from))) return `Error: Cannot rename ${from}: another memory is mounted there`;
     if (MOUNTS.includes(String(to))) return `Error: The destination ${to} already exists`;
-    if (mountOf(to) === READ_ONLY) return readOnly;
-    if (mountOf(from) === mountOf(to)) return undefined;
+    if (findMount(to) === READ_ONLY) return readOnly;
+    if (findMount(from) === findMount(to)) return undefined;
     const advice =
-      mountOf(from) === READ_ONLY
+      findMount(from) === READ_ONLY
         ? `To have a copy, create ${to} with the same content.`
         : `Create ${to} with the same content, then delete ${from}.`;
     return `Error: Cannot rename ${from} to ${to}: they are in different memories. ${advice}`;
   }
   if (!['create', 'str_replace', 'insert', 'delete'].includes(String(input.command))) return undefined;
-  const path = pathOf(input.path);
+  const path = parsePath(input.path);
   if (input.command === 'delete' && MOUNTS.includes(String(path)))
     return `Error: Cannot delete ${path}: another memory is mounted there`;
-  return mountOf(path) === READ_ONLY ? readOnly : undefined;
+  return findMount(path) === READ_ONLY ? readOnly : undefined;
 }
 
 /** Returns the tree below a mount, as its owner sees it. */
-function inner(tree: Tree, mount: string): Tree {
+function mountedTree(tree: Tree, mount: string): Tree {
   const below = [...tree].filter(([path]) => path === mount || path.startsWith(`${mount}/`));
   return new Map(below.map(([path, content]) => [`/memories${path.slice(mount.length)}`, content]));
 }
 
 function replaceInner(tree: Tree, mount: string, owned: Tree): Tree {
-  const others = [...tree].filter(([path]) => mountOf(path) !== mount);
+  const others = [...tree].filter(([path]) => findMount(path) !== mount);
   const seen = [...owned].map(
     ([path, content]) => [mount + path.slice('/memories'.length), content] as const,
   );
@@ -76,7 +76,7 @@ class MountedModel {
   tree: Tree = new Map([...emptyTree, [WRITABLE, null], [READ_ONLY, null]]);
 
   asAgent(input: Record<string, unknown>): Result {
-    const why = rejection(input);
+    const why = expectedRejection(input);
     if (why !== undefined) return { content: why, is_error: true };
     const { tree, result } = run(this.tree, input, LIMITS);
     this.tree = tree;
@@ -84,7 +84,7 @@ class MountedModel {
   }
 
   asOwner(mount: string, input: object): Result {
-    const { tree, result } = run(inner(this.tree, mount), input, LIMITS);
+    const { tree, result } = run(mountedTree(this.tree, mount), input, LIMITS);
     this.tree = replaceInner(this.tree, mount, tree);
     return result;
   }
@@ -136,11 +136,12 @@ describeService(
               ...expected,
             });
             steps++;
-            if (owner === undefined && mountOf(pathOf(input.path ?? input.old_path)) !== undefined) mounted++;
+            if (owner === undefined && findMount(parsePath(input.path ?? input.old_path)) !== undefined)
+              mounted++;
           }
           for (const [path, tenant] of Object.entries(owners))
-            expect(await readTree(service(), tenant)).toEqual(inner(model.tree, path));
-          const others = [...model.tree].filter(([path]) => mountOf(path) === undefined);
+            expect(await readTree(service(), tenant)).toEqual(mountedTree(model.tree, path));
+          const others = [...model.tree].filter(([path]) => findMount(path) === undefined);
           expect(await readTree(service(), own)).toEqual(new Map(others));
         }),
         fuzzParameters(kind === 'pglite' ? 60 : 100),

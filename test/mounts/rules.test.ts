@@ -78,23 +78,23 @@ describeService('writes through a mount', (service) => {
     await contents(own, cmd.create('/memories/team/f', 'x'), cmd.create('/memories/f', 'x'));
     await contents(team, cmd.create('/memories/g', 'x'));
     const history = new History(service().database);
-    const versionsOf = async (tenant: string) => {
+    const readVersions = async (tenant: string) => {
       const found = [];
       for await (const { path, actor, viaTenant } of history.versions(tenant, {}))
         found.push({ path, actor, viaTenant });
       return found;
     };
-    expect(await versionsOf(team)).toStrictEqual([
+    expect(await readVersions(team)).toStrictEqual([
       { path: '/memories/g', actor: { type: 'anonymous' }, viaTenant: null },
       { path: '/memories/f', actor: { type: 'anonymous' }, viaTenant: own },
     ]);
-    expect(await versionsOf(own)).toStrictEqual([
+    expect(await readVersions(own)).toStrictEqual([
       { path: '/memories/f', actor: { type: 'anonymous' }, viaTenant: null },
     ]);
   });
 });
 
-const keyed = (service: () => Service, tenant: string) => async (key: string, input: object) => {
+const executeWithKey = (service: () => Service, tenant: string) => async (key: string, input: object) => {
   const answer = await service().execute(input, { tenant, headers: { 'idempotency-key': key } });
   const { content, headers, body } = answer;
   return [content ?? body.code, headers['idempotency-replayed'] === 'true'];
@@ -103,7 +103,7 @@ const keyed = (service: () => Service, tenant: string) => async (key: string, in
 describeService('a write under an idempotency key', (service, kind) => {
   it('applies a keyed write below a mount once, and its failure once', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
-    const send = keyed(service, own);
+    const send = executeWithKey(service, own);
     const [create, insert] = [cmd.create('/memories/team/f', 'a'), cmd.insert('/memories/team/f', 0, 'x')];
     expect(await send('k1', create)).toStrictEqual(['File created successfully at: /memories/team/f', false]);
     expect(await send('k1', create)).toStrictEqual(['File created successfully at: /memories/team/f', true]);
@@ -116,7 +116,7 @@ describeService('a write under an idempotency key', (service, kind) => {
 
   it('rejects an idempotency key that was used for another input, in any memory', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, other: {} });
-    const send = keyed(service, own);
+    const send = executeWithKey(service, own);
     const reused = ['idempotency_key_reused', false];
     await send('k1', cmd.create('/memories/team/f', ''));
     for (const path of ['/memories/team/g', '/memories/other/f', '/memories/f'])
@@ -143,15 +143,15 @@ describeService('a write under an idempotency key', (service, kind) => {
       instructions: '',
     });
     const path = (name: string) => `File created successfully at: ${name}`;
-    expect(await keyed(service, own)('k', cmd.create('/memories/team/a', ''))).toStrictEqual([
+    expect(await executeWithKey(service, own)('k', cmd.create('/memories/team/a', ''))).toStrictEqual([
       path('/memories/team/a'),
       false,
     ]);
-    expect(await keyed(service, second)('k', cmd.create('/memories/team/b', ''))).toStrictEqual([
+    expect(await executeWithKey(service, second)('k', cmd.create('/memories/team/b', ''))).toStrictEqual([
       path('/memories/team/b'),
       false,
     ]);
-    expect(await keyed(service, team)('k', cmd.create('/memories/c', ''))).toStrictEqual([
+    expect(await executeWithKey(service, team)('k', cmd.create('/memories/c', ''))).toStrictEqual([
       path('/memories/c'),
       false,
     ]);
@@ -160,7 +160,7 @@ describeService('a write under an idempotency key', (service, kind) => {
   it('replays no write elsewhere after the mount was removed or changed', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const input = cmd.create('/memories/team/f', '');
-    await keyed(service, own)('k', input);
+    await executeWithKey(service, own)('k', input);
     const { team: another } = await tenantWithMounts(service(), { team: {} });
     const remount = (mounted: string) =>
       setMount(service().database, own, {
@@ -172,14 +172,20 @@ describeService('a write under an idempotency key', (service, kind) => {
     await remount(another);
     const replica = await startSharedService(kind);
     try {
-      expect(await keyed(() => replica, own)('k', input)).toStrictEqual(['idempotency_key_reused', false]);
+      expect(await executeWithKey(() => replica, own)('k', input)).toStrictEqual([
+        'idempotency_key_reused',
+        false,
+      ]);
     } finally {
       await replica.close();
     }
     await service().query('UPDATE tenants SET mounts = NULL WHERE id = $1', [own]);
     const later = await startSharedService(kind);
     try {
-      expect(await keyed(() => later, own)('k', input)).toStrictEqual(['idempotency_key_reused', false]);
+      expect(await executeWithKey(() => later, own)('k', input)).toStrictEqual([
+        'idempotency_key_reused',
+        false,
+      ]);
     } finally {
       await later.close();
     }
@@ -215,7 +221,7 @@ describeService('a write under an idempotency key', (service, kind) => {
 describeService(
   'a key below a mount',
   (service) => {
-    const keyOf = async (tenant: string, access: 'read_write' | 'read_only', label: string) => {
+    const createMountKey = async (tenant: string, access: 'read_write' | 'read_only', label: string) => {
       const { key, hash, id } = newApiKey();
       await new Keys(service().database).create({ hash, id, tenant, access, label, expiresAt: null });
       return { id, headers: { authorization: `Bearer ${key}` } };
@@ -223,7 +229,7 @@ describeService(
 
     it('rejects writes below a mount with a read-only key', async () => {
       const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
-      const { headers } = await keyOf(own, 'read_only', '');
+      const { headers } = await createMountKey(own, 'read_only', '');
       const inputs = [
         cmd.create('/memories/team/f', ''),
         cmd.create('/memories/handbook/f', ''),
@@ -240,7 +246,7 @@ describeService(
 
     it('names a key in the history of the mounted memory, and gives access only to the mount', async () => {
       const { own, team } = await tenantWithMounts(service(), { team: {} });
-      const { id, headers } = await keyOf(own, 'read_write', 'builder');
+      const { id, headers } = await createMountKey(own, 'read_write', 'builder');
       await service().execute(cmd.create('/memories/team/f', 'x'), { headers });
       const [version] = await service().query(
         'SELECT origin FROM entries WHERE tenant_id = $1 AND path = $2',

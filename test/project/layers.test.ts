@@ -69,7 +69,7 @@ interface Import {
 }
 
 /** Returns the imports of all modules in a directory. */
-function importsIn(root: string): Import[] {
+function readImports(root: string): Import[] {
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
     .flatMap((file) => {
@@ -81,40 +81,40 @@ function importsIn(root: string): Import[] {
     });
 }
 
-const imports = importsIn(src);
+const imports = readImports(src);
 const isLocal = ({ from }: Import) => /\.tsx?$/.test(from);
 const local = imports.filter(isLocal);
 
 /** Returns the room of a module: `core`, `service`, or the name of a feature. */
-function roomOf(path: string): string {
+function findRoom(path: string): string {
   const [room = '', feature = ''] = path.split('/');
   if (room === 'main.ts') return 'service';
   return room === 'features' ? feature : room;
 }
 
 /** Returns the number of a floor of the core. */
-function floorOf(path: string): number {
+function findFloor(path: string): number {
   const inside = path.replace(/^core\//, '');
   const own = FLOORS.indexOf(inside);
   return own === -1 ? FLOORS.indexOf(inside.split('/', 1)[0] ?? '') : own;
 }
 
-const between = local.filter(({ file, from }) => roomOf(file) !== roomOf(from));
+const between = local.filter(({ file, from }) => findRoom(file) !== findRoom(from));
 
 it('lists every module of src in a room, and of the core on a floor', () => {
   expect(imports.length).toBeGreaterThan(200);
   const rooms = ['core', 'service', ...FEATURES.map(({ name }) => name)];
-  expect(imports.filter(({ file }) => !rooms.includes(roomOf(file)))).toStrictEqual([]);
-  const core = imports.filter(({ file }) => roomOf(file) === 'core');
-  expect(core.filter(({ file }) => floorOf(file) === -1)).toStrictEqual([]);
+  expect(imports.filter(({ file }) => !rooms.includes(findRoom(file)))).toStrictEqual([]);
+  const core = imports.filter(({ file }) => findRoom(file) === 'core');
+  expect(core.filter(({ file }) => findFloor(file) === -1)).toStrictEqual([]);
 });
 
 it('docs/design.md lists the floors of the core, and the features, in this order', () => {
   const design = readFileSync(join(src, '../docs/design.md'), 'utf8');
-  const documented = (room: string) =>
+  const documentedRooms = (room: string) =>
     [...design.matchAll(new RegExp(`^\\| \`src/${room}/([a-z-]+)\``, 'gm'))].map(([, name]) => name);
-  expect(documented('core')).toStrictEqual(FLOORS.filter((floor) => !floor.endsWith('.ts')));
-  expect(documented('features')).toStrictEqual(FEATURES.map(({ name }) => name).sort());
+  expect(documentedRooms('core')).toStrictEqual(FLOORS.filter((floor) => !floor.endsWith('.ts')));
+  expect(documentedRooms('features')).toStrictEqual(FEATURES.map(({ name }) => name).sort());
 });
 
 it.each([
@@ -128,28 +128,28 @@ it.each([
 });
 
 it('imports neither features nor the service in the core', () => {
-  expect(between.filter(({ file }) => roomOf(file) === 'core')).toStrictEqual([]);
+  expect(between.filter(({ file }) => findRoom(file) === 'core')).toStrictEqual([]);
 });
 
 it('imports the service nowhere', () => {
-  expect(between.filter(({ from }) => roomOf(from) === 'service')).toStrictEqual([]);
+  expect(between.filter(({ from }) => findRoom(from) === 'service')).toStrictEqual([]);
 });
 
 it('imports only lower floors in the core', () => {
-  const core = local.filter(({ file }) => roomOf(file) === 'core');
-  expect(core.filter(({ file, from }) => floorOf(from) > floorOf(file))).toStrictEqual([]);
+  const core = local.filter(({ file }) => findRoom(file) === 'core');
+  expect(core.filter(({ file, from }) => findFloor(from) > findFloor(file))).toStrictEqual([]);
 });
 
 it.each(FEATURES.map(({ name, uses }) => ({ name, uses })))(
   'imports exactly the features that $name declares to use',
   ({ name, uses }) => {
-    const used = between.filter(({ file, from }) => roomOf(file) === name && roomOf(from) !== 'core');
-    expect([...new Set(used.map(({ from }) => roomOf(from)))].sort()).toStrictEqual([...uses].sort());
+    const used = between.filter(({ file, from }) => findRoom(file) === name && findRoom(from) !== 'core');
+    expect([...new Set(used.map(({ from }) => findRoom(from)))].sort()).toStrictEqual([...uses].sort());
   },
 );
 
 it('imports only the declarations of features, and listed modules, in the service', () => {
-  const taken = between.filter(({ file, from }) => roomOf(file) === 'service' && roomOf(from) !== 'core');
+  const taken = between.filter(({ file, from }) => findRoom(file) === 'service' && findRoom(from) !== 'core');
   const beside = taken.filter(({ from }) => !from.endsWith('/feature.ts')).map(({ from }) => from);
   expect([...new Set(beside)].sort()).toStrictEqual(CALLED_BY_NAME.map((path) => `features/${path}`));
 });
@@ -160,44 +160,44 @@ it('docs/design.md lists the importers of each feature', () => {
   const documented = [...section.matchAll(/^\| ([a-z][a-z-]+) \| ?(.*?) ?\| .* \|$/gm)].map(
     ([, name, importers = '']) => [name, [...importers.matchAll(/`([^`]+)`/g)].map(([, path]) => path)],
   );
-  const importersOf = (name: string) =>
-    between.filter(({ from }) => roomOf(from) === name).map(({ file }) => file);
+  const findImporters = (name: string) =>
+    between.filter(({ from }) => findRoom(from) === name).map(({ file }) => file);
   const list = 'service/features.ts';
   const actual = FEATURES.map(({ name }) => [
     name,
-    [...new Set(importersOf(name))].filter((file) => file !== list).sort(),
+    [...new Set(findImporters(name))].filter((file) => file !== list).sort(),
   ]);
   expect(documented).toStrictEqual(actual.sort());
 });
 
 it.each(['src', 'console/src'])('finds no import cycle of modules in %s', (root) => {
-  const importsOf = new Map<string, string[]>();
-  for (const { file, from } of importsIn(join(src, '..', root)).filter(isLocal))
-    importsOf.set(file, [...(importsOf.get(file) ?? []), from]);
+  const importsByFile = new Map<string, string[]>();
+  for (const { file, from } of readImports(join(src, '..', root)).filter(isLocal))
+    importsByFile.set(file, [...(importsByFile.get(file) ?? []), from]);
   const circles: string[][] = [];
   const done = new Set<string>();
   const follow = (file: string, above: string[]) => {
     if (above.includes(file)) circles.push([...above.slice(above.indexOf(file)), file]);
     if (done.has(file)) return;
     done.add(file);
-    for (const from of importsOf.get(file) ?? []) follow(from, [...above, file]);
+    for (const from of importsByFile.get(file) ?? []) follow(from, [...above, file]);
   };
-  for (const file of importsOf.keys()) follow(file, []);
+  for (const file of importsByFile.keys()) follow(file, []);
   expect(circles).toStrictEqual([]);
 });
 
 describe('the packages of a room', () => {
-  const inCore = (floors: string[]) => (file: string) =>
-    roomOf(file) === 'core' && floors.includes(file.split('/')[1] ?? '');
+  const isInCore = (floors: string[]) => (file: string) =>
+    findRoom(file) === 'core' && floors.includes(file.split('/')[1] ?? '');
   it.each([
     [
       'the domain imports only zod and a timer to yield',
-      inCore(['memory']),
+      isInCore(['memory']),
       /^(?!zod$|node:timers\/promises$)/,
     ],
     [
       'only the HTTP floors of the core import Fastify',
-      inCore(FLOORS.slice(0, FLOORS.indexOf('http'))),
+      isInCore(FLOORS.slice(0, FLOORS.indexOf('http'))),
       /^@?fastify/,
     ],
     [
@@ -239,8 +239,8 @@ it('only telemetry imports OpenTelemetry, except for a type', () => {
 });
 
 it('imports no client in the service', () => {
-  const outside = ({ from }: Import) => from.startsWith('..') || from.startsWith('memory-service-client');
-  expect(imports.filter(outside)).toStrictEqual([]);
+  const isOutside = ({ from }: Import) => from.startsWith('..') || from.startsWith('memory-service-client');
+  expect(imports.filter(isOutside)).toStrictEqual([]);
 });
 
 it('imports no feature but MCP in the package of the MCP server', () => {

@@ -12,11 +12,14 @@ interface Item {
   items?: Item[];
 }
 
-const linksOf = (items: Item[]): string[] =>
-  items.flatMap(({ link, items: below = [] }) => [...(link === undefined ? [] : [link]), ...linksOf(below)]);
+const sidebarLinks = (items: Item[]): string[] =>
+  items.flatMap(({ link, items: below = [] }) => [
+    ...(link === undefined ? [] : [link]),
+    ...sidebarLinks(below),
+  ]);
 
 describe('the sidebar of the site', () => {
-  const links = linksOf(sidebar());
+  const links = sidebarLinks(sidebar());
 
   it('lists every page of docs once, with or without an entry', () => {
     const names = readdirSync(join(REPOSITORY, 'docs'), { recursive: true })

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkNames } from '../../scripts/words/names.ts';
 import { countWords, describeExcess, MAX_OF } from '../../scripts/words/of.ts';
-import { type Counts, excess, type Finding, lower } from '../../scripts/words/ratchet.ts';
+import { type Counts, type Finding, findExcess, lower } from '../../scripts/words/ratchet.ts';
 import { check, RULES, retiredWords, subjectFault } from '../../scripts/words/rules.ts';
 import { sample } from '../../scripts/words/sample.ts';
 import { extractTexts } from '../../scripts/words/texts.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/writing.md'), 'utf8');
 const rules = [...RULES, retiredWords(guide)];
-const found = (text: string, isTestTitle = false) =>
+const findRules = (text: string, isTestTitle = false) =>
   check(text, { startsLower: isTestTitle, isTestTitle }, rules).map(({ rule }) => rule);
 
 /** By rule: sentences that break only this rule, and sentences without a finding. */
@@ -136,15 +136,15 @@ it('requires examples for each rule of the words check', () => {
 
 describe.each(Object.entries(EXAMPLES))('the rule %s', (rule, { breaks, holds, isTestTitle }) => {
   it.each(breaks)('finds a violation in %j', (text) =>
-    expect(found(text, isTestTitle)).toStrictEqual([rule]),
+    expect(findRules(text, isTestTitle)).toStrictEqual([rule]),
   );
-  it.each(holds)('accepts the text %j', (text) => expect(found(text, isTestTitle)).toStrictEqual([]));
+  it.each(holds)('accepts the text %j', (text) => expect(findRules(text, isTestTitle)).toStrictEqual([]));
 });
 
 it('checks the first word of a test title in lower case, and of a comment only in upper case', () => {
-  expect(found('what is rejected changes a file', true)).toStrictEqual(['clause']);
-  expect(found('of a key', true)).toStrictEqual(['fragment']);
-  expect(found('of a key')).toStrictEqual([]);
+  expect(findRules('what is rejected changes a file', true)).toStrictEqual(['clause']);
+  expect(findRules('of a key', true)).toStrictEqual(['fragment']);
+  expect(findRules('of a key')).toStrictEqual([]);
 });
 
 it.each([
@@ -378,13 +378,13 @@ describe('the ratchet', () => {
 
   it('accepts the counts of a directory and reports all its findings when they exceed the counts', () => {
     const two = [finding('src/a/x.ts'), finding('src/a/y.ts')];
-    expect(excess(two, ratchet)).toStrictEqual([]);
+    expect(findExcess(two, ratchet)).toStrictEqual([]);
     const three = [...two, finding('src/a/z.ts')];
-    expect(excess(three, ratchet)).toStrictEqual([three]);
+    expect(findExcess(three, ratchet)).toStrictEqual([three]);
   });
 
   it('accepts no finding in a new directory', () => {
-    expect(excess([finding('src/new/x.ts')], ratchet)).toHaveLength(1);
+    expect(findExcess([finding('src/new/x.ts')], ratchet)).toHaveLength(1);
   });
 
   it('lowers the counts of the ratchet, and never raises them', () => {

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { SessionMemoryStores } from '@anthropic-ai/sdk/tools/agent-toolset/node';
 import { install } from '../client/packed-client.ts';
-import { all, fetchFrom } from '../support/memory-stores.ts';
+import { fetchFrom, readAll } from '../support/memory-stores.ts';
 import type { Service } from '../support/service.ts';
 
 /** Contents by paths without a slash at the start. */
@@ -31,7 +31,7 @@ export async function installedSdk(version: string): Promise<Sdk> {
   return { Anthropic, SessionMemoryStores };
 }
 
-export function sessionOf(memory_store_id: string, access: 'read_write' | 'read_only' = 'read_write') {
+export function createSession(memory_store_id: string, access: 'read_write' | 'read_only' = 'read_write') {
   const resource = { type: 'memory_store', memory_store_id, access, mount_path: null, name: 'notes' };
   return { resources: [resource] } as unknown as Parameters<SessionMemoryStores['download']>[0];
 }
@@ -55,13 +55,14 @@ export async function attachedStore(
 
   const paths = new Map<string, string>();
   async function memories() {
-    const listed = await all(memoryStores.memories.list(id, { view: 'full' }));
+    const listed = await readAll(memoryStores.memories.list(id, { view: 'full' }));
     const found = listed.flatMap((each) => (each.type === 'memory' ? [each] : []));
     for (const each of found) paths.set(each.id, each.path.slice(1));
     return found;
   }
-  const idOf = async (path: string) => (await memories()).find((each) => each.path === `/${path}`)?.id ?? '';
-  async function pathOf(memory: string) {
+  const findId = async (path: string) =>
+    (await memories()).find((each) => each.path === `/${path}`)?.id ?? '';
+  async function findPath(memory: string) {
     if (!paths.has(memory)) await memories();
     return paths.get(memory) ?? '';
   }
@@ -69,15 +70,15 @@ export async function attachedStore(
     id,
     memoryStores,
     write: async (path: string, content: string) => {
-      const memory = await idOf(path);
+      const memory = await findId(path);
       if (memory === '') await memoryStores.memories.create(id, { path: `/${path}`, content });
       else await memoryStores.memories.update(memory, { ...of, content });
     },
     rename: async (from: string, to: string) => {
-      await memoryStores.memories.update(await idOf(from), { ...of, path: `/${to}` });
+      await memoryStores.memories.update(await findId(from), { ...of, path: `/${to}` });
       paths.clear();
     },
-    delete: async (path: string) => void (await memoryStores.memories.delete(await idOf(path), of)),
+    delete: async (path: string) => void (await memoryStores.memories.delete(await findId(path), of)),
     files: async (): Promise<Files> =>
       Object.fromEntries((await memories()).map(({ path, content }) => [path.slice(1), content ?? ''])),
   };
@@ -91,7 +92,7 @@ export async function attachedStore(
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init);
     const [, , , , , memory] = new URL(request.url).pathname.split('/');
-    const path = memory === undefined ? '' : await pathOf(memory);
+    const path = memory === undefined ? '' : await findPath(memory);
     const created = memory === undefined && request.method === 'POST';
     const body = (created ? await request.clone().json() : {}) as { path?: string };
     const names = memory === undefined ? { GET: 'list', POST: 'create' } : { GET: 'fetch', POST: 'update' };
@@ -104,17 +105,17 @@ export async function attachedStore(
   const stores = new sdk.SessionMemoryStores(new sdk.Anthropic({ ...options, fetch }), {
     workdir: directory,
   });
-  await stores.download(sessionOf(id, access));
+  await stores.download(createSession(id, access));
   fetched.length = 0;
 
-  const at = (path: string) => join(directory, 'memory/notes', path);
+  const filePath = (path: string) => join(directory, 'memory/notes', path);
   const disk = {
     write: async (path: string, content: string | Uint8Array) => {
-      await mkdir(dirname(at(path)), { recursive: true });
-      await writeFile(at(path), content);
+      await mkdir(dirname(filePath(path)), { recursive: true });
+      await writeFile(filePath(path), content);
     },
-    delete: (path: string) => rm(at(path), { recursive: true }),
-    read: (path: string) => readFile(at(path), 'utf8').catch(() => undefined),
+    delete: (path: string) => rm(filePath(path), { recursive: true }),
+    read: (path: string) => readFile(filePath(path), 'utf8').catch(() => undefined),
   };
   return {
     ...{ stores, store, disk, sent, fetched },

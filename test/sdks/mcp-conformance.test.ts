@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { install } from '../client/packed-client.ts';
-import { create, headersFor, headersOf, modern, sendMcp } from '../support/mcp.ts';
+import { create, headersFor, modern, requestHeaders, sendMcp } from '../support/mcp.ts';
 import { type Service, startSharedService } from '../support/service.ts';
 
 let directory = '';
@@ -129,14 +129,14 @@ describe('the JSON schema of 2026-07-28', () => {
     'accepts the response to %s by the JSON schema of 2026-07-28',
     async (method, params, definition) => {
       const message = modern(method, params);
-      const { body } = await sendMcp(url, message, headersOf(undefined, headersFor(message)));
+      const { body } = await sendMcp(url, message, requestHeaders(undefined, headersFor(message)));
       expect(violations('2026-07-28', `${definition}Response`, body)).toStrictEqual([]);
     },
   );
 
   it('accepts the error for a missing resource', async () => {
     const message = modern('resources/read', { uri: `${URI}x` });
-    const { body } = await sendMcp(url, message, headersOf(undefined, headersFor(message)));
+    const { body } = await sendMcp(url, message, requestHeaders(undefined, headersFor(message)));
     expect(violations('2026-07-28', 'JSONRPCErrorResponse', body)).toStrictEqual([]);
     expect(violations('2026-07-28', 'InvalidParamsError', body.error)).toStrictEqual([]);
   });
@@ -148,7 +148,7 @@ describe('the JSON schema of 2025-11-25', () => {
     ['initialize', INITIALIZE, 'InitializeResult'] as const,
     ['ping', {}, 'EmptyResult'] as const,
   ])('accepts the response to %s by the JSON schema of 2025-11-25', async (method, params, definition) => {
-    const { body } = await sendMcp(url, { jsonrpc: '2.0', id: 1, method, params }, headersOf());
+    const { body } = await sendMcp(url, { jsonrpc: '2.0', id: 1, method, params }, requestHeaders());
     expect(violations('2025-11-25', 'JSONRPCResultResponse', body)).toStrictEqual([]);
     expect(violations('2025-11-25', definition, body.result)).toStrictEqual([]);
   });

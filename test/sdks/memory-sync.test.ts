@@ -9,11 +9,11 @@ import { describeService } from '../support/service.ts';
 import {
   type Attached,
   attachedStore,
+  createSession,
   type Files,
   installedSdk,
   type Route,
   type Sdk,
-  sessionOf,
 } from './attached-store.ts';
 
 const MAX_FILE_BYTES = 64;
@@ -36,7 +36,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         vi.useRealTimers();
       });
 
-      const attached = (initial: Files, access?: 'read_only') =>
+      const attachFiles = (initial: Files, access?: 'read_only') =>
         attachedStore(service(), sdk, directory, initial, access);
 
       /** Moves the clock of the SDK past the delay of deletions. */
@@ -188,7 +188,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       it.each(CASES)(
         'syncs a directory: $name',
         async ({ initial = { 'a.md': 'v1' }, change, store, disk, sent = [], fetched = [] }) => {
-          const each = await attached(initial);
+          const each = await attachFiles(initial);
           await change(each);
           await each.sync();
           expect(await each.store.files()).toStrictEqual(store);
@@ -204,7 +204,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       );
 
       it('deletes the memory of a deleted file after a delay', async () => {
-        const { store, disk, sent, sync } = await attached({ 'a.md': 'v1', 'keep.md': 'v1' });
+        const { store, disk, sent, sync } = await attachFiles({ 'a.md': 'v1', 'keep.md': 'v1' });
         await disk.delete('a.md');
         await sync();
         expect(sent).toStrictEqual([]);
@@ -215,7 +215,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it('keeps a memory that changes between the list and its deletion', async () => {
-        const { store, disk, sent, sync, through } = await attached({ 'a.md': 'v1', 'keep.md': 'v1' });
+        const { store, disk, sent, sync, through } = await attachFiles({ 'a.md': 'v1', 'keep.md': 'v1' });
         await disk.delete('a.md');
         await sync();
         passDelay();
@@ -231,7 +231,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it('deletes memories at the end of the session without a delay', async () => {
-        const { stores, store, disk, sent } = await attached({ 'a.md': 'v1', 'keep.md': 'v1' });
+        const { stores, store, disk, sent } = await attachFiles({ 'a.md': 'v1', 'keep.md': 'v1' });
         await disk.delete('a.md');
         await stores.finish();
         expect(sent).toStrictEqual(['delete a.md']);
@@ -242,7 +242,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
 
       it('spreads many deletions over several syncs', async () => {
         const initial = Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`f${10 + i}.md`, 'v1']));
-        const { store, disk, sent, sync } = await attached(initial);
+        const { store, disk, sent, sync } = await attachFiles(initial);
         for (const path of Object.keys(initial).slice(0, 12)) await disk.delete(path);
         await sync();
         passDelay();
@@ -254,7 +254,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it.each([401, 403, 404, 429, 500, 503])('sends an upload again after status %i', async (code) => {
-        const { store, disk, sync, through, directly } = await attached({ 'a.md': 'v1' });
+        const { store, disk, sync, through, directly } = await attachFiles({ 'a.md': 'v1' });
         await disk.write('a.md', 'v2');
         await disk.write('new.md', 'fresh');
         through((name, send) => (/^(create|update)/.test(name) ? status(code) : send()));
@@ -266,7 +266,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it('sends a newer edit over an upload whose response was lost', async () => {
-        const { store, disk, sent, sync, through, directly } = await attached({ 'a.md': 'v1' });
+        const { store, disk, sent, sync, through, directly } = await attachFiles({ 'a.md': 'v1' });
         await disk.write('a.md', 'v2');
         await disk.write('new.md', 'v2');
         through(async (name, send) => {
@@ -290,7 +290,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it.each(['a.md', 'new.md'])('reads the winner after a race for %s', async (path) => {
-        const { store, disk, sent, sync, through, directly } = await attached({ 'a.md': 'v1' });
+        const { store, disk, sent, sync, through, directly } = await attachFiles({ 'a.md': 'v1' });
         await disk.write(path, 'of the agent');
         through(async (name, send) => {
           if (/^(create|update)/.test(name)) await store.write(path, 'of the store');
@@ -310,7 +310,10 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         ['fails', (name, send) => (name === 'fetch a.md' ? status(500) : send())],
         ['finds no memory', 'vanish'],
       ])('keeps the file when reading a content %s', async (_, fault) => {
-        const { store, disk, sent, sync, through, directly } = await attached({ 'a.md': 'v1', 'b.md': 'v1' });
+        const { store, disk, sent, sync, through, directly } = await attachFiles({
+          'a.md': 'v1',
+          'b.md': 'v1',
+        });
         await store.write('a.md', 'v2');
         const vanish: Route = async (name, send) => {
           if (name === 'fetch a.md') await store.delete('a.md');
@@ -326,7 +329,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it('sends a file that is too large once, and again when it has become smaller', async () => {
-        const { store, disk, sent, sync } = await attached({ 'a.md': 'v1' });
+        const { store, disk, sent, sync } = await attachFiles({ 'a.md': 'v1' });
         await disk.write('big.md', 'x'.repeat(MAX_FILE_BYTES + 1));
         await disk.write('a.md', 'v2');
         await sync();
@@ -339,7 +342,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it('sends no write to a store that is attached read-only', async () => {
-        const { stores, store, disk, sent, sync } = await attached(
+        const { stores, store, disk, sent, sync } = await attachFiles(
           { 'a.md': 'v1', 'b.md': 'v1' },
           'read_only',
         );
@@ -357,7 +360,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it('keeps the files of an archived store', async () => {
-        const { store, disk, sync } = await attached({ 'a.md': 'v1' });
+        const { store, disk, sync } = await attachFiles({ 'a.md': 'v1' });
         await store.memoryStores.archive(store.id);
         await disk.write('a.md', 'v2');
         await sync();
@@ -369,7 +372,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         const initial = Object.fromEntries(
           Array.from({ length: 130 }, (_, i) => [`d${i % 7}/${i}.md`, `v${i}`]),
         );
-        const { stores, store, disk } = await attached(initial);
+        const { stores, store, disk } = await attachFiles(initial);
         expect(await disk.read('d3/129.md')).toBe('v129');
         const added = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`new/${i}.md`, `${i}`]));
         for (const [path, content] of Object.entries(added)) await disk.write(path, content);
@@ -378,9 +381,9 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       });
 
       it('rejects a download of a store that does not exist', async () => {
-        const { stores } = await attached({});
+        const { stores } = await attachFiles({});
         await stores.dispose();
-        await expect(stores.download(sessionOf('memstore_none'))).rejects.toThrow(
+        await expect(stores.download(createSession('memstore_none'))).rejects.toThrow(
           'failed to download memory store memory_store_id=memstore_none: ',
         );
       });

@@ -69,7 +69,7 @@ describeService(
       const files = { page: () => gate.then(() => []), read: async () => [], has: async () => true };
       const query = { mode: 'literal', where: 'both', text: 'x' } as const;
       const running = service()
-        .app.services.of(memorySearch)
+        .app.services.featureService(memorySearch)
         .find(tenant, files, { query, path: ROOT, maxResults: 1 });
       return async () => {
         open();

@@ -102,11 +102,11 @@ it('drops a text that another replica erased, with the next check for changes', 
   const service = await startService('postgres', { DATABASE_URL: database.url });
   const services = new Services(config, service.database, createSecretScanner());
   const texts = () => {
-    const files = services.of(memorySearch).texts.get('acme')?.files;
+    const files = services.featureService(memorySearch).texts.get('acme')?.files;
     return files?.map(({ content: { buffer } }) => Buffer.from(buffer).toString('latin1'));
   };
   const search = () =>
-    searchForOperator(services.of(memorySearch), service.database, {
+    searchForOperator(services.featureService(memorySearch), service.database, {
       tenant: { id: 'acme', draftOf: null },
       input: { query: 'x' },
       at: undefined,
@@ -147,16 +147,16 @@ it.each([
     const services = new Services(config, service.database, createSecretScanner());
     const admin = await buildAdminApp({ config, database: service.database, services, isLocal: true });
     await service.execute(cmd.create('/memories/a', 'x'), { tenant: 'acme' });
-    const { content } = await searchForOperator(services.of(memorySearch), service.database, {
+    const { content } = await searchForOperator(services.featureService(memorySearch), service.database, {
       tenant: { id: 'acme', draftOf: null },
       input: { query: 'x' },
       at: undefined,
     });
     expect(content).toBe('Found 1 file in /memories, the best first:\n/memories/a:1: x');
-    expect(services.of(memorySearch).texts.get('acme')?.files).toHaveLength(1);
+    expect(services.featureService(memorySearch).texts.get('acme')?.files).toHaveLength(1);
     const done = await admin.inject({ method, url: `/v1/tenants/acme${operation}`, ...body });
     expect(done.statusCode).toBeLessThan(500);
-    expect(services.of(memorySearch).texts.get('acme')).toBeUndefined();
+    expect(services.featureService(memorySearch).texts.get('acme')).toBeUndefined();
     await admin.close();
     await services.close();
     await service.close();

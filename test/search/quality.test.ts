@@ -27,7 +27,7 @@ async function remember(service: Service, tenant: string): Promise<void> {
   }
 }
 
-async function bySearch(service: Service, tenant: string, query: string): Promise<string[]> {
+async function findBySearch(service: Service, tenant: string, query: string): Promise<string[]> {
   const payload = { query, max_results: 20 };
   const headers = { 'x-tenant-id': tenant };
   const response = await service.app.inject({ method: 'POST', url: '/search', headers, payload });
@@ -50,12 +50,12 @@ it('returns the file with the answer to a question among the first three', {
   const service = await startSharedService('postgres');
   const tenant = freshTenant();
   await remember(service, tenant);
-  const byFullText = async (sql: string, query: string) =>
+  const findByFullText = async (sql: string, query: string) =>
     (await service.query(sql, [tenant, query])).map(({ path }) => String(path));
   const ways = {
-    memory_search: (query: string) => bySearch(service, tenant, query),
-    'Postgres, all words': (query: string) => byFullText(ALL_WORDS, query),
-    'Postgres, any word': (query: string) => byFullText(ANY_WORD, query),
+    memory_search: (query: string) => findBySearch(service, tenant, query),
+    'Postgres, all words': (query: string) => findByFullText(ALL_WORDS, query),
+    'Postgres, any word': (query: string) => findByFullText(ANY_WORD, query),
   };
   const found: Record<string, boolean[]> = {};
   for (const [name, search] of Object.entries(ways)) {

@@ -50,15 +50,15 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
 
     // The links of running replicas and of later starts are over, however the last admin key ended.
     const keys = new Keys(service().database);
-    const unused = async () => {
+    const retryUsedToken = async () => {
       const again = await replicas[2]?.use({ token: replicas[2]?.token });
       return [again?.statusCode, again?.json().code, await offer()];
     };
-    expect(await unused()).toStrictEqual([409, 'has_admin_key', undefined]);
+    expect(await retryUsedToken()).toStrictEqual([409, 'has_admin_key', undefined]);
     await keys.update(id, { expiresAt: '2020-01-01T00:00:00Z' });
-    expect(await unused()).toStrictEqual([409, 'has_admin_key', undefined]);
+    expect(await retryUsedToken()).toStrictEqual([409, 'has_admin_key', undefined]);
     await keys.revoke(id);
-    expect(await unused()).toStrictEqual([409, 'has_admin_key', undefined]);
+    expect(await retryUsedToken()).toStrictEqual([409, 'has_admin_key', undefined]);
     for (const replica of replicas) await replica?.app.close();
   });
 });

@@ -36,7 +36,7 @@ class Browser {
   }
 
   /** Returns the cookies of an origin, as the header of a request. */
-  cookiesOf(origin: string): string {
+  cookieHeader(origin: string): string {
     return [...(this.#cookies.get(origin) ?? [])].map(([name, value]) => `${name}=${value}`).join('; ');
   }
 
@@ -145,14 +145,14 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       await app.close();
       return statusCode;
     };
-    const signedIn = async () => {
+    const signInAnna = async () => {
       const browser = new Browser();
       await browser.signIn(consoleUrl, 'anna memory-admin');
-      return { browser, cookie: browser.cookiesOf(consoleUrl) };
+      return { browser, cookie: browser.cookieHeader(consoleUrl) };
     };
 
     it('opens other replicas, and no installation with other settings or another database', async () => {
-      const { cookie } = await signedIn();
+      const { cookie } = await signInAnna();
       expect(await statusAt(cookie)).toBe(200);
       for (const env of [
         { OIDC_ISSUER: `${openId.issuer}/other` },
@@ -169,8 +169,8 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     });
 
     it('ends for all copies and on all replicas at a sign-out, and for no other session', async () => {
-      const { browser, cookie } = await signedIn();
-      const other = await signedIn();
+      const { browser, cookie } = await signInAnna();
+      const other = await signInAnna();
       expect((await browser.fetch(`${consoleUrl}/sign-out`, { method: 'POST' })).status).toBe(204);
       const headers = { ...CONSOLE, cookie };
       expect((await fetch(`${consoleUrl}/v1/session`, { headers })).status).toBe(401);

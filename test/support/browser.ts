@@ -11,7 +11,7 @@ import { describePage } from './page-report.ts';
 export function describeInBrowser(name: string, suite: (browser: () => Browser) => void): void {
   if (chromiumPath === undefined) {
     describe.skip(`${name} (skipped: there is no Chromium; install Debian's chromium or set CHROMIUM_PATH)`, () =>
-      suite(notStarted));
+      suite(throwNotStarted));
     return;
   }
   describe(name, { tags: 'long' }, () => {
@@ -26,7 +26,7 @@ export function describeInBrowser(name: string, suite: (browser: () => Browser) 
       browser = await launchChromium();
     });
     afterAll(() => browser?.close());
-    suite(() => browser ?? notStarted());
+    suite(() => browser ?? throwNotStarted());
     // The last hook of a suite runs first, before a hook of the suite closes the pages.
     afterEach(async ({ task }) => {
       delays.disable();
@@ -40,6 +40,6 @@ export function describeInBrowser(name: string, suite: (browser: () => Browser) 
   });
 }
 
-function notStarted(): never {
+function throwNotStarted(): never {
   throw new Error('the browser is started in beforeAll');
 }

@@ -123,7 +123,7 @@ const IS_NUMBER =
   /^(limit|nearLimit|reads|writes|rejected|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth|Drafts|Results|Mounts))$/;
 
 /** Returns one tenant of each shard. */
-export async function tenantsOfAllShards(client: pg.Client, shardCount: number): Promise<string[]> {
+export async function findTenantsByShard(client: pg.Client, shardCount: number): Promise<string[]> {
   const { rows } = await client.query(
     `SELECT DISTINCT ON (shard) id FROM (
        SELECT id, get_shard_id_for_distribution_column('tenants', id) AS shard
@@ -155,7 +155,11 @@ const OF_TYPE: Readonly<Record<string, string>> = {
 };
 
 /** @param index number of the parameter in the statement, from 1 */
-function sampleOf({ name, sql, parameters }: Statement, index: number, tenants: readonly string[]): string {
+function sampleValue(
+  { name, sql, parameters }: Statement,
+  index: number,
+  tenants: readonly string[],
+): string {
   const parameter = parameters[index - 1] ?? '';
   if (TENANT_LISTS.has(`${name}.${parameter}`)) return `{${tenants.join(',')}}`;
   const cast = new RegExp(`\\$${index}(?:::text(?:\\[\\])?)?::(\\w+(?:\\[\\])?)`).exec(sql)?.[1] ?? '';
@@ -181,8 +185,8 @@ function distributedNode(plan: DistributedPlan): DistributedPlan {
  *
  * @param tenants tenants of every shard (`tenantsOfAllShards`)
  */
-export async function planOf(client: pg.Client, statement: Statement, tenants: readonly string[]) {
-  const text = statement.sql.replace(/\$(\d+)/g, (_, n) => `'${sampleOf(statement, Number(n), tenants)}'`);
+export async function explainPlan(client: pg.Client, statement: Statement, tenants: readonly string[]) {
+  const text = statement.sql.replace(/\$(\d+)/g, (_, n) => `'${sampleValue(statement, Number(n), tenants)}'`);
   const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`);
   const plan = distributedNode(rows[0]['QUERY PLAN'][0].Plan);
   const query = plan['Distributed Query'];

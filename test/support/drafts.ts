@@ -2,14 +2,14 @@ import { afterAll } from 'vitest';
 import { type Config, loadConfig } from '../../src/core/config.ts';
 import { MergeThreads } from '../../src/core/history/line-merge.ts';
 import type { Resolution } from '../../src/core/history/merge-file.ts';
-import { changeOf, type ThreeWay } from '../../src/core/history/three-way.ts';
+import { sideChange, type ThreeWay } from '../../src/core/history/three-way.ts';
 import type { Actor } from '../../src/core/memory/origin.ts';
 import { type Comparison, compareDraft } from '../../src/features/drafts/compare.ts';
 import { createDraft } from '../../src/features/drafts/create.ts';
 import type { Draft } from '../../src/features/drafts/drafts.ts';
 import { mergeDraft, replaceByDraft } from '../../src/features/drafts/merge.ts';
 import { isTouched } from '../../src/features/drafts/pair-files.ts';
-import { pathOf } from '../../src/features/drafts/review.ts';
+import { reviewPath } from '../../src/features/drafts/review.ts';
 import type { Service } from './service.ts';
 
 export const AUTHOR: Actor = { type: 'operator', name: 'ada' };
@@ -43,11 +43,11 @@ export class Drafting {
   async merge(
     draft: Draft,
     byName: Record<string, Resolution> = {},
-    given: { review?: string; approver?: Actor; nameOf?: (file: ThreeWay) => string } = {},
+    given: { review?: string; approver?: Actor; describeFile?: (file: ThreeWay) => string } = {},
   ) {
-    const { nameOf = pathOf } = given;
+    const { describeFile = reviewPath } = given;
     const compared = await this.compare(draft);
-    const ids = new Map(compared.files.filter(isTouched).map((file) => [nameOf(file), file.id]));
+    const ids = new Map(compared.files.filter(isTouched).map((file) => [describeFile(file), file.id]));
     const resolutions = new Map(Object.entries(byName).map(([path, each]) => [ids.get(path) ?? path, each]));
     const { tenant, id } = draft;
     return mergeDraft(this.service().database, { tenant, draft: id }, resolutions, {
@@ -80,14 +80,14 @@ export class Drafting {
 export function changesIn({ files, same, plan }: Comparison): string[] {
   return files
     .flatMap((file) => {
-      const draft = changeOf(file.base, file.draft, same);
-      const original = changeOf(file.base, file.original, same);
+      const draft = sideChange(file.base, file.draft, same);
+      const original = sideChange(file.base, file.original, same);
       if (draft === null && original === null) return [];
       const conflict = plan.conflicts.get(file.id);
       const blockedBy = plan.blockedBy.get(file.id);
       const others = blockedBy?.files.map(({ original: there }) => there?.path).join(' ');
       const end = `${conflict ? `: ${conflict}` : ''}${blockedBy ? ` [${others || `${blockedBy.path}/`}]` : ''}`;
-      return [`${pathOf(file)}: ${draft ?? '-'} | ${original ?? '-'}${end}`];
+      return [`${reviewPath(file)}: ${draft ?? '-'} | ${original ?? '-'}${end}`];
     })
     .sort();
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Service } from './service.ts';
 
 /** Returns 20 encodings of a text as bytes: forms in which a column, an export, or a log could have the text. */
-export function encodingsOf(text: string): Map<string, Buffer> {
+export function encodeVariants(text: string): Map<string, Buffer> {
   const bytes = Buffer.from(text);
   const units = [...Array(text.length).keys()].map((i) => text.charCodeAt(i));
   const utf16 = Buffer.from(text, 'utf16le');
@@ -41,7 +41,7 @@ function base64At(bytes: Buffer, offset: number, encoding: 'base64' | 'base64url
 }
 
 /** Returns the names of the encodings that occur in a content. */
-export function foundIn(content: Buffer, encodings: ReadonlyMap<string, Buffer>): string[] {
+export function findEncodings(content: Buffer, encodings: ReadonlyMap<string, Buffer>): string[] {
   return [...encodings].filter(([, encoded]) => content.includes(encoded)).map(([name]) => name);
 }
 
@@ -62,7 +62,7 @@ export async function foundInTables(
       `SELECT encode(${bytes}, 'hex') AS value FROM ${name} WHERE "${column}" IS NOT NULL`,
     );
     for (const { value } of rows) {
-      const names = foundIn(Buffer.from(String(value), 'hex'), encodings);
+      const names = findEncodings(Buffer.from(String(value), 'hex'), encodings);
       if (names.length > 0) found.push(`${table}.${column}: ${names.join(', ')}`);
     }
   }

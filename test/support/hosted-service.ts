@@ -140,7 +140,7 @@ export class FakeHostedService {
         query,
       );
     }
-    const shown = (memory: FakeMemory, withContent: boolean) => ({
+    const toResponse = (memory: FakeMemory, withContent: boolean) => ({
       ...memory,
       type: 'memory',
       content: withContent ? memory.content : null,
@@ -148,14 +148,14 @@ export class FakeHostedService {
     });
     if (method === 'GET' && item === undefined)
       return this.#page(
-        store.memories.map((each) => shown(each, isFull)),
+        store.memories.map((each) => toResponse(each, isFull)),
         query,
       );
     const found = store.memories.find(
       (each) => each.id === item || (item === undefined && each.path === body.path),
     );
     if (method === 'GET')
-      return found ? { status: 200, answer: shown(found, isFull) } : { status: 404, answer: {} };
+      return found ? { status: 200, answer: toResponse(found, isFull) } : { status: 404, answer: {} };
     if (item === undefined) {
       if (found !== undefined) {
         const error = { message: 'In the way.', conflicting_memory_id: found.id };
@@ -171,14 +171,14 @@ export class FakeHostedService {
         updated_at: time,
       };
       store.memories.push(memory);
-      return { status: 200, answer: shown(memory, false) };
+      return { status: 200, answer: toResponse(memory, false) };
     }
     if (found === undefined)
       return { status: 404, answer: { error: { message: 'There is no such memory.' } } };
     if (found.content !== body.content && sha256(found.content) !== body.precondition?.content_sha256)
       return { status: 409, answer: { error: { message: 'Another content.' } } };
     found.content = body.content ?? '';
-    return { status: 200, answer: shown(found, false) };
+    return { status: 200, answer: toResponse(found, false) };
   }
 
   #page(items: object[], query: URLSearchParams): { status: number; answer: object } {

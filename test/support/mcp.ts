@@ -24,7 +24,7 @@ export const message = (method: string, params?: object, id: number | string = 1
   method,
   ...(params && { params }),
 });
-export const callOf = (input: object, id?: number) =>
+export const memoryCall = (input: object, id?: number) =>
   message('tools/call', { name: 'memory', arguments: input }, id);
 export const initialize = message(
   'initialize',
@@ -32,7 +32,7 @@ export const initialize = message(
   0,
 );
 
-export const headersOf = (key?: string, more: Record<string, string> = {}): Record<string, string> => ({
+export const requestHeaders = (key?: string, more: Record<string, string> = {}): Record<string, string> => ({
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
   ...(key && { authorization: `Bearer ${key}` }),

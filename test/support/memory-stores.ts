@@ -43,7 +43,7 @@ export function fetchFrom({ app }: Service): typeof fetch {
 }
 
 /** Expects a call of the SDK to fail with a status and a type of error, and returns the error. */
-export async function failing(
+export async function expectError(
   call: Promise<unknown>,
   status: number,
   type: string,
@@ -59,13 +59,13 @@ export async function failing(
 }
 
 /** Makes the service listen on a socket, once, and returns its URL. */
-export async function listening({ app }: Service): Promise<string> {
+export async function listenOn({ app }: Service): Promise<string> {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 }
 
 /** Collects a list of the SDK page by page. */
-export async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+export async function readAll<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const collected: Item[] = [];
   for await (const item of items) collected.push(item);
   return collected;

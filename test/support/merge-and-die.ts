@@ -22,13 +22,13 @@ const database: Database = {
   ...opened,
   transaction: (work, options) =>
     opened.transaction((query) => {
-      const dying: QueryExecutor = (statement, params) => {
+      const killingQuery: QueryExecutor = (statement, params) => {
         if (statement.name !== name || ++seen < Number(number)) return query(statement, params);
         if (when === 'during') void query(statement, params).catch(() => {});
         setImmediate(() => process.kill(process.pid, 'SIGKILL'));
         return new Promise(() => {});
       };
-      return work(dying);
+      return work(killingQuery);
     }, options),
 };
 const ids = { tenant, draft };

@@ -21,15 +21,15 @@ export interface ModelSides {
 }
 
 /** A file that was resolved by a text consists of this text. */
-export const textOf = ({ lines }: ModelFile) =>
+export const modelText = ({ lines }: ModelFile) =>
   lines.length === 1 ? String(lines[0]) : lines.map((line, i) => `${line}\n-- ${i} --\n`).join('');
 
-export const copyOf = ({ files, directories }: Model): Model => ({
+export const copyModel = ({ files, directories }: Model): Model => ({
   files: new Map([...files].map(([id, file]) => [id, { ...file, lines: [...file.lines] }])),
   directories: new Set(directories),
 });
 
-export function parentsOf(path: string): string[] {
+export function parentDirectories(path: string): string[] {
   const names = path.split('/').slice(2, -1);
   return names.map((_, i) => ['/memories', ...names.slice(0, i + 1)].join('/'));
 }
@@ -38,11 +38,11 @@ const isWithin = (path: string, directory: string) => path === directory || path
 const collide = (one: string, other: string) => isWithin(one, other) || isWithin(other, one);
 
 /** Returns the tree in the form of the tests, with null for a directory. Throws if two files have one path. */
-export function treeOf({ files, directories }: Model): Map<string, string | null> {
+export function modelTree({ files, directories }: Model): Map<string, string | null> {
   const tree = new Map<string, string | null>([...directories].map((path) => [path, null]));
   for (const file of files.values()) {
     if (tree.has(file.path)) throw new Error(`The model has two things at ${file.path}.`);
-    tree.set(file.path, textOf(file));
+    tree.set(file.path, modelText(file));
   }
   return new Map([...tree].sort());
 }
@@ -51,65 +51,65 @@ export function treeOf({ files, directories }: Model): Map<string, string | null
  * Treats a file that replaces another one at its path as a change of that file, and files that both sides create at one
  * path as one file.
  */
-export function joinNewcomers({ base, draft, original }: ModelSides): void {
+export function joinAddedFiles({ base, draft, original }: ModelSides): void {
   const rename = (side: Model, from: number, to: number) => {
     const file = side.files.get(from);
     side.files.delete(from);
     if (file !== undefined) side.files.set(to, file);
   };
-  const newAt = (side: Model, path: string) =>
+  const findAdded = (side: Model, path: string) =>
     [...side.files].find(([id, file]) => !base.files.has(id) && file.path === path)?.[0];
   for (const side of [draft, original]) {
     for (const [id, { path }] of base.files) {
-      const comer = side.files.has(id) ? undefined : newAt(side, path);
+      const comer = side.files.has(id) ? undefined : findAdded(side, path);
       if (comer !== undefined) rename(side, comer, id);
     }
   }
   for (const [id, { path }] of [...draft.files]) {
-    const comer = base.files.has(id) ? undefined : newAt(original, path);
+    const comer = base.files.has(id) ? undefined : findAdded(original, path);
     if (comer !== undefined) rename(original, comer, id);
   }
 }
 
 type Kept = ModelFile | undefined;
 
-const same = (a: Kept, b: Kept) =>
-  a === b || (a !== undefined && b !== undefined && a.path === b.path && textOf(a) === textOf(b));
+const isSameFile = (a: Kept, b: Kept) =>
+  a === b || (a !== undefined && b !== undefined && a.path === b.path && modelText(a) === modelText(b));
 
-export const filesOf = ({ base, draft, original }: ModelSides, id: number): [Kept, Kept, Kept] => [
+export const fileSides = ({ base, draft, original }: ModelSides, id: number): [Kept, Kept, Kept] => [
   base.files.get(id),
   draft.files.get(id),
   original.files.get(id),
 ];
 
-const idsOf = ({ base, draft, original }: ModelSides) =>
+const allIds = ({ base, draft, original }: ModelSides) =>
   new Set([...base.files.keys(), ...draft.files.keys(), ...original.files.keys()]);
 
 export const isChangedInDraft = (sides: ModelSides, id: number) => {
-  const [base, draft] = filesOf(sides, id);
-  return !same(base, draft);
+  const [base, draft] = fileSides(sides, id);
+  return !isSameFile(base, draft);
 };
 
 /** Returns the merged file without regard to other files, or `conflict`. */
 function mergeOne(sides: ModelSides, id: number): Kept | 'conflict' {
-  const [b, d, o] = filesOf(sides, id);
-  if (same(b, d)) return o;
-  if (same(b, o) || same(d, o)) return d;
+  const [b, d, o] = fileSides(sides, id);
+  if (isSameFile(b, d)) return o;
+  if (isSameFile(b, o) || isSameFile(d, o)) return d;
   return d === undefined || o === undefined ? 'conflict' : (mergeFiles(b, d, o) ?? 'conflict');
 }
 
-function pathOfBoth(b: Kept, d: ModelFile, o: ModelFile): string | undefined {
+function mergePath(b: Kept, d: ModelFile, o: ModelFile): string | undefined {
   if (d.path === o.path || d.path === b?.path) return o.path;
   return o.path === b?.path ? d.path : undefined;
 }
 
 function mergeFiles(b: Kept, d: ModelFile, o: ModelFile): ModelFile | null {
-  const path = pathOfBoth(b, d, o);
+  const path = mergePath(b, d, o);
   if (path === undefined) return null;
-  if (textOf(d) === textOf(o)) return { path, lines: o.lines };
+  if (modelText(d) === modelText(o)) return { path, lines: o.lines };
   // If only one side has another text, the result is this text.
-  if (b !== undefined && textOf(d) === textOf(b)) return { path, lines: o.lines };
-  if (b !== undefined && textOf(o) === textOf(b)) return { path, lines: d.lines };
+  if (b !== undefined && modelText(d) === modelText(b)) return { path, lines: o.lines };
+  if (b !== undefined && modelText(o) === modelText(b)) return { path, lines: d.lines };
   if (b === undefined || b.lines.length !== d.lines.length || b.lines.length !== o.lines.length) return null;
   const lines: string[] = [];
   for (const [i, before] of b.lines.entries()) {
@@ -121,10 +121,10 @@ function mergeFiles(b: Kept, d: ModelFile, o: ModelFile): ModelFile | null {
 }
 
 function resolveOne(sides: ModelSides, id: number, resolution: Resolution): Kept {
-  const [b, d, o] = filesOf(sides, id);
+  const [b, d, o] = fileSides(sides, id);
   if (resolution === 'draft') return d;
   if (resolution === 'original') return o;
-  const path = (d && o && pathOfBoth(b, d, o)) ?? d?.path ?? o?.path;
+  const path = (d && o && mergePath(b, d, o)) ?? d?.path ?? o?.path;
   return path === undefined ? undefined : { path, lines: [resolution.text] };
 }
 
@@ -154,7 +154,7 @@ export function mergeModels(sides: ModelSides, resolutions: ReadonlyMap<number, 
   }
   const conflicts = new Set<number>();
   const outcomes = new Map<number, Kept>();
-  for (const id of idsOf(sides)) {
+  for (const id of allIds(sides)) {
     const resolution = asInDraft.has(id) ? 'draft' : resolutions.get(id);
     const outcome = resolution === undefined ? mergeOne(sides, id) : resolveOne(sides, id, resolution);
     if (outcome === 'conflict') conflicts.add(id);
@@ -167,17 +167,17 @@ export function mergeModels(sides: ModelSides, resolutions: ReadonlyMap<number, 
 function place(sides: ModelSides, outcomes: ReadonlyMap<number, Kept>, resolved: readonly number[]) {
   const { base, draft, original } = sides;
   const cleared = resolved.flatMap((id) => draft.files.get(id)?.path ?? []);
-  const mayGo = (directory: string) =>
+  const canRemove = (directory: string) =>
     (base.directories.has(directory) && !draft.directories.has(directory)) ||
     cleared.some((path) => isWithin(directory, path));
   const occupied = new Set<number>();
-  const stays = (id: number) => occupied.has(id) || outcomes.get(id)?.path === original.files.get(id)?.path;
+  const isKept = (id: number) => occupied.has(id) || outcomes.get(id)?.path === original.files.get(id)?.path;
   const filesAround = (path: string, self: number) =>
     [...original.files].flatMap(([id, file]) =>
-      id !== self && stays(id) && collide(file.path, path) ? [id] : [],
+      id !== self && isKept(id) && collide(file.path, path) ? [id] : [],
     );
   const hasDirectory = (path: string) =>
-    [...original.directories].some((each) => isWithin(each, path) && !mayGo(each));
+    [...original.directories].some((each) => isWithin(each, path) && !canRemove(each));
   for (let before = -1; before < occupied.size; ) {
     before = occupied.size;
     for (const [id, outcome] of outcomes) {
@@ -201,8 +201,8 @@ function place(sides: ModelSides, outcomes: ReadonlyMap<number, Kept>, resolved:
     (each) => !base.directories.has(each) && !paths.some((path) => isWithin(each, path)),
   );
   const kept = [...original.directories].filter((each) =>
-    [...original.directories].some((below) => isWithin(below, each) && !mayGo(below)),
+    [...original.directories].some((below) => isWithin(below, each) && !canRemove(below)),
   );
-  const needed = [...paths, ...made].flatMap(parentsOf);
+  const needed = [...paths, ...made].flatMap(parentDirectories);
   return { occupied, blockedBy, result: { files, directories: new Set([...kept, ...made, ...needed]) } };
 }

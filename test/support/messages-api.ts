@@ -81,7 +81,10 @@ async function answer(
 ): Promise<void> {
   const body = (await json(request)) as MessagesRequest['body'];
   const played = replies[requests.length - 1];
-  const rejection = reject(request, body, { id: `msg_${requests.length}`, content: contentOf(played) });
+  const rejection = rejectRequest(request, body, {
+    id: `msg_${requests.length}`,
+    content: replyContent(played),
+  });
   const reply = replies[requests.length];
   if (rejection !== undefined || reply === undefined) {
     const message = rejection ?? 'The script is over.';
@@ -90,7 +93,7 @@ async function answer(
     return;
   }
   requests.push({ headers: request.headers, body });
-  const content = contentOf(reply);
+  const content = replyContent(reply);
   const message = {
     id: `msg_${requests.length}`,
     type: 'message',
@@ -107,7 +110,7 @@ async function answer(
     .end(JSON.stringify({ ...message, content }));
 }
 
-function contentOf(reply: Reply | undefined): Block[] {
+function replyContent(reply: Reply | undefined): Block[] {
   return (Array.isArray(reply) ? reply : reply?.content) ?? [];
 }
 
@@ -116,7 +119,7 @@ function contentOf(reply: Reply | undefined): Block[] {
  *
  * @param last reply before this request
  */
-function reject(
+function rejectRequest(
   { url, headers }: IncomingMessage,
   { messages, thread, context_management }: MessagesRequest['body'],
   last: { id: string; content: Block[] },
@@ -127,7 +130,7 @@ function reject(
   if (headers['x-api-key'] === undefined && headers.authorization === undefined) {
     return 'x-api-key: Field required';
   }
-  if (context_management !== undefined && !betasOf(headers).includes(BETA)) {
+  if (context_management !== undefined && !parseBetas(headers).includes(BETA)) {
     return 'context_management: Extra inputs are not permitted';
   }
   if (thread?.type === 'continue' && thread.previous_message_id !== last.id) {
@@ -149,7 +152,7 @@ function findUnanswered(messages: readonly Message[]): string | undefined {
   return undefined;
 }
 
-function betasOf(headers: IncomingHttpHeaders): string[] {
+function parseBetas(headers: IncomingHttpHeaders): string[] {
   return String(headers['anthropic-beta'] ?? '').split(/,\s*/);
 }
 

@@ -4,7 +4,7 @@
  */
 import { create, insert, remove, rename, strReplace } from './model/edit.ts';
 import { checkInput } from './model/input.ts';
-import { canonical, ROOT } from './model/path.ts';
+import { ROOT, toCanonical } from './model/path.ts';
 import { Failure, type Fields, type Limits, type Result, type Tree } from './model/types.ts';
 import { view } from './model/view.ts';
 
@@ -32,7 +32,7 @@ export function run(tree: Tree, input: object, limits = defaults): { tree: Tree;
     const { command, fields } = checkInput(input as Record<string, unknown>);
     const paths: Partial<Fields> = {};
     for (const name of ['path', 'old_path', 'new_path'] as const) {
-      if (command === 'rename' ? name !== 'path' : name === 'path') paths[name] = canonical(fields[name]);
+      if (command === 'rename' ? name !== 'path' : name === 'path') paths[name] = toCanonical(fields[name]);
     }
     const done = commands[command]?.(tree, { ...fields, ...paths }, limits);
     if (!done) throw new Error(`the model has no command ${command}`);

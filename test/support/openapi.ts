@@ -13,7 +13,7 @@ export const DOCUMENTS = { 'openapi.yaml': buildApp, 'admin-openapi.yaml': build
 /** Path of the console's generated types of the admin API. */
 export const CONSOLE_TYPES = 'console/src/api/schema.ts';
 
-const reject = () => {
+const throwUnused = () => {
   throw new Error('The documents are made without a database.');
 };
 
@@ -21,13 +21,13 @@ const reject = () => {
 const noDatabase: Database = {
   kind: 'postgres',
   batches: new BatchLimits(1, 1),
-  query: reject,
-  queryBatch: reject,
-  transaction: reject,
-  withJobLock: reject,
-  migrate: reject,
-  pool: reject,
-  close: reject,
+  query: throwUnused,
+  queryBatch: throwUnused,
+  transaction: throwUnused,
+  withJobLock: throwUnused,
+  migrate: throwUnused,
+  pool: throwUnused,
+  close: throwUnused,
 };
 
 type Build = (typeof DOCUMENTS)[keyof typeof DOCUMENTS];

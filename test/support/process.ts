@@ -70,7 +70,7 @@ export async function startServer(env: Record<string, string>): Promise<CliProce
 }
 
 /** Returns the URL of the admin listener of a server with `ADMIN_PORT: '0'`, once it listens. */
-export async function adminUrlOf(server: CliProcess & { url: string }): Promise<string> {
+export async function readAdminUrl(server: CliProcess & { url: string }): Promise<string> {
   const { port } = new URL(server.url);
   const [, url] = await server.line(new RegExp(`(http://127\\.0\\.0\\.1:(?!${port}\\b)\\d+)`));
   return url ?? '';

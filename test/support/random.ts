@@ -1,5 +1,5 @@
 /** Returns a seeded generator with the same numbers in each run. */
-export function randomOf(seed: number) {
+export function createRandom(seed: number) {
   let state = seed;
   const next = () => {
     state = (state * 1664525 + 1013904223) % 4294967296;
@@ -10,4 +10,4 @@ export function randomOf(seed: number) {
     of: <T>(items: readonly T[]) => items[Math.floor(next() * items.length)] as T,
   };
 }
-export type Random = ReturnType<typeof randomOf>;
+export type Random = ReturnType<typeof createRandom>;

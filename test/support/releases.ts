@@ -93,7 +93,7 @@ function readStatements(stored: StoredStatements): AnyQuery[] {
 }
 
 /** Sends a release's own statements. Throws for a parameter that is missing in `values`. */
-export function statementsOf({ version, statements }: Release, query: QueryExecutor) {
+export function releaseExecutor({ version, statements }: Release, query: QueryExecutor) {
   return async (name: string, values: Record<string, Value>): Promise<Record<string, unknown>[]> => {
     const statement = statements.find((each) => each.name === name);
     if (statement === undefined) throw new Error(`${version} has no statement ${name}.`);

@@ -30,7 +30,7 @@ export interface Snapshot {
 }
 
 /** Returns the memory at the time of a tenant's last change. */
-export async function snapshot(service: Service, tenant: string): Promise<Snapshot> {
+export async function readSnapshot(service: Service, tenant: string): Promise<Snapshot> {
   const [row] = await service.query(
     `SELECT to_char(last_change_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
      FROM tenants WHERE id = $1::text`,

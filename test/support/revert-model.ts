@@ -12,7 +12,8 @@ export interface ModelVersion {
   file: ModelFile | null;
 }
 
-export const textOf = ({ lines }: ModelFile) => lines.map((line, i) => `${line}\n-- ${i} --\n`).join('');
+export const revertModelText = ({ lines }: ModelFile) =>
+  lines.map((line, i) => `${line}\n-- ${i} --\n`).join('');
 
 export interface ModelOutcome {
   /** State without the actor. */
@@ -22,8 +23,8 @@ export interface ModelOutcome {
 }
 
 /** Values of a file that are merged on their own: its path, and each line. */
-const valuesOf = ({ path, lines }: ModelFile) => [path, ...lines];
-const fileOf = ([path = '', ...lines]: string[]): ModelFile => ({ path, lines });
+const fileValues = ({ path, lines }: ModelFile) => [path, ...lines];
+const toModelFile = ([path = '', ...lines]: string[]): ModelFile => ({ path, lines });
 const isSame = (a: ModelFile | null, b: ModelFile | null) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
@@ -38,26 +39,26 @@ export function revertFile(
 ): ModelOutcome {
   let reverted = versions[first - 1]?.file ?? null;
   let isConflict = false;
-  for (const [base, last] of turnsOf(versions, first, isTheirs)) {
+  for (const [base, last] of findInterveningChanges(versions, first, isTheirs)) {
     const [old, now] = [versions[base]?.file ?? null, versions[last]?.file ?? null];
     if (isSame(reverted, old)) reverted = now;
     else if (isSame(now, old) || isSame(now, reverted)) continue;
     else if (reverted === null || now === null || old === null) isConflict = true;
     else {
-      const [before, mine, theirs] = [valuesOf(old), valuesOf(reverted), valuesOf(now)];
+      const [before, mine, theirs] = [fileValues(old), fileValues(reverted), fileValues(now)];
       const merged = before.map((value, i) => {
         if (mine[i] === value) return theirs[i] ?? '';
         if (theirs[i] !== value && theirs[i] !== mine[i]) isConflict = true;
         return mine[i] ?? '';
       });
-      reverted = fileOf(merged);
+      reverted = toModelFile(merged);
     }
   }
   return { reverted, isConflict: isConflict && !isSame(reverted, versions.at(-1)?.file ?? null) };
 }
 
 /** Lists the versions before and at the end of consecutive changes by others. */
-function turnsOf(
+function findInterveningChanges(
   versions: readonly ModelVersion[],
   first: number,
   isTheirs: (version: ModelVersion) => boolean,

@@ -57,7 +57,7 @@ export function script(
     for (const each of [tenant, mounted]) await new Tenants(database).create(each);
     const mount = { name: 'team', tenant: mounted, access: 'read_write', instructions: '' } as const;
     await setMount(database, tenant, mount);
-    await runScript(service(), tenant, belowMount(files), belowMount(steps));
+    await runScript(service(), tenant, movePathsBelowMount(files), movePathsBelowMount(steps));
   });
 }
 
@@ -74,7 +74,7 @@ async function runScript(service: Service, tenant: string, files: Files, steps: 
 }
 
 /** Moves all paths in strings below `/memories/team`, except the root in sentences of the contract. */
-function belowMount<T>(value: T): T {
+function movePathsBelowMount<T>(value: T): T {
   if (typeof value === 'string') {
     return value
       .replace(/\/memories(?![A-Za-z0-9._%-])/g, '/memories/team')
@@ -88,9 +88,9 @@ function belowMount<T>(value: T): T {
         'rename /memories/team: another memory is mounted there',
       ) as T;
   }
-  if (Array.isArray(value)) return value.map(belowMount) as T;
+  if (Array.isArray(value)) return value.map(movePathsBelowMount) as T;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [belowMount(key), belowMount(each)]),
+    Object.entries(value).map(([key, each]) => [movePathsBelowMount(key), movePathsBelowMount(each)]),
   ) as T;
 }

@@ -56,7 +56,7 @@ export async function tenantWith(service: Service, files: Record<string, string>
 
 export type Entry = [content: string | null, seconds: number];
 
-export async function rowsOf(service: Service, tenant: string): Promise<Map<string, Entry>> {
+export async function readRows(service: Service, tenant: string): Promise<Map<string, Entry>> {
   const rows = await service.query(
     `SELECT path, content, floor(extract(epoch FROM updated_at))::float8 AS seconds FROM entries
      WHERE tenant_id = $1::text ORDER BY path`,
@@ -65,8 +65,8 @@ export async function rowsOf(service: Service, tenant: string): Promise<Map<stri
   return new Map(rows.map((row) => [String(row.path), [row.content as string | null, Number(row.seconds)]]));
 }
 
-/** Reads a directory in the form of `rowsOf`. */
-export async function treeOf(directory: string): Promise<Map<string, Entry>> {
+/** Reads a directory in the form of `readRows`. */
+export async function readDirectoryTree(directory: string): Promise<Map<string, Entry>> {
   const tree: [string, Entry][] = [];
   for (const name of await readdir(directory, { recursive: true })) {
     const path = join(directory, name);
@@ -80,7 +80,7 @@ export async function treeOf(directory: string): Promise<Map<string, Entry>> {
 /**
  * Tries an import that must be rejected without any change. Returns its message, with `{tenant}` for the tenant's ID.
  */
-export async function rejectedImport(
+export async function expectImportRejection(
   service: Service,
   tenant: string,
   args: string[],

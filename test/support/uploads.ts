@@ -23,7 +23,7 @@ export async function openUpload(
 }
 
 /** Returns the response to an upload that is complete or was rejected: one line of JSON, or several. */
-export async function answerTo(upload: ClientRequest) {
+export async function readUploadResponse(upload: ClientRequest) {
   const [response] = (await once(upload, 'response')) as [IncomingMessage];
   const text = Buffer.concat(await response.toArray()).toString();
   const lines = text

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { showTree } from '../support/otlp.ts';
-import { adminUrlOf, post } from '../support/process.ts';
+import { post, readAdminUrl } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 import { CALLER, SERVER, TRACE, traceparent, useTracedServers } from '../support/traced.ts';
 
@@ -10,7 +10,7 @@ it('traces requests to the admin API by route, without paths, queries, and conte
   tags: 'long',
 }, async () => {
   const server = await startTraced({ ADMIN_PORT: '0' });
-  const url = await adminUrlOf(server);
+  const url = await readAdminUrl(server);
   await post(server.url, cmd.create('/memories/private-path', 'private-content'), { 'x-tenant-id': 'acme' });
   const headers = { ...traceparent(), 'x-request-id': 'traced-1' };
   const answer = await fetch(`${url}/v1/tenants/acme/file?path=/memories/private-path`, { headers });

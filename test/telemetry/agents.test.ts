@@ -28,7 +28,7 @@ async function makeTenant(url: string, tenant: string): Promise<void> {
   for (const path of ['/memories/first', '/memories/second'])
     await post(url, cmd.create(path, 'x'), { 'x-tenant-id': tenant });
 }
-const named = (spans: Span[], name: string) => spans.filter((span) => span.name === name);
+const findSpans = (spans: Span[], name: string) => spans.filter((span) => span.name === name);
 
 describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
   const tags = kind === 'pglite' ? 'long' : [];
@@ -66,7 +66,7 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
       'execute_tool memory',
       'create_memory',
       'memory_create',
-    ].map((name) => named(spans, name)[0]);
+    ].map((name) => findSpans(spans, name)[0]);
     expect(request?.kind).toBe(SERVER);
     expect(request?.attributes).toMatchObject({
       'http.request.method': 'POST',
@@ -125,7 +125,7 @@ it('traces a call over MCP with the same spans and log line as on /execute', { t
   expect((await send({ method: 'tools/call', params: invalid }, 'mcp-4')).status).toBe(200);
   const { log, spans } = await server.stop();
 
-  const [called] = named(spans, 'POST /mcp');
+  const [called] = findSpans(spans, 'POST /mcp');
   expect(called?.attributes).toMatchObject({ 'http.route': '/mcp', 'http.response.status_code': 200 });
   expect(
     showTree(
@@ -152,12 +152,12 @@ it('traces a call over MCP with the same spans and log line as on /execute', { t
     '  search_memory',
     '    lookup_batch',
   ]);
-  expect(named(traced, 'execute_tool memory')[0]?.links).toMatchObject([{ traceId: TRACE }]);
-  const lineOf = (id: string) =>
+  expect(findSpans(traced, 'execute_tool memory')[0]?.links).toMatchObject([{ traceId: TRACE }]);
+  const findLogLine = (id: string) =>
     JSON.parse(log.split('\n').find((each) => each.includes(`"reqId":"${id}"`)) ?? '');
   const line = { trace_id: TRACE, route: '/mcp', status: 200, tenant: 'mcp' };
-  expect(lineOf('mcp-1')).toMatchObject({ ...line, command: 'create', outcome: 'ok' });
-  expect(lineOf('mcp-2')).toMatchObject({ ...line, command: 'unknown', outcome: 'ok' });
+  expect(findLogLine('mcp-1')).toMatchObject({ ...line, command: 'create', outcome: 'ok' });
+  expect(findLogLine('mcp-2')).toMatchObject({ ...line, command: 'unknown', outcome: 'ok' });
   expect(log + JSON.stringify(spans)).not.toMatch(/private/);
 });
 
@@ -196,7 +196,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
     expect(log).not.toMatch(/private/);
 
     expect(
-      named(spans, 'execute_tool memory').map(({ attributes }) => attributes['error.type']),
+      findSpans(spans, 'execute_tool memory').map(({ attributes }) => attributes['error.type']),
     ).toStrictEqual([
       undefined,
       undefined,
@@ -205,7 +205,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
       'tool_error',
       'tool_error',
     ]);
-    expect(named(spans, 'execute_tool memory_search').map(({ attributes }) => attributes)).toStrictEqual([
+    expect(findSpans(spans, 'execute_tool memory_search').map(({ attributes }) => attributes)).toStrictEqual([
       {
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.name': 'memory_search',
@@ -229,7 +229,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
       'search_memory',
     ]);
     // A rejection is an error of the caller.
-    const requests = named(spans, 'POST /execute');
+    const requests = findSpans(spans, 'POST /execute');
     expect(requests.map(({ attributes }) => attributes['http.response.status_code'])).toStrictEqual([
       ...Array(10).fill(200),
       400,
@@ -336,7 +336,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
       const { spans } = await server.stop();
       await database.drop();
       const commands = spans.filter(({ name }) => name === 'search_memory' || name === 'create_memory');
-      const shared = named(spans, statement).filter(
+      const shared = findSpans(spans, statement).filter(
         ({ attributes }) => attributes['db.operation.batch.size'],
       );
       expect(shared.map(({ traceId }) => traceId).sort()).toStrictEqual(traces);
@@ -374,7 +374,7 @@ describe('tracing', { tags: 'long' }, () => {
     await post(byCaller.url, view, { traceparent: twice });
     const { log, spans } = await byCaller.stop();
     expect(spans.map(({ traceId }) => traceId)).not.toContain(TRACE);
-    const [unknown, continued, ...others] = named(spans, 'POST /execute');
+    const [unknown, continued, ...others] = findSpans(spans, 'POST /execute');
     expect(unknown?.parentSpanId).toBeUndefined();
     expect([continued?.traceId, continued?.parentSpanId]).toStrictEqual([other, CALLER]);
     expect(others).toStrictEqual([]);
@@ -493,7 +493,7 @@ describe('a service without a trace collector', { tags: 'long' }, () => {
       writeSync(1, 'loaded: ' + [...new Set(packages)].filter(Boolean).sort().join(' ') + '\\n');
     });`)}`;
 
-  async function loadedBy(env: Record<string, string>): Promise<string[]> {
+  async function loadedModules(env: Record<string, string>): Promise<string[]> {
     const args = ['--import', LIST, 'dist/main.js', 'serve'];
     const settings = { PORT: '0', AUTH: 'none', DATABASE_URL: databaseUrl() };
     const server = startProcess(process.execPath, args, { ...settings, ...env });
@@ -507,14 +507,14 @@ describe('a service without a trace collector', { tags: 'long' }, () => {
   }
 
   it('loads only the API of OpenTelemetry that prom-client loads if there is no trace collector', async () => {
-    expect(await loadedBy({})).toStrictEqual(['@opentelemetry/api']);
+    expect(await loadedModules({})).toStrictEqual(['@opentelemetry/api']);
     expect(
-      await loadedBy({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:1' }),
+      await loadedModules({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:1' }),
     ).toStrictEqual(['@opentelemetry/api']);
   });
 
   it('finds the packages that tracing loads', async () => {
-    expect(await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })).toEqual(
+    expect(await loadedModules({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })).toEqual(
       expect.arrayContaining([
         '@opentelemetry/api',
         '@opentelemetry/sdk-trace-base',

@@ -5,7 +5,7 @@
  */
 import { expect, it } from 'vitest';
 import { showTree } from '../support/otlp.ts';
-import { adminUrlOf, post } from '../support/process.ts';
+import { post, readAdminUrl } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 import { CALLER, TRACE, traceparent, useTracedServers } from '../support/traced.ts';
 
@@ -13,7 +13,7 @@ const servers = useTracedServers();
 
 async function start(env: Record<string, string> = {}) {
   const server = await servers.startTraced({ ADMIN_PORT: '0', ...env });
-  const admin = await adminUrlOf(server);
+  const admin = await readAdminUrl(server);
   const send = (method: string, url: string, body?: object, headers: Record<string, string> = {}) =>
     fetch(url, {
       method,
@@ -138,5 +138,5 @@ it.each(['rejects logs', 'hangs'])(
 /** Reads the audit trail with a service without a collector. */
 async function fetchEvents(): Promise<Response> {
   const server = await servers.start({ ADMIN_PORT: '0' });
-  return fetch(`${await adminUrlOf(server)}/v1/audit?action=updateTenant`);
+  return fetch(`${await readAdminUrl(server)}/v1/audit?action=updateTenant`);
 }

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ALL_KEYS, hashOf, isApiKey, Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { ALL_KEYS, hashKey, isApiKey, Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeService, freshTenant, type Service, startSharedService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -36,7 +36,7 @@ describe('API keys', () => {
   it('creates API keys with a prefix and a checksum that detects typos', () => {
     const { key, hash } = newApiKey();
     expect(key).toMatch(/^msk_[A-Za-z0-9_-]{43}[A-Za-z0-9]{6}$/);
-    expect([isApiKey(key), hashOf(key)]).toStrictEqual([true, hash]);
+    expect([isApiKey(key), hashKey(key)]).toStrictEqual([true, hash]);
     for (let i = 4; i < key.length; i++) {
       const typo = key.slice(0, i) + (key[i] === 'a' ? 'b' : 'a') + key.slice(i + 1);
       expect(isApiKey(typo)).toBe(false);
@@ -367,7 +367,7 @@ describe('AUTH=jwt', () => {
       kid,
       alg: 'EdDSA',
     });
-    const signed = (kid: string, key = privateKey) =>
+    const signToken = (kid: string, key = privateKey) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'EdDSA', kid }).setExpirationTime('1h').sign(key);
     let own: Service;
     let answer: (response: ServerResponse) => void;
@@ -400,7 +400,7 @@ describe('AUTH=jwt', () => {
       summary(await own.execute(cmd.view('/memories/x'), { headers: bearer(given) }));
 
     it('accepts tokens with known keys while the issuer hangs', async () => {
-      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      expect(await ask(await signToken('k1'))).toStrictEqual([200, MISSING]);
       let hanging: ServerResponse | undefined;
       const asked = new Promise<void>((resolve) => {
         answer = (response) => {
@@ -409,11 +409,11 @@ describe('AUTH=jwt', () => {
         };
       });
       const strangers = await Promise.all(
-        Array.from({ length: 60 }, (_, i) => signed(`unknown-${i}`, other.privateKey)),
+        Array.from({ length: 60 }, (_, i) => signToken(`unknown-${i}`, other.privateKey)),
       );
       const answers = strangers.map(ask);
       await asked;
-      for (let i = 0; i < 10; i++) expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      for (let i = 0; i < 10; i++) expect(await ask(await signToken('k1'))).toStrictEqual([200, MISSING]);
       // 16 requests wait for the shared fetch. The others wait for one of these slots and time out.
       const rejected: unknown[] = [];
       await new Promise<void>((resolve) => {
@@ -431,10 +431,10 @@ describe('AUTH=jwt', () => {
     });
 
     it('fetches the new key immediately when the issuer rotates its keys', async () => {
-      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      expect(await ask(await signToken('k1'))).toStrictEqual([200, MISSING]);
       const keys = [await jwk(other.publicKey, 'k2')];
       answer = (response) => response.end(JSON.stringify({ keys }));
-      expect(await ask(await signed('k2', other.privateKey))).toStrictEqual([200, MISSING]);
+      expect(await ask(await signToken('k2', other.privateKey))).toStrictEqual([200, MISSING]);
     });
 
     it.each([
@@ -444,24 +444,24 @@ describe('AUTH=jwt', () => {
       ['an oversized body', `{"keys":[]${' '.repeat(2 * 1024 * 1024)}}`],
     ])('keeps the last valid keys in use when the issuer returns %s', async (_title, body) => {
       answer = (response) => response.end(body);
-      expect(await ask(await signed('k1'))).toStrictEqual([503, 'issuer_unavailable']);
+      expect(await ask(await signToken('k1'))).toStrictEqual([503, 'issuer_unavailable']);
       const keys = [await jwk(publicKey, 'k1')];
       answer = (response) => response.end(JSON.stringify({ keys }));
-      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      expect(await ask(await signToken('k1'))).toStrictEqual([200, MISSING]);
       answer = (response) => response.end(body);
-      expect(await ask(await signed('unknown'))).toStrictEqual([401, 'unauthorized']);
-      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      expect(await ask(await signToken('unknown'))).toStrictEqual([401, 'unauthorized']);
+      expect(await ask(await signToken('k1'))).toStrictEqual([200, MISSING]);
       expect(fetches).toBe(3);
     });
 
     it('limits the number of queries for key IDs that the issuer does not know', async () => {
       for (let i = 0; i < 40; i++)
-        expect(await ask(await signed(`unknown-${i}`, other.privateKey))).toStrictEqual([
+        expect(await ask(await signToken(`unknown-${i}`, other.privateKey))).toStrictEqual([
           401,
           'unauthorized',
         ]);
       expect(fetches).toBeLessThan(40);
-      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      expect(await ask(await signToken('k1'))).toStrictEqual([200, MISSING]);
     });
   });
 });

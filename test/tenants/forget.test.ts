@@ -35,7 +35,7 @@ describeService(
       }
       return found;
     };
-    const eventsOf = async (tenant: string) =>
+    const readEvents = async (tenant: string) =>
       (await admin().call('GET', `/audit?tenant=${tenant}&limit=100`)).body.events as Record<
         string,
         unknown
@@ -80,7 +80,7 @@ describeService(
         forgotten: { hash: expect.stringMatching(HASH), events: expect.any(Number) },
       });
       const { hash, events } = body.forgotten as { hash: string; events: number };
-      const recorded = await eventsOf(hash);
+      const recorded = await readEvents(hash);
       expect(recorded[0]).toMatchObject({
         action: 'deleteTenant',
         outcome: 'ok',
@@ -90,7 +90,7 @@ describeService(
       expect(recorded.map(({ action }) => action)).toEqual(
         expect.arrayContaining(['createTenant', 'updateTenant', 'createKey', 'createDraft', 'renameTenant']),
       );
-      const ofOther = await eventsOf(other);
+      const ofOther = await readEvents(other);
       expect(ofOther).toMatchObject([
         { action: 'copyTenant', details: { to: expect.stringMatching(/^forgotten_/) } },
         { action: 'removeMount', details: { old: { tenant: hash, access: 'read_only' }, new: null } },

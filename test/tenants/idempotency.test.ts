@@ -184,10 +184,12 @@ it('keeps approximately the newest MAX_TENANT_STORED_RESULTS results of a tenant
   });
   const [busy, other] = [freshTenant(), freshTenant()];
   for (const tenant of [busy, other]) await service.execute(cmd.create('/memories/g'), { tenant });
-  const failing = () => block(cmd.delete('/memories/f'));
-  expect(await service.execute(failing(), { tenant: other })).toMatchObject({ is_error: true });
+  const failingBlock = () => block(cmd.delete('/memories/f'));
+  expect(await service.execute(failingBlock(), { tenant: other })).toMatchObject({ is_error: true });
   await Promise.all(
-    Array.from({ length: 70 }, () => service.execute(Array.from({ length: 10 }, failing), { tenant: busy })),
+    Array.from({ length: 70 }, () =>
+      service.execute(Array.from({ length: 10 }, failingBlock), { tenant: busy }),
+    ),
   );
   await service.app.close();
   const kept = await service.query(

@@ -7,7 +7,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { applyBootstrap, loadBootstrap } from '../../src/core/tenants/initial-data.ts';
-import { ALL_KEYS, hashOf, Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { ALL_KEYS, hashKey, Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
@@ -47,12 +47,12 @@ describeServiceOnOwnDatabase('the bootstrap', (service) => {
     const keys = new Keys(database);
     const [made] = await keys.list({ ...ALL_KEYS, tenant: 'globex' });
     expect(made).toMatchObject({ access: 'read_only', label: 'ci', expiresAt: null, isAdmin: false });
-    expect(await keys.find(hashOf(service2.key))).toMatchObject({
+    expect(await keys.find(hashKey(service2.key))).toMatchObject({
       tenant: null,
       isAdmin: false,
       expiresInMs: null,
     });
-    expect(await keys.find(hashOf(admin.key))).toMatchObject({ isAdmin: true, access: 'read_only' });
+    expect(await keys.find(hashKey(admin.key))).toMatchObject({ isAdmin: true, access: 'read_only' });
 
     await tenants.set('acme', { maxFiles: 9 });
     await keys.revoke(made?.id ?? '');

@@ -24,7 +24,7 @@ describe('keys of a tenant', () => {
 
   const purpose: KeyPurpose = { tenant: 'acme', access: 'read_write', label: '', expiresAt: null };
   const scoped: KeyPurpose = { ...purpose, tenant: null, isAdmin: true, onlyTenants: ['acme'] };
-  const live = async () =>
+  const countLive = async () =>
     (
       await database.query(
         parseQuery<Record<never, never>, { id: string }>(
@@ -64,7 +64,7 @@ describe('keys of a tenant', () => {
     const { keys, changed } = keysDuring('add_secret', () => new Keys(database).revoke(id));
     await keys.rotate(id, 3600);
     await changed();
-    expect(await live()).toStrictEqual([]);
+    expect(await countLive()).toStrictEqual([]);
   });
 
   it.each([
@@ -81,7 +81,7 @@ describe('keys of a tenant', () => {
       const { keys, changed } = keysDuring(statement, change);
       await work(keys, id);
       await changed();
-      expect(await live()).toStrictEqual([]);
+      expect(await countLive()).toStrictEqual([]);
     }
   });
 });

@@ -58,19 +58,24 @@ const createdAgain: Outcome = {
   old: ['/memories/late'],
   renamed: ['/memories/early'],
 };
-const rejected = (code: string): Outcome => ({ response: [403, code], renamed: ['/memories/early'] });
+const rejectedOutcome = (code: string): Outcome => ({ response: [403, code], renamed: ['/memories/early'] });
 
 const cases: [string, Record<string, string>, Caller, Outcome][] = [
   ['a key of the tenant', { AUTH: 'keys' }, tenantKey, followed],
-  ['a key of the tenant and its old ID', { AUTH: 'keys' }, tenantKeyThatNames, rejected('tenant_mismatch')],
+  [
+    'a key of the tenant and its old ID',
+    { AUTH: 'keys' },
+    tenantKeyThatNames,
+    rejectedOutcome('tenant_mismatch'),
+  ],
   ['a service key that creates tenants', { AUTH: 'keys' }, serviceKey, createdAgain],
   [
     'a service key that creates no tenants',
     { AUTH: 'keys', AUTO_CREATE_TENANTS: 'false' },
     serviceKey,
-    rejected('unknown_tenant'),
+    rejectedOutcome('unknown_tenant'),
   ],
-  ['a token', jwt, token, rejected('unknown_tenant')],
+  ['a token', jwt, token, rejectedOutcome('unknown_tenant')],
   ['a token that creates tenants', { ...jwt, AUTO_CREATE_TENANTS: 'true' }, token, createdAgain],
   ['no credential', { AUTH: 'none' }, noCredential, createdAgain],
 ];

@@ -7,7 +7,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { moveTenantData } from '../../src/core/tenants/copy.ts';
-import { hashOf, Keys } from '../../src/core/tenants/keys.ts';
+import { hashKey, Keys } from '../../src/core/tenants/keys.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createDraft } from '../../src/features/drafts/create.ts';
@@ -33,7 +33,7 @@ describeService(
       return [response.statusCode, response.json().code ?? response.json().error?.type];
     };
     /** Creates a tenant whose keys, policy, and file were just used, so that they are cached. */
-    const used = async () => {
+    const createUsedTenant = async () => {
       const tenant = freshTenant('reused');
       await tenants().create(tenant);
       const { key } = await makeKey(service(), { tenant });
@@ -86,7 +86,7 @@ describeService(
 
     describe.each(Object.entries(calls))('%s', (_, attempt) => {
       it('rejects a key of the deleted tenant', async () => {
-        const { tenant, key, proposing } = await used();
+        const { tenant, key, proposing } = await createUsedTenant();
         await tenants().delete(tenant);
         const newKey = await createAgain(tenant);
         expect(await attempt(proposing, tenant)).toStrictEqual(UNAUTHORIZED);
@@ -100,7 +100,7 @@ describeService(
     });
 
     it('rejects the key of a renamed tenant, which opens the renamed tenant', async () => {
-      const { tenant, key } = await used();
+      const { tenant, key } = await createUsedTenant();
       const renamed = freshTenant('renamed');
       await moveTenantData(service().database, tenant, renamed);
       await createAgain(tenant);
@@ -173,7 +173,7 @@ describeService(
     describe('a tenant that replaces a mounted tenant', () => {
       const team = '/memories/team';
       /** Creates a tenant that has just used its mount. */
-      const mounting = async (send: Awaited<ReturnType<typeof asService>>) => {
+      const createMounting = async (send: Awaited<ReturnType<typeof asService>>) => {
         const [own, mounted] = [freshTenant('mounting'), freshTenant('mounted')];
         for (const id of [own, mounted]) await tenants().create(id);
         await mountTeam(own, mounted);
@@ -187,7 +187,7 @@ describeService(
 
       it('hides a new tenant from a cached mount of the earlier tenant with its ID', async () => {
         const send = await asService();
-        const { own, mounted } = await mounting(send);
+        const { own, mounted } = await createMounting(send);
         await tenants().delete(mounted);
         await createAgain(mounted);
         const missing = `${team} is not available: the memory mounted there does not exist.`;
@@ -198,7 +198,7 @@ describeService(
 
       it('returns no stored results of the earlier mounting tenant', async () => {
         const send = await asService();
-        const { own, mounted, create } = await mounting(send);
+        const { own, mounted, create } = await createMounting(send);
         await tenants().delete(own);
         await tenants().create(own);
         await mountTeam(own, mounted);
@@ -207,7 +207,7 @@ describeService(
     });
 
     it('shows no usage of the earlier tenant with the same ID', async () => {
-      const { tenant } = await used();
+      const { tenant } = await createUsedTenant();
       await tenants().delete(tenant);
       await createAgain(tenant);
       await service().app.usageCounts.flush();
@@ -217,7 +217,7 @@ describeService(
     });
 
     it('creates no draft with the memory of the earlier tenant', async () => {
-      const { tenant } = await used();
+      const { tenant } = await createUsedTenant();
       const row = await tenants().find(tenant);
       await tenants().delete(tenant);
       await createAgain(tenant);
@@ -230,7 +230,7 @@ describeService(
     });
 
     it('rejects an admin key scoped to the earlier tenant with the same ID', async () => {
-      const { tenant } = await used();
+      const { tenant } = await createUsedTenant();
       const other = freshTenant('other');
       await tenants().create(other);
       const admin = await openAdmin(service());
@@ -248,9 +248,9 @@ describeService(
     });
 
     it('binds a key to its tenant when the key is looked up', async () => {
-      const { tenant, key } = await used();
+      const { tenant, key } = await createUsedTenant();
 
-      const found = await new Keys(service().database).find(hashOf(key));
+      const found = await new Keys(service().database).find(hashKey(key));
       expect(found).toMatchObject({ tenant, tenantCreatedAt: (await tenants().find(tenant))?.createdAt });
     });
   },

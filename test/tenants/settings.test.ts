@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
-import { camelCase, renamed, snakeCase } from '../../src/core/lib/text.ts';
+import { camelCase, renameKeys, snakeCase } from '../../src/core/lib/text.ts';
 import { typedQuantity } from '../../src/core/lib/units.ts';
 import { effectiveSettings } from '../../src/core/tenants/effective-settings.ts';
 import { loadBootstrap } from '../../src/core/tenants/initial-data.ts';
@@ -25,7 +25,7 @@ const samples = Object.fromEntries(
   ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), sample(setting)] as [string, number | string]),
 );
 /** Returns a default as the documentation shows it. */
-const typed = (setting: Setting) => {
+const typedDefault = (setting: Setting) => {
   if ('choices' in setting || setting.default === 0) return setting.default;
   return setting.unit === 'days'
     ? `${setting.default}d`
@@ -43,7 +43,7 @@ const flag = (name: string) => `--${name.replaceAll('_', '-')}`;
 
 describeService('a setting of a tenant', (service) => {
   const admin = useAdmin(service);
-  const stored = async (id: string) => {
+  const storedSettings = async (id: string) => {
     const columns = Object.keys(samples).map((name) => `to_jsonb(${name}) AS ${name}`);
     return (await service().query(`SELECT ${columns.join(', ')} FROM tenants WHERE id = '${id}'`))[0];
   };
@@ -52,7 +52,7 @@ describeService('a setting of a tenant', (service) => {
     const id = freshTenant();
     const created = await admin().call('POST', '/tenants', { body: { id, settings: samples } });
     expect(created.body).toMatchObject({ settings: samples, effective: samples });
-    expect(await stored(id)).toStrictEqual(samples);
+    expect(await storedSettings(id)).toStrictEqual(samples);
     const defaults = Object.fromEntries(Object.keys(samples).map((name) => [name, null]));
     const changed = await admin().call('PATCH', `/tenants/${id}`, { body: { settings: defaults } });
     expect(changed.body.settings).toStrictEqual(defaults);
@@ -62,7 +62,7 @@ describeService('a setting of a tenant', (service) => {
     const id = freshTenant();
     const options = Object.entries(samples).flatMap(([name, value]) => [flag(name), String(value)]);
     expect((await runOn(service(), ['tenants', 'create', id, ...options])).stderr).toBe('');
-    expect(await stored(id)).toStrictEqual(samples);
+    expect(await storedSettings(id)).toStrictEqual(samples);
     const { stdout: help } = await runOn(service(), ['tenants', 'set', '--help']);
     const { stdout: table } = await runOn(service(), ['tenants', 'show', id]);
     const rows = table.split('\n').map((line) => line.split(/ {2,}/));
@@ -77,7 +77,7 @@ describeService('a setting of a tenant', (service) => {
     }
     const defaults = Object.keys(samples).flatMap((name) => [flag(name), 'default']);
     await runOn(service(), ['tenants', 'set', id, ...defaults]);
-    expect(new Set(Object.values((await stored(id)) ?? {}))).toStrictEqual(new Set([null]));
+    expect(new Set(Object.values((await storedSettings(id)) ?? {}))).toStrictEqual(new Set([null]));
   });
 });
 
@@ -86,13 +86,15 @@ describe('a setting of a tenant in the configuration', () => {
     const env = Object.fromEntries(
       ALL_SETTINGS.map(([, setting]) => [setting.variable, String(sample(setting))]),
     );
-    expect(effectiveSettings({}, loadConfig(env))).toStrictEqual(renamed(samples, camelCase));
+    expect(effectiveSettings({}, loadConfig(env))).toStrictEqual(renameKeys(samples, camelCase));
   });
 
   it('accepts each setting as a field of BOOTSTRAP within its range', () => {
     const load = (settings: object) =>
       loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify({ tenants: [{ id: 'acme', ...settings }] }) }));
-    expect(load(samples).tenants).toStrictEqual([{ id: 'acme', ...(renamed(samples, camelCase) as object) }]);
+    expect(load(samples).tenants).toStrictEqual([
+      { id: 'acme', ...(renameKeys(samples, camelCase) as object) },
+    ]);
     for (const [name, setting] of ALL_SETTINGS) {
       const tooMuch = 'max' in setting ? setting.max + 1 : 'neither';
       expect(() => load({ [name]: tooMuch })).toThrow(`tenants.0.${snakeCase(name)}: `);
@@ -124,7 +126,7 @@ describe('a setting of a tenant in the configuration', () => {
     const [, section = ''] = file('docs/settings.md').split(`\n### ${setting.variable}\n`);
     const [reference = ''] = section.split('\n### ');
     const byDefault =
-      setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES` + 64 KB' : `\`${typed(setting)}\``;
+      setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES` + 64 KB' : `\`${typedDefault(setting)}\``;
     expect(reference).toContain(`\n- **Default**: ${byDefault}\n`);
     expect(reference).toContain(`\n- **Type**: ${'choices' in setting ? 'choice' : KINDS[setting.unit]}\n`);
     if ('choices' in setting) {

@@ -102,14 +102,14 @@ describeService(
     it('lists the days of a period, the oldest first', async () => {
       const { tenant } = await create();
       for (const day of ['2026-03-03', '2026-03-01', '2026-03-02']) await addDay(service(), tenant, day);
-      const listed = async (query: string) => (await days(tenant, query)).map(({ day }) => day);
-      expect(await listed('')).toStrictEqual([]);
-      expect(await listed('?since=2026-03-01')).toStrictEqual(['2026-03-01', '2026-03-02', '2026-03-03']);
-      expect(await listed('?since=2026-03-01T15:00:00Z&until=2026-03-03')).toStrictEqual([
+      const listDays = async (query: string) => (await days(tenant, query)).map(({ day }) => day);
+      expect(await listDays('')).toStrictEqual([]);
+      expect(await listDays('?since=2026-03-01')).toStrictEqual(['2026-03-01', '2026-03-02', '2026-03-03']);
+      expect(await listDays('?since=2026-03-01T15:00:00Z&until=2026-03-03')).toStrictEqual([
         '2026-03-01',
         '2026-03-02',
       ]);
-      expect(await listed('?since=2026-03-02&until=2026-03-03T00:00:01Z')).toStrictEqual([
+      expect(await listDays('?since=2026-03-02&until=2026-03-03T00:00:01Z')).toStrictEqual([
         '2026-03-02',
         '2026-03-03',
       ]);

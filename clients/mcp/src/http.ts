@@ -9,10 +9,10 @@ import {
   type Rejection,
 } from '../../../src/core/lib/concurrency-limiter.ts';
 import { type Deadline, Deadlines } from '../../../src/core/lib/deadlines.ts';
-import { accessOf, CallOrder } from '../../../src/features/mcp/call-order.ts';
-import { answerMessages, isSubscription, type McpResponse } from '../../../src/features/mcp/exchange.ts';
+import { CallOrder, requestAccess } from '../../../src/features/mcp/call-order.ts';
+import { isSubscription, type McpResponse, respondToMessages } from '../../../src/features/mcp/exchange.ts';
 import { mcpResponseBytes } from '../../../src/features/mcp/response-bytes.ts';
-import { orderOf, type Session, Sessions } from '../../../src/features/mcp/sessions.ts';
+import { requestOrder, type Session, Sessions } from '../../../src/features/mcp/sessions.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { AcceptedCallers } from './accepted-callers.ts';
 import { HttpError } from './http-error.ts';
@@ -121,8 +121,8 @@ class Handler {
         bytes,
         checkKey: () => this.#accepted.check(key, client, { duringOutage: 'reject' }),
       });
-      await turn?.start(orderOf(message));
-      await arrival?.start(accessOf(message));
+      await turn?.start(requestOrder(message));
+      await arrival?.start(requestAccess(message));
       const check = () => this.#accepted.check(key, client, { duringOutage: 'accept' });
       await this.#requests.run(key, check, gone);
       if (isSubscription({ body: message, headers: request.headers }))
@@ -209,7 +209,7 @@ class Handler {
 
   #newSession(key: string, initialize: unknown): string {
     const id = crypto.randomUUID();
-    const ownId = orderOf(initialize);
+    const ownId = requestOrder(initialize);
     this.#sessions.open(`${key}\n${id}`, ownId === undefined ? undefined : ownId + 1);
     return id;
   }
@@ -221,7 +221,7 @@ function answerFor(
   client: MemoryClient,
   signal: AbortSignal,
 ): Promise<McpResponse> {
-  return answerMessages(packageJson, memoryOf(client), { body, headers, signal });
+  return respondToMessages(packageJson, memoryOf(client), { body, headers, signal });
 }
 
 function capacityError(rejection: Rejection): HttpError {

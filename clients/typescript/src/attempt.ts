@@ -70,7 +70,7 @@ function timeoutFault({ origin }: URL, timeoutMs: number): Fault {
 
 function networkFault({ origin, protocol }: URL, cause: unknown): Fault {
   // Only the code is shown. `fetch` may be any implementation, so its message may contain anything.
-  const code = codeOf(cause) ?? (cause instanceof Error ? codeOf(cause.cause) : undefined);
+  const code = errorCode(cause) ?? (cause instanceof Error ? errorCode(cause.cause) : undefined);
   const why = code === undefined ? '' : `: ${code}`;
   const message = `The memory service at ${origin} cannot be reached${why}. ${adviceOnCode(code, protocol)}`;
   return { code: 'network_error', message, retryable: true };
@@ -88,7 +88,7 @@ function adviceOnCode(code = '', protocol: string): string {
   return 'Check `url` and that the service runs.';
 }
 
-function codeOf(error: unknown): string | undefined {
+function errorCode(error: unknown): string | undefined {
   const code = isObject(error) ? error.code : undefined;
   return typeof code === 'string' && /^\w+$/.test(code) ? code : undefined;
 }

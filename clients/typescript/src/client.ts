@@ -206,7 +206,7 @@ export class MemoryClient {
       fetch: this.#fetch,
       signal,
     };
-    const failed = (fault: Fault, tries: number) => {
+    const reportFailure = (fault: Fault, tries: number) => {
       const error = new MemoryServiceError(fault, {
         tries,
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
@@ -214,7 +214,7 @@ export class MemoryClient {
       this.#report(fault, error);
       return error;
     };
-    if (signal?.aborted) throw failed(abortedFault(signal), 0);
+    if (signal?.aborted) throw reportFailure(abortedFault(signal), 0);
     for (let tries = 1; ; tries++) {
       const left = deadline - performance.now();
       const outcome = await attempt({ ...request, timeoutMs: Math.max(1, Math.min(attemptTimeoutMs, left)) });
@@ -223,13 +223,14 @@ export class MemoryClient {
         return outcome.result;
       }
       const { fault } = outcome;
-      if (!fault.retryable || tries > maxRetries) throw failed(fault, tries);
+      if (!fault.retryable || tries > maxRetries) throw reportFailure(fault, tries);
       const wait = backoffMs(tries, fault.retryAfterMs);
       // A call whose next attempt would exceed the deadline fails immediately.
-      if (performance.now() + wait >= deadline) throw failed(fault, tries);
+      if (performance.now() + wait >= deadline) throw reportFailure(fault, tries);
       this.#logger.debug(`Retrying in ${(wait / 1000).toFixed(2)} s: ${fault.message}`);
       await sleep(wait, signal);
-      if (signal?.aborted) throw failed({ ...abortedFault(signal), requestId: fault.requestId }, tries);
+      if (signal?.aborted)
+        throw reportFailure({ ...abortedFault(signal), requestId: fault.requestId }, tries);
     }
   }
 

@@ -91,7 +91,7 @@ export class MemoryFiles {
 
   async find(path: string): Promise<FileEntry | DirectoryEntry | undefined> {
     if (path === '/') return { kind: 'directory', path };
-    return (await this.list(parentOf(path))).find((entry) => entry.path === path);
+    return (await this.list(parentDirectory(path))).find((entry) => entry.path === path);
   }
 
   async read(path: string): Promise<StoredFile | undefined> {
@@ -200,7 +200,7 @@ function isWithContent(entry: FileEntry | DirectoryEntry): entry is StoredFile {
   return 'content' in entry;
 }
 
-export function parentOf(path: string): string {
+export function parentDirectory(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/';
 }
 

@@ -1,5 +1,5 @@
 /** The client of the memory service: `memory-service-client`. It has no dependencies. */
-export { inOrder } from './adapters/in-order.ts';
+export { createSerialRunner as inOrder } from './adapters/in-order.ts';
 export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
 export { type ExecuteOptions, type InstructionsOptions, MemoryClient } from './client.ts';
 export { MemoryServiceError } from './errors.ts';

@@ -58,13 +58,13 @@ export function serviceUrls(given: string | URL): {
     throw new TypeError(`\`url\` must not end in /execute, which the client adds: ${url.origin}${path}`);
   }
   const base = `${url.origin}${path}`;
-  const at = (route: string) => new URL(`${base}/${route}`);
+  const endpointUrl = (route: string) => new URL(`${base}/${route}`);
   return {
     base,
-    execute: at('execute'),
-    instructions: at('instructions'),
-    whoami: at('whoami'),
-    stores: at('v1/memory_stores'),
+    execute: endpointUrl('execute'),
+    instructions: endpointUrl('instructions'),
+    whoami: endpointUrl('whoami'),
+    stores: endpointUrl('v1/memory_stores'),
   };
 }
 

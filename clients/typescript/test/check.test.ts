@@ -1,17 +1,23 @@
 /** Requests and messages of `check` that need no real service. test/http/whoami.test.ts has the other tests. */
 import { describe, expect, it, vi } from 'vitest';
 import { type MemoryClient, MemoryServiceError } from '../src/index.ts';
-import { busy, network, ok, scripted, useScriptedTime } from './scripted-fetch.ts';
+import {
+  busyResponse,
+  createScriptedClient,
+  failNetwork,
+  okResponse,
+  useScriptedTime,
+} from './scripted-fetch.ts';
 
 useScriptedTime();
 
-async function messageOf(client: MemoryClient, signal?: AbortSignal): Promise<string> {
+async function checkMessage(client: MemoryClient, signal?: AbortSignal): Promise<string> {
   const error = await client.check({ signal }).catch((caught: unknown) => caught);
   if (error instanceof MemoryServiceError) return error.message.replace(/ \(request [\w-]+\)$/, '');
   throw new Error(`not a MemoryServiceError: ${error}`);
 }
 
-const failing = (code: string) =>
+const networkError = (code: string) =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) });
 
 describe('the check of the client', () => {
@@ -25,7 +31,10 @@ describe('the check of the client', () => {
       mounts: [],
       version: '0.1.0',
     };
-    const { client, sent } = scripted([ok(identity)], { apiKey: 'msk_secret', tenant: 'acme' });
+    const { client, sent } = createScriptedClient([okResponse(identity)], {
+      apiKey: 'msk_secret',
+      tenant: 'acme',
+    });
     expect(await client.check()).toStrictEqual(identity);
     expect(sent).toMatchObject([
       {
@@ -41,17 +50,17 @@ describe('the check of the client', () => {
   it.each([
     [
       'is busy',
-      busy(),
+      busyResponse(),
       'responded with 503 database_unavailable: The database is not available. Try again shortly.',
     ],
     [
       'does not respond',
-      network(),
+      failNetwork(),
       'cannot be reached: ECONNREFUSED. Check `url` and that the service runs.',
     ],
   ])('sends one request in a check when the service %s', async (_, step, words) => {
-    const { client, sent } = scripted([step]);
-    expect(await messageOf(client)).toBe(`The memory service at http://memory.test:8080 ${words}`);
+    const { client, sent } = createScriptedClient([step]);
+    expect(await checkMessage(client)).toBe(`The memory service at http://memory.test:8080 ${words}`);
     expect(sent).toHaveLength(1);
   });
 
@@ -63,8 +72,8 @@ describe('the check of the client', () => {
     'CERT_HAS_EXPIRED',
     'ERR_TLS_CERT_ALTNAME_INVALID',
   ])('explains how to fix the certificate error %s', async (code) => {
-    const { client } = scripted([failing(code)], { url: 'https://memory.test' });
-    expect(await messageOf(client)).toBe(
+    const { client } = createScriptedClient([networkError(code)], { url: 'https://memory.test' });
+    expect(await checkMessage(client)).toBe(
       `The memory service at https://memory.test cannot be reached: ${code}. Its TLS certificate is not trusted: check the host name in \`url\`, or make its authority known (NODE_EXTRA_CA_CERTS).`,
     );
   });
@@ -80,16 +89,18 @@ describe('the check of the client', () => {
     ],
   ])('names a mismatch of HTTP and TLS where it is likely: %s, %s', async (scheme, code, words) => {
     const url = `${scheme}://memory.test`;
-    const { client } = scripted([failing(code)], { url });
-    expect(await messageOf(client)).toBe(`The memory service at ${url} cannot be reached: ${code}. ${words}`);
+    const { client } = createScriptedClient([networkError(code)], { url });
+    expect(await checkMessage(client)).toBe(
+      `The memory service at ${url} cannot be reached: ${code}. ${words}`,
+    );
   });
 
   it.each([
     [{ timeoutMs: 3000 }, 3000],
     [{ attemptTimeoutMs: 2000 }, 2000],
   ])('times out in a check like a call with %j', async (options, ms) => {
-    const { client } = scripted(['hang'], options);
-    const message = messageOf(client);
+    const { client } = createScriptedClient(['hang'], options);
+    const message = checkMessage(client);
     await vi.runAllTimersAsync();
     expect(await message).toBe(
       `The memory service at http://memory.test:8080 sent no response within ${ms} ms.`,
@@ -97,9 +108,9 @@ describe('the check of the client', () => {
   });
 
   it('aborts a check with its signal', async () => {
-    const { client } = scripted(['hang']);
+    const { client } = createScriptedClient(['hang']);
     const controller = new AbortController();
-    const message = messageOf(client, controller.signal);
+    const message = checkMessage(client, controller.signal);
     controller.abort();
     expect(await message).toBe('The call of the memory service was aborted by its signal.');
   });

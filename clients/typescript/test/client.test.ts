@@ -3,12 +3,12 @@ import { describe, expect, it, vi } from 'vitest';
 import { MemoryClient, MemoryServiceError } from '../src/index.ts';
 import {
   BLOCK,
-  busy,
-  errorOf,
-  network,
-  ok,
-  problem,
-  scripted,
+  busyResponse,
+  callError,
+  createScriptedClient,
+  failNetwork,
+  okResponse,
+  problemResponse,
   UUID,
   useScriptedTime,
   VIEW,
@@ -18,7 +18,7 @@ useScriptedTime();
 
 describe('a call of the client', () => {
   it('sends an input under a random key and returns its content and is_error', async () => {
-    const { client, sent } = scripted([ok()], { apiKey: 'msk_secret', tenant: 'acme' });
+    const { client, sent } = createScriptedClient([okResponse()], { apiKey: 'msk_secret', tenant: 'acme' });
     expect(await client.execute(VIEW)).toStrictEqual({ content: 'text', is_error: false });
     expect(sent).toStrictEqual([
       {
@@ -38,7 +38,7 @@ describe('a call of the client', () => {
   });
 
   it('sends a block under its ID as the key and returns a tool_result block', async () => {
-    const { client, sent } = scripted([ok({ content: 'Error: no', is_error: true })]);
+    const { client, sent } = createScriptedClient([okResponse({ content: 'Error: no', is_error: true })]);
     // A block of an SDK has fields that the service does not know.
     const block = { ...BLOCK, caller: { type: 'direct' } };
     expect(await client.execute(block)).toStrictEqual({
@@ -57,18 +57,18 @@ describe('a call of the client', () => {
     ['https://memory.test/', 'https://memory.test/execute'],
     ['https://memory.test/team/memory/?a=b#c', 'https://memory.test/team/memory/execute'],
   ])('sends a call with the URL %s to %s', async (url, expected) => {
-    const { client, sent } = scripted([ok()], { url });
+    const { client, sent } = createScriptedClient([okResponse()], { url });
     await client.execute(VIEW);
     expect(sent[0]?.url).toBe(expected);
   });
 
   it("uses the caller's idempotency key and reads the global fetch at the time of the call", async () => {
-    const { client, sent } = scripted([ok()]);
+    const { client, sent } = createScriptedClient([okResponse()]);
     await client.execute(VIEW, { idempotencyKey: 'job-7' });
     expect(sent[0]?.headers).toMatchObject({ 'idempotency-key': 'job-7' });
 
     const plain = new MemoryClient({ url: 'http://memory.test' });
-    vi.stubGlobal('fetch', async () => ok({ content: 'stubbed', is_error: false }));
+    vi.stubGlobal('fetch', async () => okResponse({ content: 'stubbed', is_error: false }));
     expect(await plain.execute(VIEW)).toStrictEqual({ content: 'stubbed', is_error: false });
     vi.unstubAllGlobals();
   });
@@ -100,14 +100,14 @@ describe('the constructor of the client', () => {
   });
 
   it('rejects a key that cannot be sent in a header', async () => {
-    const { client } = scripted([ok()]);
+    const { client } = createScriptedClient([okResponse()]);
     await expect(client.execute(VIEW, { idempotencyKey: 'two words' })).rejects.toThrow(
       '`idempotencyKey` must be 1 to 255 printable ASCII characters without spaces',
     );
   });
 
   it('removes a trailing newline from the key, as read from a file', async () => {
-    const { client, sent } = scripted([ok()], { apiKey: 'msk_secret\n' });
+    const { client, sent } = createScriptedClient([okResponse()], { apiKey: 'msk_secret\n' });
     await client.execute(VIEW);
     expect(sent[0]?.headers.authorization).toBe('Bearer msk_secret');
   });
@@ -115,8 +115,8 @@ describe('the constructor of the client', () => {
 
 describe('the signal of a call', () => {
   it('sends no request if the signal of a call has aborted already', async () => {
-    const { client, sent } = scripted([ok()]);
-    const error = await errorOf(client, { signal: AbortSignal.abort('stop') });
+    const { client, sent } = createScriptedClient([okResponse()]);
+    const error = await callError(client, { signal: AbortSignal.abort('stop') });
     expect(sent).toStrictEqual([]);
     expect(error).toMatchObject({
       message: 'The call of the memory service was aborted by its signal.',
@@ -128,9 +128,9 @@ describe('the signal of a call', () => {
 
   it.each([
     ['an attempt', 'hang'],
-    ['the wait between two attempts', network()],
+    ['the wait between two attempts', failNetwork()],
   ] as const)('aborts the call during %s', async (_, step) => {
-    const { client, sent } = scripted([step]);
+    const { client, sent } = createScriptedClient([step]);
     const controller = new AbortController();
     const caught = client.execute(VIEW, { signal: controller.signal }).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(100);
@@ -143,8 +143,13 @@ describe('the signal of a call', () => {
 
 it('keeps the key and the input out of every error', async () => {
   const input = { command: 'create', path: '/memories/secret-path', file_text: 'secret-text' } as const;
-  for (const step of [network(), busy(), problem(401, 'unauthorized', 'No.'), 'hang'] as const) {
-    const { client } = scripted([step], { apiKey: 'msk_secret', timeoutMs: 100, maxRetries: 0 });
+  for (const step of [
+    failNetwork(),
+    busyResponse(),
+    problemResponse(401, 'unauthorized', 'No.'),
+    'hang',
+  ] as const) {
+    const { client } = createScriptedClient([step], { apiKey: 'msk_secret', timeoutMs: 100, maxRetries: 0 });
     const caught = client.execute(input).catch((error: unknown) => error);
     await vi.runAllTimersAsync();
     const error = await caught;
@@ -156,10 +161,13 @@ it('keeps the key and the input out of every error', async () => {
 
 describe('instructions of the client', () => {
   it('sends a GET request for the instructions and retries it', async () => {
-    const { client, sent } = scripted([busy(), ok({ content: 'Read first.', mounts: [] })], {
-      url: 'http://memory.test/base/',
-      tenant: 'acme',
-    });
+    const { client, sent } = createScriptedClient(
+      [busyResponse(), okResponse({ content: 'Read first.', mounts: [] })],
+      {
+        url: 'http://memory.test/base/',
+        tenant: 'acme',
+      },
+    );
     const asked = client.instructions({ protocol: false });
     await vi.runAllTimersAsync();
     expect(await asked).toBe('Read first.');
@@ -172,8 +180,8 @@ describe('instructions of the client', () => {
   });
 
   it('throws if the response with the instructions is an error or not a text', async () => {
-    const rejected = problem(401, 'unauthorized', 'No.');
-    const { client } = scripted([ok({ mounts: [] }), rejected], { apiKey: 'msk_secret' });
+    const rejected = problemResponse(401, 'unauthorized', 'No.');
+    const { client } = createScriptedClient([okResponse({ mounts: [] }), rejected], { apiKey: 'msk_secret' });
     await expect(client.instructions()).rejects.toMatchObject({ code: 'invalid_response' });
     await expect(client.instructions()).rejects.toMatchObject({
       code: 'unauthorized',
@@ -185,7 +193,7 @@ describe('instructions of the client', () => {
   });
 
   it('throws an error if a tool result has no is_error', async () => {
-    const { client } = scripted([ok({ content: 'text' })]);
+    const { client } = createScriptedClient([okResponse({ content: 'text' })]);
     await expect(client.execute(VIEW)).rejects.toMatchObject({ code: 'invalid_response' });
   });
 });

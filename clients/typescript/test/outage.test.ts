@@ -1,10 +1,19 @@
 /** Only the first failure of an outage is logged, and only one call waits with retries. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { busy, errorOf, network, ok, problem, scripted, useScriptedTime, VIEW } from './scripted-fetch.ts';
+import {
+  busyResponse,
+  callError,
+  createScriptedClient,
+  failNetwork,
+  okResponse,
+  problemResponse,
+  useScriptedTime,
+  VIEW,
+} from './scripted-fetch.ts';
 
 useScriptedTime();
 
-const denied = () => problem(401, 'unauthorized', 'The API key is not valid.');
+const unauthorizedProblem = () => problemResponse(401, 'unauthorized', 'The API key is not valid.');
 const UNREACHABLE =
   'The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check `url` and that the service runs.';
 const ONCE = 'The agent runs without its memory; further failures are not logged until a call succeeds.';
@@ -19,48 +28,56 @@ describe('a warning about the first failed call of the client', () => {
   afterEach(() => expect(console.debug).not.toHaveBeenCalled());
 
   it('warns on the console about the first failed call, once until a call succeeds', async () => {
-    const { client } = scripted([denied(), denied(), ok(), denied(), denied()]);
-    const message = (await errorOf(client)).message;
-    await errorOf(client);
+    const { client } = createScriptedClient([
+      unauthorizedProblem(),
+      unauthorizedProblem(),
+      okResponse(),
+      unauthorizedProblem(),
+      unauthorizedProblem(),
+    ]);
+    const message = (await callError(client)).message;
+    await callError(client);
     expect(vi.mocked(console.warn).mock.calls).toStrictEqual([[`${message} ${ONCE}`]]);
     expect(message).toMatch(
       /^The memory service responded with 401 unauthorized: The service needs a key\. Set `apiKey`\./,
     );
     await client.execute(VIEW);
-    await errorOf(client);
-    await errorOf(client);
+    await callError(client);
+    await callError(client);
     expect(console.warn).toHaveBeenCalledTimes(2);
   });
 
   it('warns with the given logger about a failed call', async () => {
     const logger = recorder();
-    const { client } = scripted([denied()], { logger });
-    const { message } = await errorOf(client);
+    const { client } = createScriptedClient([unauthorizedProblem()], { logger });
+    const { message } = await callError(client);
     expect(logger.warn.mock.calls).toStrictEqual([[`${message} ${ONCE}`]]);
     expect(console.warn).not.toHaveBeenCalled();
   });
 
   it('calls onError for every failed call, in place of a warning', async () => {
     const told: string[] = [];
-    const { client } = scripted([denied()], { onError: ({ code }) => told.push(code) });
-    await errorOf(client);
-    await errorOf(client);
+    const { client } = createScriptedClient([unauthorizedProblem()], {
+      onError: ({ code }) => told.push(code),
+    });
+    await callError(client);
+    await callError(client);
     expect(told).toStrictEqual(['unauthorized', 'unauthorized']);
     expect(console.warn).not.toHaveBeenCalled();
   });
 
   it('omits the warning if the caller aborted the call', async () => {
-    const { client } = scripted([denied()]);
-    await errorOf(client, { signal: AbortSignal.abort() });
+    const { client } = createScriptedClient([unauthorizedProblem()]);
+    await callError(client, { signal: AbortSignal.abort() });
     expect(console.warn).not.toHaveBeenCalled();
-    await errorOf(client);
+    await callError(client);
     expect(console.warn).toHaveBeenCalledTimes(1);
   });
 });
 
 it('logs each retry of the client at debug level', async () => {
   const logger = recorder();
-  const { client } = scripted([network(), ok()], { logger });
+  const { client } = createScriptedClient([failNetwork(), okResponse()], { logger });
   const answer = client.execute(VIEW);
   await vi.advanceTimersByTimeAsync(0);
   expect(logger.debug.mock.calls).toStrictEqual([[`Retrying in 0.20 s: ${UNREACHABLE}`]]);
@@ -73,37 +90,47 @@ describe('the client while the service is down', () => {
   const quiet = { onError: () => {} };
 
   it('retries one call and sends the following calls once', async () => {
-    const { client, sent } = scripted([busy()], quiet);
-    for (let calls = 0; calls < 5; calls++) await errorOf(client);
+    const { client, sent } = createScriptedClient([busyResponse()], quiet);
+    for (let calls = 0; calls < 5; calls++) await callError(client);
     expect(sent).toHaveLength(9 + 4);
     expect(sent.at(-1)?.at).toBe(21_200);
   });
 
   it('retries again after a call has succeeded', async () => {
-    const { client, sent } = scripted([busy(), busy(), busy(), ok(), busy()], { ...quiet, maxRetries: 1 });
-    await errorOf(client);
-    await errorOf(client);
+    const { client, sent } = createScriptedClient(
+      [busyResponse(), busyResponse(), busyResponse(), okResponse(), busyResponse()],
+      { ...quiet, maxRetries: 1 },
+    );
+    await callError(client);
+    await callError(client);
     expect(sent).toHaveLength(3);
     await client.execute(VIEW);
-    await errorOf(client);
+    await callError(client);
     expect(sent).toHaveLength(6);
   });
 
   it('retries again when timeoutMs has passed since the last failure', async () => {
-    const { client, sent } = scripted([busy()], { ...quiet, maxRetries: 1, timeoutMs: 1000 });
-    await errorOf(client);
+    const { client, sent } = createScriptedClient([busyResponse()], {
+      ...quiet,
+      maxRetries: 1,
+      timeoutMs: 1000,
+    });
+    await callError(client);
     await vi.advanceTimersByTimeAsync(999);
-    await errorOf(client);
+    await callError(client);
     expect(sent).toHaveLength(3);
     await vi.advanceTimersByTimeAsync(1000);
-    await errorOf(client);
+    await callError(client);
     expect(sent).toHaveLength(5);
   });
 
   it('retries the next call after a response that blames the call', async () => {
-    const { client, sent } = scripted([denied(), busy()], { ...quiet, maxRetries: 1 });
-    await errorOf(client);
-    await errorOf(client);
+    const { client, sent } = createScriptedClient([unauthorizedProblem(), busyResponse()], {
+      ...quiet,
+      maxRetries: 1,
+    });
+    await callError(client);
+    await callError(client);
     expect(sent).toHaveLength(3);
   });
 });

@@ -18,9 +18,9 @@ it('imports only files of the client in it, except an adapter that needs its SDK
     const imports = [...text.matchAll(/(?:\bfrom|\bimport\(|^import) ?'([^']+)'/gm)].map(
       ([, from = '']) => from,
     );
-    const stays = (from: string) =>
+    const isInClient = (from: string) =>
       from.startsWith('.') && !relative(client, join(client, dirname(name), from)).startsWith('..');
-    return imports.filter((from) => !stays(from)).map((from) => `${name} ${from}`);
+    return imports.filter((from) => !isInClient(from)).map((from) => `${name} ${from}`);
   });
   expect(names.length).toBeGreaterThan(9);
   expect(outside.sort()).toStrictEqual([

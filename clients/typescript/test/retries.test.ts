@@ -2,12 +2,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import {
   BLOCK,
-  busy,
-  errorOf,
-  network,
-  ok,
-  problem,
-  scripted,
+  busyResponse,
+  callError,
+  createScriptedClient,
+  failNetwork,
+  okResponse,
+  problemResponse,
   useScriptedTime,
   VIEW,
 } from './scripted-fetch.ts';
@@ -16,19 +16,19 @@ useScriptedTime();
 
 describe('retries of the client', () => {
   it('retries after network errors, truncated responses, 429, 502, 503, and 504, under one key', async () => {
-    const cut = ok();
+    const cut = okResponse();
     vi.spyOn(cut, 'clone').mockReturnValue(
       new Response(new ReadableStream({ start: (c) => c.error(new TypeError('terminated')) })),
     );
-    const gateway = (status: number) => new Response('<html>', { status });
-    const { client, sent } = scripted([
-      network(),
+    const gatewayResponse = (status: number) => new Response('<html>', { status });
+    const { client, sent } = createScriptedClient([
+      failNetwork(),
       cut,
-      problem(429, 'rate_limited', 'Too many.'),
-      gateway(502),
-      busy(),
-      gateway(504),
-      ok(),
+      problemResponse(429, 'rate_limited', 'Too many.'),
+      gatewayResponse(502),
+      busyResponse(),
+      gatewayResponse(504),
+      okResponse(),
     ]);
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
@@ -40,7 +40,12 @@ describe('retries of the client', () => {
 
   it('waits before a retry with full jitter, from no delay to the whole backoff', async () => {
     vi.mocked(Math.random).mockReturnValueOnce(0).mockReturnValueOnce(0.5).mockReturnValueOnce(0.25);
-    const { client, sent } = scripted([busy(), busy(), busy(), ok()]);
+    const { client, sent } = createScriptedClient([
+      busyResponse(),
+      busyResponse(),
+      busyResponse(),
+      okResponse(),
+    ]);
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
     await answer;
@@ -51,7 +56,7 @@ describe('retries of the client', () => {
     ['seconds', '3'],
     ['an HTTP date', 'Thu, 01 Jan 2026 00:00:03 GMT'],
   ])('waits before a retry at least as long as Retry-After demands in %s', async (_, value) => {
-    const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
+    const { client, sent } = createScriptedClient([busyResponse({ 'retry-after': value }), okResponse()]);
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
     await answer;
@@ -61,7 +66,7 @@ describe('retries of the client', () => {
   it.each(['soon', '-1', '1.5', ''])(
     'waits before a retry as without a Retry-After header if its value is %j',
     async (value) => {
-      const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
+      const { client, sent } = createScriptedClient([busyResponse({ 'retry-after': value }), okResponse()]);
       const answer = client.execute(VIEW);
       await vi.runAllTimersAsync();
       await answer;
@@ -70,7 +75,7 @@ describe('retries of the client', () => {
   );
 
   it('retries a block with the same ID', async () => {
-    const { client, sent } = scripted([network(), ok()]);
+    const { client, sent } = createScriptedClient([failNetwork(), okResponse()]);
     const answer = client.execute(BLOCK);
     await vi.runAllTimersAsync();
     await answer;
@@ -78,7 +83,7 @@ describe('retries of the client', () => {
   });
 
   it('retries after an attempt that times out', async () => {
-    const { client, sent } = scripted(['hang', ok()], { attemptTimeoutMs: 1000 });
+    const { client, sent } = createScriptedClient(['hang', okResponse()], { attemptTimeoutMs: 1000 });
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
     expect(await answer).toStrictEqual({ content: 'text', is_error: false });
@@ -94,8 +99,8 @@ describe('a result of another block', () => {
     [BLOCK, ['toolu_1']],
     [VIEW, 'toolu_1'],
   ])('rejects for the call %j a result of the block %j', async (call, id) => {
-    const { client, sent } = scripted([
-      ok({ type: 'tool_result', tool_use_id: id, content: 'SECRET', is_error: false }),
+    const { client, sent } = createScriptedClient([
+      okResponse({ type: 'tool_result', tool_use_id: id, content: 'SECRET', is_error: false }),
     ]);
     const error = await client.execute(call as typeof BLOCK).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'invalid_response', status: 200, retryable: false });
@@ -106,8 +111,8 @@ describe('a result of another block', () => {
 
 describe('the end of the retries of the client', () => {
   it('stops retrying after maxRetries', async () => {
-    const { client, sent } = scripted([busy()], { maxRetries: 2 });
-    const error = await errorOf(client);
+    const { client, sent } = createScriptedClient([busyResponse()], { maxRetries: 2 });
+    const error = await callError(client);
     expect(sent).toHaveLength(3);
     expect({ ...error, message: error.message }).toStrictEqual({
       name: 'MemoryServiceError',
@@ -123,20 +128,22 @@ describe('the end of the retries of the client', () => {
   });
 
   it('stops retrying at the deadline, even during an attempt', async () => {
-    const { client, sent } = scripted(['hang'], { timeoutMs: 2500, attemptTimeoutMs: 1000 });
-    const error = await errorOf(client);
+    const { client, sent } = createScriptedClient(['hang'], { timeoutMs: 2500, attemptTimeoutMs: 1000 });
+    const error = await callError(client);
     expect(sent.map(({ at }) => at)).toStrictEqual([0, 1200]);
     expect([error.status, error.code, error.retryable]).toStrictEqual([undefined, 'timeout', true]);
     expect(error.message).toBe(
       `The memory service at http://memory.test:8080 sent no response within 1000 ms. (2 tries, request ${sent[1]?.headers['x-request-id']})`,
     );
-    const single = scripted(['hang'], { timeoutMs: 500 });
-    expect((await errorOf(single.client)).message).toMatch(/ sent no response within 500 ms\. \(request /);
+    const single = createScriptedClient(['hang'], { timeoutMs: 500 });
+    expect((await callError(single.client)).message).toMatch(/ sent no response within 500 ms\. \(request /);
   });
 
   it('stops retrying immediately if Retry-After ends after the deadline', async () => {
-    const { client, sent } = scripted([problem(429, 'rate_limited', 'Too many.', { 'retry-after': '60' })]);
-    const error = await errorOf(client);
+    const { client, sent } = createScriptedClient([
+      problemResponse(429, 'rate_limited', 'Too many.', { 'retry-after': '60' }),
+    ]);
+    const error = await callError(client);
     expect(sent).toHaveLength(1);
     expect([error.status, error.code, error.retryable, error.retryAfterMs]).toStrictEqual([
       429,
@@ -153,8 +160,8 @@ describe('the end of the retries of the client', () => {
     [422, 'idempotency_key_reused'],
     [500, 'internal_error'],
   ])('stops retrying immediately for a response with %i %s', async (status, code) => {
-    const { client, sent } = scripted([problem(status, code, 'What to do.')]);
-    const error = await errorOf(client);
+    const { client, sent } = createScriptedClient([problemResponse(status, code, 'What to do.')]);
+    const error = await callError(client);
     expect(sent).toHaveLength(1);
     expect(error).toMatchObject({ status, code, requestId: 'request-1', retryable: false });
     expect(error.message).toBe(
@@ -164,7 +171,7 @@ describe('the end of the retries of the client', () => {
 
   it('stops retrying if the response is not from a memory service, and does not quote it', async () => {
     const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
-    expect(await errorOf(scripted([page]).client)).toMatchObject({
+    expect(await callError(createScriptedClient([page]).client)).toMatchObject({
       message:
         'http://memory.test:8080/execute responded with 200, but not like a memory service. Check `url`, and any proxy in front of the service. (request request-2)',
       status: 200,
@@ -175,7 +182,7 @@ describe('the end of the retries of the client', () => {
       status: 301,
       headers: { location: 'https://memory.test/', 'x-request-id': 'request-3' },
     });
-    expect(await errorOf(scripted([moved]).client)).toMatchObject({
+    expect(await callError(createScriptedClient([moved]).client)).toMatchObject({
       message:
         'http://memory.test:8080/execute redirects. Set `url` to where it redirects to. (request request-3)',
       code: 'http_301',
@@ -185,14 +192,14 @@ describe('the end of the retries of the client', () => {
       status: 403,
       headers: { 'content-type': 'application/json', 'x-request-id': 'request-4' },
     });
-    expect((await errorOf(scripted([proxy]).client)).message).toBe(
+    expect((await callError(createScriptedClient([proxy]).client)).message).toBe(
       'http://memory.test:8080/execute responded with 403, but not like a memory service. Check `url`, and any proxy in front of the service. (request request-4)',
     );
   });
 
   it('stops retrying if the port is closed, and names the URL', async () => {
-    const { client, sent } = scripted([network()], { maxRetries: 0 });
-    const error = await errorOf(client);
+    const { client, sent } = createScriptedClient([failNetwork()], { maxRetries: 0 });
+    const error = await callError(client);
     expect(error.message).toBe(
       `The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check \`url\` and that the service runs. (request ${sent[0]?.headers['x-request-id']})`,
     );

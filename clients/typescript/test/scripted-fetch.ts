@@ -22,7 +22,7 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-
 export const VIEW = { command: 'view', path: '/memories' } as const;
 export const BLOCK = { type: 'tool_use', id: 'toolu_1', name: 'memory', input: VIEW } as const;
 
-export const ok = (
+export const okResponse = (
   body: object = { content: 'text', is_error: false },
   headers: Record<string, string> = {},
 ) =>
@@ -30,16 +30,21 @@ export const ok = (
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
   });
 
-export const problem = (status: number, code: string, detail: string, headers: Record<string, string> = {}) =>
+export const problemResponse = (
+  status: number,
+  code: string,
+  detail: string,
+  headers: Record<string, string> = {},
+) =>
   new Response(JSON.stringify({ type: 'about:blank', status, code, detail, request_id: 'request-1' }), {
     status,
     headers: { 'content-type': 'application/problem+json', 'x-request-id': 'request-1', ...headers },
   });
-export const busy = (headers: Record<string, string> = {}) =>
-  problem(503, 'database_unavailable', 'The database is not available. Try again shortly.', headers);
+export const busyResponse = (headers: Record<string, string> = {}) =>
+  problemResponse(503, 'database_unavailable', 'The database is not available. Try again shortly.', headers);
 
 /** Returns a client whose `fetch` performs the steps one by one, and repeats the last step. */
-export function scripted(steps: Step[], options: Partial<MemoryClientOptions> = {}) {
+export function createScriptedClient(steps: Step[], options: Partial<MemoryClientOptions> = {}) {
   const sent: Sent[] = [];
   const start = performance.now();
   const fetch: typeof globalThis.fetch = async (url, init = {}) => {
@@ -66,7 +71,7 @@ const { setImmediate: onNextTurn } = globalThis;
 const TURNS = 5;
 
 /** Returns the error of a call. Fake timers skip all delays, but not before a response is read. */
-export async function errorOf(
+export async function callError(
   client: MemoryClient,
   options: ExecuteOptions = {},
 ): Promise<MemoryServiceError> {
@@ -85,7 +90,7 @@ export async function errorOf(
   throw new Error(`not a MemoryServiceError: ${error}`);
 }
 
-export const network = () =>
+export const failNetwork = () =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) });
 
 /** Sets up fake timers, the maximum jitter, and a silent console for each test of a file. */

@@ -3,7 +3,7 @@ import { context, propagation, ROOT_CONTEXT, TraceFlags, trace } from '@opentele
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { afterEach, expect, it, vi } from 'vitest';
-import { busy, ok, scripted, useScriptedTime, VIEW } from './scripted-fetch.ts';
+import { busyResponse, createScriptedClient, okResponse, useScriptedTime, VIEW } from './scripted-fetch.ts';
 
 useScriptedTime();
 afterEach(() => {
@@ -26,7 +26,7 @@ function setUpTracing(): void {
 
 it('sends the active span in each attempt of the client', async () => {
   setUpTracing();
-  const { client, sent } = scripted([busy({ 'retry-after': '0' }), ok()]);
+  const { client, sent } = createScriptedClient([busyResponse({ 'retry-after': '0' }), okResponse()]);
   const answer = context.with(trace.setSpan(ROOT_CONTEXT, span), () => client.execute(VIEW));
   await vi.runAllTimersAsync();
   await answer;
@@ -34,7 +34,7 @@ it('sends the active span in each attempt of the client', async () => {
 });
 
 it('sends no trace context outside of a span or without an SDK', async () => {
-  const { client, sent } = scripted([ok()]);
+  const { client, sent } = createScriptedClient([okResponse()]);
   await client.execute(VIEW);
   await context.with(trace.setSpan(ROOT_CONTEXT, span), () => client.execute(VIEW));
   setUpTracing();

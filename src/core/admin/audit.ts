@@ -11,7 +11,7 @@ import {
   type OpenAuditEvent,
   recordRejection,
 } from '../tenants/audit.ts';
-import { administratorOf } from './authentication.ts';
+import { requireAdministrator } from './authentication.ts';
 import { isReading } from './permissions.ts';
 
 declare module 'fastify' {
@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** Returns the tenant named by the body, for routes without a tenant in the URL. */
-    tenantOf?(body: unknown): string | undefined;
+    auditedTenant?(body: unknown): string | undefined;
   }
 }
 
@@ -36,12 +36,12 @@ export const audit = fp<{ database: Database }>(
 
     app.addHook('preHandler', async (request) => {
       const action = request.routeOptions.schema?.operationId;
-      const { tenantOf } = request.routeOptions.config;
-      const { tenant = tenantOf?.(request.body), id: key } = request.params as UrlParams;
+      const { auditedTenant } = request.routeOptions.config;
+      const { tenant = auditedTenant?.(request.body), id: key } = request.params as UrlParams;
       if (action !== undefined) request.logEntry.command = action;
       noteInLog(request, { tenant, key });
       if (isReading(request) || action === undefined) return;
-      const intent = intentOf(request, isDryRun(request));
+      const intent = requestIntent(request, isDryRun(request));
       request.auditEvent = await beginAudit(database, intent, { tenant, key }, logUnrecorded(request));
     });
 
@@ -50,7 +50,7 @@ export const audit = fp<{ database: Database }>(
       const { administrator, auditEvent } = request;
       if (!isNotPermitted || isReading(request) || administrator === undefined || auditEvent !== undefined)
         return;
-      const intent = intentOf(request, false);
+      const intent = requestIntent(request, false);
       await recordRejection(database, intent, validSubject(request), error.code).catch(
         logUnrecorded(request),
       );
@@ -80,8 +80,8 @@ function validSubject({ params, routeOptions: { schema } }: FastifyRequest): Aud
   return { tenant, key };
 }
 
-function intentOf(request: FastifyRequest, dryRun: boolean): AuditIntent {
-  const { actor, host } = administratorOf(request);
+function requestIntent(request: FastifyRequest, dryRun: boolean): AuditIntent {
+  const { actor, host } = requireAdministrator(request);
   if (host !== undefined)
     return { ...auditIntent(request, { actor, channel: 'command_line', dryRun }), address: host };
   // The raw headers are needed because `request.headers` contains only the headers that the route declares.

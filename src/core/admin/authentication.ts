@@ -22,7 +22,7 @@ export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
     app.addHook('onRequest', (request, _reply, done) => {
       const identified = mapMaybePromise(authenticator.authenticate(request), (administrator) => {
         request.administrator = administrator;
-        request.logEntry.actor = nameOf(administrator.actor);
+        request.logEntry.actor = actorName(administrator.actor);
         authorize(administrator, request);
       });
       if (identified instanceof Promise) identified.then(() => done(), done);
@@ -33,28 +33,28 @@ export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
 );
 
 /** Returns the ID or type of an actor for the log. A label is free text, so it is never logged. */
-function nameOf(actor: Actor): string {
+function actorName(actor: Actor): string {
   return 'id' in actor ? actor.id : actor.type;
 }
 
 /** Returns the ID or type of the caller, whose share of limited resources a request uses. */
-export function callerOf(request: FastifyRequest): string {
-  return nameOf(administratorOf(request).actor);
+export function callerName(request: FastifyRequest): string {
+  return actorName(requireAdministrator(request).actor);
 }
 
 /** @throws Error if the route has no authentication */
-export function administratorOf({ administrator }: FastifyRequest): Administrator {
+export function requireAdministrator({ administrator }: FastifyRequest): Administrator {
   if (administrator === undefined)
     throw new Error('The route is not behind the admin-authentication plugin.');
   return administrator;
 }
 
 /** Returns the tenants that the admin of a request may see. Null means all tenants. */
-export function scopeOf(request: FastifyRequest): string[] | null {
-  return administratorOf(request).onlyTenants;
+export function tenantScope(request: FastifyRequest): string[] | null {
+  return requireAdministrator(request).onlyTenants;
 }
 
 /** Returns the metadata for versions that the request creates. */
-export function originOf(request: FastifyRequest): Origin {
-  return { actor: administratorOf(request).actor, requestId: request.id };
+export function requestOrigin(request: FastifyRequest): Origin {
+  return { actor: requireAdministrator(request).actor, requestId: request.id };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { databaseInstant } from '../database/clock.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { ChangeOptions } from '../history/apply.ts';
-import { type Changes, countsOf, summary } from '../history/log.ts';
+import { type Changes, changeCounts, summary } from '../history/log.ts';
 import { restoreAt, restoreVersion } from '../history/restore.ts';
 import { ROOT } from '../memory/path.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
@@ -106,7 +106,7 @@ export const restore = defineOperation({
         ? restoreAt(database, tenant, { path: where ?? ROOT, at }, options)
         : restoreVersion(database, tenant, { version, path: where }, options),
     );
-    note({ details: countsOf(changes) });
+    note({ details: changeCounts(changes) });
     return changesRecord(changes, dry_run);
   },
 });

@@ -5,7 +5,7 @@ import { acquireSlot } from '../http/open-routes.ts';
 import type { Slot } from '../lib/concurrency-limiter.ts';
 import { jsonBytes } from '../lib/json.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
-import { callerOf } from './authentication.ts';
+import { callerName } from './authentication.ts';
 
 /** Maximum number of requests that run at once. The limit reserves database connections for agents. */
 const MAX_IN_FLIGHT = 8;
@@ -53,7 +53,7 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
     app.decorateRequest('responseBytes');
     app.addHook('onRequest', (request, reply, done) => {
       if (reply.raw.destroyed) return done(new ServiceError('client_gone'));
-      const key = callerOf(request);
+      const key = callerName(request);
       const slot = inFlight.slot(key);
       const responseBytes = bytes.slot(key);
       request.responseBytes = responseBytes;

@@ -4,7 +4,7 @@ import { betweenVersions, changesBetween, type FileDiff } from '../history/diff.
 import { History } from '../history/history.ts';
 import { withContents } from '../history/log.ts';
 import { historyStart } from '../history/past.ts';
-import { type Compare, type Difference, differenceOf, MAX_WORK } from '../history/patch.ts';
+import { type Compare, type Difference, findDifference, MAX_WORK } from '../history/patch.ts';
 import { jsonBytes } from '../lib/json.ts';
 import { storedTime } from '../lib/rfc3339.ts';
 import { timeSliced } from '../lib/time-slice.ts';
@@ -51,7 +51,7 @@ export const diffVersion = defineOperation({
     const [first, second] = against === undefined ? [version, undefined] : [against, version];
     const history = new History(database);
     const all = betweenVersions(history, tenant, first, second);
-    const { changes } = await differencesOf(history, tenant, all, { skip: 0, limit: 1, compare });
+    const { changes } = await collectDifferences(history, tenant, all, { skip: 0, limit: 1, compare });
     return { changes: changes.map(differenceRecord) };
   },
 });
@@ -87,7 +87,11 @@ export const diffTimes = defineOperation({
     const to = position?.to ?? times.to ?? now;
     const skip = position?.skip ?? 0;
     const all = changesBetween(history, tenant, path, { from: at, to });
-    const { changes, taken, isLast } = await differencesOf(history, tenant, all, { skip, limit, compare });
+    const { changes, taken, isLast } = await collectDifferences(history, tenant, all, {
+      skip,
+      limit,
+      compare,
+    });
     const more = isLast ? null : { at, to, skip: skip + taken };
     return { path, at, to, changes: changes.map(differenceRecord), next: writeCursor(more) };
   },
@@ -99,7 +103,7 @@ export const diffTimes = defineOperation({
  *
  * @returns `taken`: the number of compared changes, including the omitted changes
  */
-async function differencesOf(
+async function collectDifferences(
   history: History,
   tenant: string,
   all: AsyncIterable<FileDiff>,
@@ -109,10 +113,10 @@ async function differencesOf(
   let taken = 0;
   let bytes = 0;
   let work = 0;
-  for await (const loaded of withContents(history, tenant, skipped(all, skip))) {
+  for await (const loaded of withContents(history, tenant, skipItems(all, skip))) {
     if (changes.length >= limit || bytes >= PATCH_BYTES || work >= MAX_WORK)
       return { changes, taken, isLast: false };
-    const difference = await differenceOf(loaded, compare);
+    const difference = await findDifference(loaded, compare);
     taken++;
     bytes += jsonBytes(difference.patch);
     work += difference.work;
@@ -121,7 +125,7 @@ async function differencesOf(
   return { changes, taken, isLast: true };
 }
 
-async function* skipped<T>(all: AsyncIterable<T>, count: number): AsyncGenerator<T> {
+async function* skipItems<T>(all: AsyncIterable<T>, count: number): AsyncGenerator<T> {
   let index = 0;
   for await (const each of timeSliced(all)) if (index++ >= count) yield each;
 }

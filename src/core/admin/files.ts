@@ -113,7 +113,7 @@ export const listDirectory = defineOperation({
   errors: [noSuchTenant, nothingThere, incomplete],
   async run({ database, params: { tenant }, query: { path, from, from_directory, limit, ...query } }) {
     const { at } = await readTimes(database, { at: query.at });
-    const begin = readCursor(position, query.after) ?? startOf(from, from_directory);
+    const begin = readCursor(position, query.after) ?? startPosition(from, from_directory);
     const page = await listChildren(database, { tenant, path, at }, begin, limit);
     return { path, at: at ?? null, entries: page.entries.map(entryRecord), next: writeCursor(page.next) };
   },
@@ -161,7 +161,7 @@ export const sumSizes = defineOperation({
   },
 });
 
-function startOf(file: string | undefined, directory: string | undefined): Position | null {
+function startPosition(file: string | undefined, directory: string | undefined): Position | null {
   if (directory !== undefined) return { section: 'directories', from: directory };
   return file === undefined ? null : { section: 'files', from: file };
 }

@@ -5,9 +5,9 @@ import { RequestLimiter } from '../tenants/request-limiter.ts';
  * Maximum number of heavy operations of one caller at once. Half of the cores remain free for agents, because the
  * process and its database may share the same cores.
  */
-const OF_ONE_CALLER = Math.max(1, Math.floor(availableParallelism() / 2));
+const MAX_PER_CALLER = Math.max(1, Math.floor(availableParallelism() / 2));
 /** The maximum of all callers is higher, so that one caller's long operations do not delay other callers. */
-const AT_ONCE = OF_ONE_CALLER + 1;
+const MAX_CONCURRENT = MAX_PER_CALLER + 1;
 /** Maximum number of waiting operations. `concurrencyLimit` admits fewer requests, so the queue never fills. */
 const MAX_WAITING = 100;
 
@@ -18,6 +18,6 @@ const MAX_WAITING = 100;
 export class HeavyWork extends RequestLimiter {
   /** @param maxWaitMs maximum time that an operation waits for a slot */
   constructor(maxWaitMs: number) {
-    super({ total: AT_ONCE, perKey: OF_ONE_CALLER, maxWaiting: MAX_WAITING, maxWaitMs });
+    super({ total: MAX_CONCURRENT, perKey: MAX_PER_CALLER, maxWaiting: MAX_WAITING, maxWaitMs });
   }
 }

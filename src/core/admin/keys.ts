@@ -5,7 +5,7 @@ import { nameText } from '../lib/text.ts';
 import type { Actor } from '../memory/origin.ts';
 import { changedValues } from '../tenants/audit.ts';
 import type { KeyRow } from '../tenants/key-queries.ts';
-import { Keys, kindOfKey } from '../tenants/keys.ts';
+import { Keys, keyKind } from '../tenants/keys.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { noSuchTenant } from './errors.ts';
 import { access, count, next, pageFields, readCursor, tenantId, text, time, writeCursor } from './fields.ts';
@@ -59,7 +59,7 @@ export type KeyRecord = ReturnType<typeof keyRecord>;
 function keyRecord(row: KeyRow) {
   return {
     id: row.id,
-    kind: kindOfKey(row),
+    kind: keyKind(row),
     tenant: row.tenant,
     access: row.access,
     tenants: row.onlyTenants,
@@ -335,7 +335,7 @@ export const createKey = defineOperation({
     new ServiceError('creation_key_reused'),
     new ServiceError('key_in_use', 'key_0123456789ab'),
   ],
-  tenantOf: ({ tenant }) => tenant,
+  auditedTenant: ({ tenant }) => tenant,
   async run({ database, body, headers, administrator, note }) {
     const { tenant = null, ...details } = body;
     note({ details });

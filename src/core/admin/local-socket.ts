@@ -21,14 +21,14 @@ const operatorSchema = z.object({ name: z.string().min(1).max(255), host: z.stri
 export function operatorAuthentication(): AdminAuthenticator {
   return {
     authenticate({ headers }) {
-      const { name, host } = operatorIn(String(headers[OPERATOR_HEADER] ?? ''));
+      const { name, host } = parseOperator(String(headers[OPERATOR_HEADER] ?? ''));
       return { actor: { type: 'operator', name }, access: 'read_write', onlyTenants: null, host };
     },
     close: async () => {},
   };
 }
 
-function operatorIn(header: string): z.output<typeof operatorSchema> {
+function parseOperator(header: string): z.output<typeof operatorSchema> {
   try {
     return operatorSchema.parse(JSON.parse(decodeURIComponent(header)));
   } catch {

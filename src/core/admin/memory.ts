@@ -10,7 +10,7 @@ import {
   replaceAt,
   type Written,
 } from '../files/changes.ts';
-import { contentAt, contentOf, listPage } from '../files/listing.ts';
+import { contentAt, listPage, readContent } from '../files/listing.ts';
 import { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
 import { cutPage } from '../lib/pages.ts';
@@ -93,7 +93,7 @@ function entityTags(header: string): string[] {
 type Call = Pick<AdminCall, 'services' | 'tenant' | 'origin'>;
 
 /** Returns the services and the tenant for a call that changes files. */
-async function sessionOf({ services, tenant, origin }: Call): Promise<FileSession> {
+async function fileSession({ services, tenant, origin }: Call): Promise<FileSession> {
   return { services: await services(), tenant, origin };
 }
 
@@ -160,7 +160,7 @@ export const readFile = defineOperation({
   findsTenant: true,
   async run({ database, params: { tenant }, query: { path, ...query } }) {
     const { at } = await readTimes(database, { at: query.at });
-    if (at === undefined) return { content: await contentOf(database, tenant, path) };
+    if (at === undefined) return { content: await readContent(database, tenant, path) };
     await requireTenant(database, tenant);
     return { content: await contentAt(new History(database), tenant, path, at) };
   },
@@ -198,7 +198,7 @@ export const deleteFile = defineOperation({
   async run({ query: { path, recursive }, headers, note, ...call }) {
     const expected = readPrecondition({ 'if-match': headers['if-match'] });
     if (expected === 'absent') throw new ServiceError('precondition_required');
-    const message = await deleteAt(await sessionOf(call), path, { recursive, expected });
+    const message = await deleteAt(await fileSession(call), path, { recursive, expected });
     note({ details: { recursive } });
     return { path, action: 'deleted' as const, message };
   },
@@ -230,7 +230,7 @@ export const moveFile = defineOperation({
     overQuota('change'),
   ],
   async run({ body: { from, to }, ...call }) {
-    return { from, path: to, message: await moveAt(await sessionOf(call), from, to) };
+    return { from, path: to, message: await moveAt(await fileSession(call), from, to) };
   },
 });
 
@@ -260,7 +260,7 @@ export const writeFile = defineOperation({
     archived,
   ],
   async run({ query: { path }, body, headers, note, ...call }) {
-    const session = await sessionOf(call);
+    const session = await fileSession(call);
     const expected = readPrecondition(headers);
     const written =
       expected === 'absent'

@@ -3,8 +3,8 @@ import { ServiceError } from '../errors/errors.ts';
 import { instructionsFor, instructionsSchema } from '../files/mounts/instructions.ts';
 import type { Mount } from '../memory/mount.ts';
 import {
+  findMountingTenants,
   MAX_MOUNTS,
-  mountedBy,
   mountFields,
   mountNameSchema,
   mountStatuses,
@@ -55,7 +55,7 @@ export const listMounts = defineOperation({
     const page = { scope: administrator.onlyTenants, limit: MAX_LISTED };
     const [mounts, { mounts: by, more }] = await Promise.all([
       mountStatuses(database, tenant, administrator.onlyTenants),
-      query.mounted_by ? mountedBy(database, tenant.id, page) : { mounts: [], more: false },
+      query.mounted_by ? findMountingTenants(database, tenant.id, page) : { mounts: [], more: false },
     ]);
     return { mounts, mounted_by: by, more };
   },
@@ -105,7 +105,7 @@ export const setTenantMount = defineOperation({
     // The key must also have the mounted tenant in its scope. Otherwise, it could read any tenant through a mount.
     requireInScope(administrator.onlyTenants, mount.tenant);
     const before = await setMount(database, tenant, mount);
-    note({ details: { name, old: auditOf(before), new: auditOf(mount) } });
+    note({ details: { name, old: mountDetails(before), new: mountDetails(mount) } });
     return mount;
   },
 });
@@ -123,12 +123,12 @@ export const removeTenantMount = defineOperation({
   errors: [noSuchTenant, new ServiceError('no_such_mount', 'acme', 'team')],
   async run({ database, params: { tenant, name }, note }) {
     const mount = await removeMount(database, tenant, name);
-    note({ details: { name, old: auditOf(mount), new: null } });
+    note({ details: { name, old: mountDetails(mount), new: null } });
     return mount;
   },
 });
 
 /** Returns the details of a mount for the audit trail. The instructions are content, so they are omitted. */
-function auditOf(mount: Mount | undefined): object | null {
+function mountDetails(mount: Mount | undefined): object | null {
   return mount === undefined ? null : { tenant: mount.tenant, access: mount.access };
 }

@@ -5,7 +5,12 @@ import type { Services } from '../files/services.ts';
 import type { MergeThreads } from '../history/line-merge.ts';
 import type { Compare } from '../history/patch.ts';
 import { isObject } from '../lib/json.ts';
-import { type AnyOperation, type Operation, type OperationInput, operationsOf } from '../lib/operation.ts';
+import {
+  type AnyOperation,
+  type Operation,
+  type OperationInput,
+  operationDefiner,
+} from '../lib/operation.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { AuditSubject } from '../tenants/audit.ts';
 import type { Administrator } from '../tenants/authenticator.ts';
@@ -72,7 +77,7 @@ export type AnyAdminOperation = AnyOperation<AdminTypes>;
 export type AdminCall<Params = unknown, Query = unknown, Body = unknown, Headers = unknown> = AdminContext &
   OperationInput<Params, Query, Body, Headers>;
 
-export const defineOperation = operationsOf<AdminTypes>();
+export const defineOperation = operationDefiner<AdminTypes>();
 
 /** Returns the operations that modules export. */
 export function operationsIn(...modules: readonly object[]): AnyAdminOperation[] {

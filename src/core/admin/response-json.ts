@@ -1,7 +1,7 @@
 import fp from 'fastify-plugin';
 import { jsonInSlices } from '../lib/json.ts';
 import { timeSliced } from '../lib/time-slice.ts';
-import { scopeOf } from './authentication.ts';
+import { tenantScope } from './authentication.ts';
 
 /**
  * Encodes responses in time slices, because a response may contain many files or large contents. Register this plugin
@@ -27,7 +27,7 @@ const METADATA = 'metadata';
 export const scopedResponses = fp(
   async (app) => {
     app.addHook('preSerialization', async (request, _reply, payload) => {
-      const scope = request.administrator === undefined ? null : scopeOf(request);
+      const scope = request.administrator === undefined ? null : tenantScope(request);
       return scope === null ? payload : hideTenants(payload, new Set(scope), NAMING);
     });
   },

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { type Conflict, conflictText, type RevertResolution, SIDES } from '../history/conflicts.ts';
-import { countsOf } from '../history/log.ts';
-import { differenceOf } from '../history/patch.ts';
+import { changeCounts } from '../history/log.ts';
+import { findDifference } from '../history/patch.ts';
 import { revertActor } from '../history/revert.ts';
 import { readRevertedFile } from '../history/revert-difference.ts';
 import { byActorOrSource } from '../history/version.ts';
@@ -154,12 +154,12 @@ export const revert = defineOperation({
       ),
       settings: {
         maxFileBytes: effectiveSettings(call.tenant, call.config).maxFileBytes,
-        redaction: await (await call.services()).redactionOf(call.tenant),
+        redaction: await (await call.services()).tenantRedaction(call.tenant),
       },
     };
     const reverted = await inSlot(() => revertActor(database, tenant, { by, since, until }, options));
     const left = reverted.conflicts.filter((conflict) => conflict.resolution === null);
-    note({ details: { ...countsOf(reverted), conflicts: left.length } });
+    note({ details: { ...changeCounts(reverted), conflicts: left.length } });
     const { conflicts, drafts } = reverted;
     return { conflicts: conflicts.map(conflictRecord), drafts, ...changesRecord(reverted, dry_run) };
   },
@@ -221,11 +221,11 @@ export const diffRevert = defineOperation({
       oldVersion: file.currentVersion,
       newVersion: file.revertedVersion,
     };
-    const difference = await differenceOf({ change, before: current, after: reverted }, compare);
-    const textOf = (state: typeof current) => (state.kind === 'file' ? state.content : null);
+    const difference = await findDifference({ change, before: current, after: reverted }, compare);
+    const stateText = (state: typeof current) => (state.kind === 'file' ? state.content : null);
     return {
       difference: differenceRecord(difference),
-      texts: { current: textOf(current), reverted: textOf(reverted) },
+      texts: { current: stateText(current), reverted: stateText(reverted) },
     };
   },
 });

@@ -10,12 +10,12 @@ import type { PatchThreads } from '../history/patch.ts';
 import { prefers } from '../http/accept.ts';
 import { disconnectSignal } from '../http/access-log.ts';
 import type { OperationApi } from '../http/operation-routes.ts';
-import { logFault, problemFor, problemOf } from '../http/problem-details.ts';
+import { logFault, problemFor, toProblem } from '../http/problem-details.ts';
 import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { finishAudit, noteAudit } from './audit.ts';
-import { administratorOf, callerOf, originOf } from './authentication.ts';
+import { callerName, requestOrigin, requireAdministrator } from './authentication.ts';
 import { reserveResponse } from './concurrency-limit.ts';
 import type { HeavyWork } from './heavy-work.ts';
 import {
@@ -44,13 +44,13 @@ export interface AdminServices {
  */
 export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
   return {
-    configOf: ({ access, scope, tenantOf, encode }) => ({
+    routeConfig: ({ access, scope, auditedTenant, encode }) => ({
       ...(encode && { encodesBytes: true }),
       ...(access && { access }),
       ...(scope && { scope }),
-      ...(tenantOf && { tenantOf }),
+      ...(auditedTenant && { auditedTenant }),
     }),
-    errorResponsesOf: errorResponses,
+    describeErrors: errorResponses,
     async respond(operation, request, reply) {
       const { status = 200, response, isHeavy = false } = operation;
       const { tenant: id } = request.params as { tenant?: string };
@@ -66,7 +66,7 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
         return { output, encoded: await operation.encode?.(output, request.headers) };
       };
       const { output, encoded } = await (isHeavy
-        ? services.heavyWork.run(callerOf(request), work, signal)
+        ? services.heavyWork.run(callerName(request), work, signal)
         : work());
       if (status !== 200) reply.code(status);
       if (operation.location) reply.header('Location', `/v1${operation.location(output)}`);
@@ -95,7 +95,7 @@ function sendLines(
   run((progress) => write({ type: 'progress', ...progress }))
     .then(
       (result) => ({ type: 'result', ...result }),
-      (error) => ({ type: 'error', ...failed(error, request) }),
+      (error) => ({ type: 'error', ...progressError(error, request) }),
     )
     .then(async (last) => {
       await finishAudit(request, reply);
@@ -105,11 +105,11 @@ function sendLines(
   return reply.type(JSON_LINES).send(lines);
 }
 
-function failed(error: unknown, request: FastifyRequest): object {
+function progressError(error: unknown, request: FastifyRequest): object {
   const problem = problemFor(error);
   request.logEntry.outcome = problem.code;
   if (problem.status >= 500) logFault(problem, request);
-  return { problem: problemOf(problem, request.id), parts: errorParts(problem, request) };
+  return { problem: toProblem(problem, request.id), parts: errorParts(problem, request) };
 }
 
 /** Maximum length of the header. A longer header is omitted, because the message contains the important parts. */
@@ -130,7 +130,7 @@ export function errorParts(
  *
  * @throws ServiceError the error that ended the body, or 499 if the connection was lost
  */
-async function* chunksOf(body: IncomingMessage): AsyncGenerator<Buffer> {
+async function* bodyChunks(body: IncomingMessage): AsyncGenerator<Buffer> {
   let failure: unknown;
   body.once('error', (error) => {
     failure = error;
@@ -154,11 +154,11 @@ function callFor(
     onProgress,
   }: { tenant: TenantRow | undefined; signal: AbortSignal; onProgress: OnProgress | undefined },
 ): AdminCall {
-  const caller = callerOf(request);
+  const caller = callerName(request);
   return {
     params: request.params,
     query: request.query,
-    body: bodyType === ARCHIVE ? { archive: Readable.from(chunksOf(request.raw)) } : request.body,
+    body: bodyType === ARCHIVE ? { archive: Readable.from(bodyChunks(request.raw)) } : request.body,
     headers: request.headers,
     config,
     database,
@@ -166,8 +166,8 @@ function callFor(
     inSlot: (work) => heavyWork.run(caller, work, signal),
     compare: (before, after) => patches.compare(before, after, caller, signal),
     merges: merges.for(caller),
-    administrator: administratorOf(request),
-    origin: originOf(request),
+    administrator: requireAdministrator(request),
+    origin: requestOrigin(request),
     get tenant() {
       if (tenant === undefined) throw new Error(`The operation at ${url} is not one of a tenant.`);
       return tenant;

@@ -15,7 +15,7 @@ export const tenantSearch = text(255)
   .optional()
   .meta({ description: 'Part of the id or the name, case-insensitive.' });
 
-/** Metadata pairs in a query string. `pairsOf` converts them to an object. */
+/** Metadata pairs in a query string. `parsePairs` converts them to an object. */
 export const metadataQuery = repeatable(z.string(), MAX_METADATA)
   .superRefine((texts, context) => {
     const message = pairsProblem(texts);

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { nameText, snakeCase } from '../lib/text.ts';
-import { shownMount } from '../memory/mount.ts';
+import { toShownMount } from '../memory/mount.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
-import { type ListedTenant, statusOf } from '../tenants/listing.ts';
+import { deriveStatus, type ListedTenant } from '../tenants/listing.ts';
 import { MAX_METADATA, metadataKey, metadataPairs, metadataValue } from '../tenants/metadata.ts';
 import { settingSchemas } from '../tenants/setting-schemas.ts';
 import { ALL_SETTINGS, type TenantSettings } from '../tenants/settings.ts';
@@ -42,7 +42,7 @@ export const detailsChange = {
     }),
 };
 
-export function detailsOf({ name, description, metadata }: StoreDetailsChange): StoreDetailsChange {
+export function pickDetails({ name, description, metadata }: StoreDetailsChange): StoreDetailsChange {
   return Object.fromEntries(
     Object.entries({ name, description, metadata }).filter(([, value]) => value !== undefined),
   );
@@ -73,7 +73,7 @@ export function settingsRecord(settings: TenantSettings): Record<string, unknown
 }
 
 /** Converts settings of a request to their names in code, without omitted settings. */
-export function settingsOf(change: z.output<typeof settingsChangeSchema>): Partial<TenantSettings> {
+export function pickSettings(change: z.output<typeof settingsChangeSchema>): Partial<TenantSettings> {
   return Object.fromEntries(
     ALL_SETTINGS.map(([name]) => [name, change[snakeCase(name)]]).filter(([, value]) => value !== undefined),
   );
@@ -125,7 +125,7 @@ export function tenantRecord(row: ListedTenant, config: Config) {
     description: row.description,
     metadata: row.metadata,
     draft_of: row.draftOf,
-    status: statusOf(row),
+    status: deriveStatus(row),
     created_at: row.createdAt,
     suspended_at: row.suspendedAt,
     archived_at: row.archivedAt,
@@ -136,7 +136,7 @@ export function tenantRecord(row: ListedTenant, config: Config) {
     history_bytes: row.historyBytes,
     history_since: row.historySince,
     used_percent: fullness(row, effective)?.percent ?? null,
-    mounts: row.mounts.map(shownMount),
+    mounts: row.mounts.map(toShownMount),
     settings: settingsRecord(row),
     effective: settingsRecord(effective),
   };

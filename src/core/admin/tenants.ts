@@ -6,7 +6,7 @@ import { changedValues } from '../tenants/audit.ts';
 import { copyTenantData, moveTenantData } from '../tenants/copy.ts';
 import { forgetTenant } from '../tenants/forget.ts';
 import { countTenants, findListedTenant, readTenantPage } from '../tenants/listing.ts';
-import { MAX_METADATA, pairsOf } from '../tenants/metadata.ts';
+import { MAX_METADATA, parsePairs } from '../tenants/metadata.ts';
 import { rejectMounted } from '../tenants/mounts.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
 import { Stores } from '../tenants/stores.ts';
@@ -28,10 +28,10 @@ import { receiptFlag, signedReceipt } from './receipt-schema.ts';
 import { metadataQuery, tenantSearch, tenantStatus } from './tenant-filter.ts';
 import {
   detailsChange,
-  detailsOf,
   newDetails,
+  pickDetails,
+  pickSettings,
   settingsChangeSchema,
-  settingsOf,
   settingsRecord,
   tenantRecord,
   tenantSchema,
@@ -95,11 +95,11 @@ const erasedSchema = z.object({
   receipt: signedReceipt.optional().meta({ description: 'With `receipt`.' }),
 });
 
-function rowsOf({ storedResults, ...rows }: Erased) {
+function erasedRows({ storedResults, ...rows }: Erased) {
   return { ...rows, stored_results: storedResults };
 }
 
-function missing(tenant: string): never {
+function throwNoSuchTenant(tenant: string): never {
   throw new ServiceError('no_such_tenant', tenant);
 }
 
@@ -132,7 +132,7 @@ export const listTenants = defineOperation({
     const page = { limit, after: readCursor(position, after) };
     if (page.after !== null && page.after.sort !== order) throw new ServiceError('invalid_cursor');
     const { search, status } = query;
-    const metadata = query.metadata && pairsOf(query.metadata);
+    const metadata = query.metadata && parsePairs(query.metadata);
     const filter = { search, status, metadata, nearLimit, scope: administrator.onlyTenants };
     const [listed, totals] = await Promise.all([
       readTenantPage(database, config, { ...filter, order }, page),
@@ -161,12 +161,12 @@ export const createTenant = defineOperation({
   status: 201,
   response: { description: 'The new tenant.', schema: tenantSchema },
   errors: [new ServiceError('tenant_exists', 'acme')],
-  tenantOf: ({ id }) => id,
+  auditedTenant: ({ id }) => id,
   async run({ database, config, body, note }) {
     const { id, settings } = body;
-    const details = detailsOf(body);
+    const details = pickDetails(body);
     note({ details: { ...settings, ...details } });
-    await new Tenants(database).createWith(id, settingsOf(settings), details);
+    await new Tenants(database).createWith(id, pickSettings(settings), details);
     return readRecord({ database, config }, id);
   },
   location: ({ id }) => `/tenants/${encodeURIComponent(id)}`,
@@ -197,9 +197,10 @@ export const updateTenant = defineOperation({
   errors: [noSuchTenant, archived, new ServiceError('too_much_metadata', MAX_METADATA)],
   async run({ database, config, params: { tenant }, body, note }) {
     const { settings = {} } = body;
-    const details = detailsOf(body);
+    const details = pickDetails(body);
     const before = await requireTenant(database, tenant);
-    if (!(await new Tenants(database).change(tenant, settingsOf(settings), details))) missing(tenant);
+    if (!(await new Tenants(database).change(tenant, pickSettings(settings), details)))
+      throwNoSuchTenant(tenant);
     note({
       details: { ...changedValues(settingsRecord(before), settings), ...changedValues(before, details) },
     });
@@ -221,7 +222,7 @@ function deletionReceipt(
     by: administrator.actor,
     searched: DATA,
     subject: {},
-    erased: rowsOf(counts),
+    erased: erasedRows(counts),
   });
 }
 
@@ -256,25 +257,25 @@ export const deleteTenant = defineOperation({
     const erased = exists ? await tenants.delete(tenant) : undefined;
     if (erased !== undefined) note({ details: { ...erased } });
     if (!forget) {
-      const counts = erased ?? missing(tenant);
+      const counts = erased ?? throwNoSuchTenant(tenant);
       const receipt = isSigned ? await deletionReceipt(call, counts, { tenant }) : undefined;
-      return { id: tenant, erased: rowsOf(counts), receipt };
+      return { id: tenant, erased: erasedRows(counts), receipt };
     }
     const { salt, ...forgotten } = await forgetTenant(database, tenant);
     note({ tenant: forgotten.hash, details: { forgotten_events: forgotten.events } });
     // The event of this request also contains the ID and is counted, so more than one event means that the tenant
     // existed.
-    if (erased === undefined && forgotten.events <= 1) missing(tenant);
+    if (erased === undefined && forgotten.events <= 1) throwNoSuchTenant(tenant);
     const counts = erased ?? NOTHING_ERASED;
     const proof = { tenant, salt };
     const receipt = isSigned
       ? await deletionReceipt(call, counts, { tenant: forgotten.hash, proof })
       : undefined;
-    return { id: tenant, erased: rowsOf(counts), forgotten, receipt };
+    return { id: tenant, erased: erasedRows(counts), forgotten, receipt };
   },
 });
 
-function suspension(
+function defineSuspension(
   id: string,
   summary: string,
   { suspended, name }: { suspended: boolean; name: 'suspend' | 'resume' },
@@ -290,19 +291,19 @@ function suspension(
     response: { description: 'The tenant.', schema: tenantSchema },
     errors: [noSuchTenant],
     async run({ database, config, tenant: { id: tenant, suspendedAt }, note }) {
-      if (!(await new Tenants(database).suspend(tenant, suspended))) missing(tenant);
+      if (!(await new Tenants(database).suspend(tenant, suspended))) throwNoSuchTenant(tenant);
       note({ details: { suspended: { old: suspendedAt !== null, new: suspended } } });
       return readRecord({ database, config }, tenant);
     },
   });
 }
 
-export const suspendTenant = suspension('suspendTenant', 'Reject all requests of a tenant', {
+export const suspendTenant = defineSuspension('suspendTenant', 'Reject all requests of a tenant', {
   suspended: true,
   name: 'suspend',
 });
 
-export const resumeTenant = suspension('resumeTenant', 'Accept requests of a suspended tenant again', {
+export const resumeTenant = defineSuspension('resumeTenant', 'Accept requests of a suspended tenant again', {
   suspended: false,
   name: 'resume',
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { fleetDays, fleetTotals, mostActive } from '../tenants/fleet-usage.ts';
 import { Tenants } from '../tenants/tenants.ts';
-import { type Days, daysOf, tenantUsage, usageDays } from '../tenants/usage.ts';
+import { type Days, tenantUsage, toDays, usageDays } from '../tenants/usage.ts';
 import { noSuchTenant } from './errors.ts';
 import { count, givenTime, readTimes, tenantId, tenantParams, time } from './fields.ts';
 import { defineOperation } from './operation.ts';
@@ -34,7 +34,7 @@ async function readDays(
   given: { since: string; until?: string | undefined },
 ): Promise<Days> {
   const { since, until } = await readTimes(database, { since: given.since, until: given.until });
-  return daysOf({ since: since ?? given.since, until });
+  return toDays({ since: since ?? given.since, until });
 }
 
 const used = z

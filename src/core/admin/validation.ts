@@ -27,7 +27,7 @@ function describe(part: string, issue: z.core.$ZodIssue | undefined): string {
   const name = path?.join('.') ?? '';
   const subject = `The ${name === '' ? whole : `${member} ${name}`}`;
   if (issue === undefined) return `${subject} is not valid.`;
-  if (issue.code !== 'unrecognized_keys') return `${subject} ${predicate(issue)}`;
+  if (issue.code !== 'unrecognized_keys') return `${subject} ${issueText(issue)}`;
   return `${subject} has an unknown ${part === 'body' ? 'field' : 'parameter'}: ${issue.keys.join(', ')}.`;
 }
 
@@ -46,7 +46,7 @@ const TYPES: Partial<Record<string, string>> = {
  * Returns the end of a sentence about the field, such as `must be in the future.` The schemas' own messages have the
  * same form.
  */
-function predicate(issue: z.core.$ZodIssue): string {
+function issueText(issue: z.core.$ZodIssue): string {
   const isMissing = issue.code === 'invalid_type' || issue.code === 'invalid_value';
   if (isMissing && issue.input === undefined) return 'is missing.';
   switch (issue.code) {
@@ -55,7 +55,7 @@ function predicate(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return `must be ${TYPES[issue.expected] ?? 'valid'}.`;
     case 'invalid_value':
-      return `must be ${oneOf(issue.values.map(String))}.`;
+      return `must be ${alternativesText(issue.values.map(String))}.`;
     case 'too_big':
       return `must ${limitText('at most', issue.maximum, issue.origin)}.`;
     case 'too_small':
@@ -88,6 +88,6 @@ function limitText(bound: string, limit: number | bigint, origin: string): strin
   return unit === undefined ? `be ${bound} ${limit}` : `have ${bound} ${amount(Number(limit), unit)}`;
 }
 
-function oneOf(values: string[]): string {
+function alternativesText(values: string[]): string {
   return values.length === 1 ? values.join() : `one of ${values.join(', ')}`;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { soughtPart } from '../database/contains-text.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
-import { type LogEntry, type LogOptions, logPage, withChanges } from '../history/log.ts';
+import { addChanges, type LogEntry, type LogOptions, logPage } from '../history/log.ts';
 import { byActorOrSource, versionRecord } from '../history/version.ts';
 import { cutPage } from '../lib/pages.ts';
 import type { MemoryPath } from '../memory/path.ts';
@@ -159,8 +159,8 @@ export const getVersion = defineOperation({
   errors: [noSuchTenant, noSuchVersion],
   async run({ database, params: { tenant, version: given } }) {
     const history = new History(database);
-    const { version, content } = await history.existing(tenant, given);
-    const [entry] = await withChanges(history, tenant, [version]);
+    const { version, content } = await history.requireWithContent(tenant, given);
+    const [entry] = await addChanges(history, tenant, [version]);
     if (entry === undefined) throw new Error('A version has no change.');
     return { ...entryRecord(entry), content };
   },

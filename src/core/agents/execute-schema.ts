@@ -26,13 +26,13 @@ interface ExampleResponse {
   is_error: boolean;
 }
 
-const ok = (content: string) => ({ content, is_error: false });
+const successExample = (content: string) => ({ content, is_error: false });
 
 export const examples: Record<string, Example> = {
   view_directory: {
     summary: 'view: look at the memory directory',
     request: { command: 'view', path: '/memories' },
-    response: ok(
+    response: successExample(
       "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories",
     ),
   },
@@ -43,12 +43,12 @@ export const examples: Record<string, Example> = {
       path: '/memories/preferences.txt',
       file_text: 'Name: Ada\nFavorite color: blue\n',
     },
-    response: ok('File created successfully at: /memories/preferences.txt'),
+    response: successExample('File created successfully at: /memories/preferences.txt'),
   },
   view_file: {
     summary: 'view: read lines of a file',
     request: { command: 'view', path: '/memories/preferences.txt', view_range: [1, 2] },
-    response: ok(
+    response: successExample(
       "Here's the content of /memories/preferences.txt with line numbers:\n     1\tName: Ada\n     2\tFavorite color: blue",
     ),
   },
@@ -60,7 +60,7 @@ export const examples: Record<string, Example> = {
       old_str: 'Favorite color: blue',
       new_str: 'Favorite color: green',
     },
-    response: ok(
+    response: successExample(
       'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tName: Ada\n     2\tFavorite color: green\n     3\t',
     ),
   },
@@ -72,7 +72,7 @@ export const examples: Record<string, Example> = {
       insert_line: 2,
       insert_text: 'Favorite food: figs\n',
     },
-    response: ok('The file /memories/preferences.txt has been edited.'),
+    response: successExample('The file /memories/preferences.txt has been edited.'),
   },
   rename: {
     summary: 'rename: move a file or directory',
@@ -81,7 +81,7 @@ export const examples: Record<string, Example> = {
       old_path: '/memories/preferences.txt',
       new_path: '/memories/people/ada.txt',
     },
-    response: ok('Successfully renamed /memories/preferences.txt to /memories/people/ada.txt'),
+    response: successExample('Successfully renamed /memories/preferences.txt to /memories/people/ada.txt'),
   },
   tool_use_block: {
     summary: 'A whole tool_use block; the result goes into the next message unchanged',
@@ -94,7 +94,7 @@ export const examples: Record<string, Example> = {
     response: {
       type: 'tool_result',
       tool_use_id: 'toolu_01C4D5E6F7G8H9I0J1K2L3M4',
-      ...ok(
+      ...successExample(
         "Here's the content of /memories/people/ada.txt with line numbers:\n     1\tName: Ada\n     2\tFavorite color: green\n     3\tFavorite food: figs\n     4\t",
       ),
     },
@@ -119,19 +119,21 @@ export const examples: Record<string, Example> = {
       {
         type: 'tool_result',
         tool_use_id: 'toolu_01D5E6F7G8H9I0J1K2L3M4N5',
-        ...ok('File created successfully at: /memories/people/grace.txt'),
+        ...successExample('File created successfully at: /memories/people/grace.txt'),
       },
       {
         type: 'tool_result',
         tool_use_id: 'toolu_01E6F7G8H9I0J1K2L3M4N5O6',
-        ...ok("Here's the content of /memories/people/grace.txt with line numbers:\n     1\tName: Grace"),
+        ...successExample(
+          "Here's the content of /memories/people/grace.txt with line numbers:\n     1\tName: Grace",
+        ),
       },
     ],
   },
   delete: {
     summary: 'delete: remove a file, or a directory with everything in it',
     request: { command: 'delete', path: '/memories/people' },
-    response: ok('Successfully deleted /memories/people'),
+    response: successExample('Successfully deleted /memories/people'),
   },
   failure: {
     summary: 'An error that the model can read and correct',

@@ -3,8 +3,8 @@ import { DatabaseError } from '../database/errors.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { openMemory } from '../files/mounts/open.ts';
 import type { Services } from '../files/services.ts';
-import { contextOf } from '../http/authentication.ts';
-import { inFlightOf } from '../http/capacity.ts';
+import { requireContext } from '../http/authentication.ts';
+import { requireInFlight } from '../http/capacity.ts';
 import { noteFault, problemFor } from '../http/problem-details.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
@@ -48,17 +48,17 @@ export async function executeRoute(app: FastifyInstance, services: Services): Pr
     '/execute',
     { schema: executeSchema(tools), config: { takesBlocks: true } },
     async (request, reply) => {
-      const bytes = resultBytes(countLongCalls(request.body), contextOf(request).policy.limits);
-      const { body, single } = await inFlightOf(request).work(bytes, async () => {
+      const bytes = resultBytes(countLongCalls(request.body), requireContext(request).policy.limits);
+      const { body, single } = await requireInFlight(request).work(bytes, async () => {
         const calls = readToolCalls(request.body, tools);
         if (!Array.isArray(calls)) {
           const single = await runTool(request, calls, services);
-          return { body: blockOf(single, calls), single };
+          return { body: resultBlock(single, calls), single };
         }
         const run = callsInTurn(request, services);
         const body: object[] = [];
         // The calls run in sequence, because a later call may depend on an earlier call.
-        for (const call of calls) body.push(blockOf(await run(call), call));
+        for (const call of calls) body.push(resultBlock(await run(call), call));
         return { body };
       });
       if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
@@ -75,14 +75,14 @@ export function callsInTurn(
   request: FastifyRequest,
   services: Services,
 ): (call: ToolCall) => Promise<Executed> {
-  const maxLength = maxResultsChars(contextOf(request).policy.limits);
+  const maxLength = maxResultsChars(requireContext(request).policy.limits);
   let length = 0;
   let isFirst = true;
   let hasFailed = false;
   return async (call) => {
     // After a failure of the service, each further call could wait just as long.
-    if (hasFailed) return notRun(request, AFTER_FAULT);
-    if (length >= maxLength) return notRun(request, RESULTS_FULL);
+    if (hasFailed) return failWithoutRun(request, AFTER_FAULT);
+    if (length >= maxLength) return failWithoutRun(request, RESULTS_FULL);
     const executed = executeInTurn(request, call, services);
     const isOnly = isFirst;
     isFirst = false;
@@ -91,7 +91,7 @@ export function callsInTurn(
       if (isOnly || problem.code === 'client_gone') throw error;
       hasFailed ||= problem.status >= 500;
       noteFault(problem, request);
-      return notRun(request, describeFault(call, problem));
+      return failWithoutRun(request, describeFault(call, problem));
     });
     length += result.content.length;
     return result;
@@ -119,11 +119,11 @@ export async function executeInTurn(
     return await runTool(request, call, services);
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === 'idempotency_key_reused')) throw error;
-    return notRun(request, REUSED_ID);
+    return failWithoutRun(request, REUSED_ID);
   }
 }
 
-function notRun({ logEntry }: FastifyRequest, why: string): Executed {
+function failWithoutRun({ logEntry }: FastifyRequest, why: string): Executed {
   logEntry.outcome = 'error';
   return { content: why, isError: true };
 }
@@ -142,11 +142,11 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const command = findCommand(input.command);
   const access = command?.access;
   if (access === 'write') {
-    const rejected = await contextForWrite(request).then(() => null, rejectedWrite);
+    const rejected = await contextForWrite(request).then(() => null, rejectedWriteResult);
     if (rejected !== null) return rejected;
   }
   const { ip, id: requestId } = request;
-  const language = languageOf(request);
+  const language = requestLanguage(request);
   const idempotencyKey = toolUseId ?? header;
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
   return await observe(request, details, () =>
@@ -157,7 +157,7 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
         const executed = read?.(opened.context) ?? executeCommand(command, input, opened.context);
         return opened.describeFault ? executed.catch(opened.describeFault) : executed;
       });
-    }).catch(rejectedWrite),
+    }).catch(rejectedWriteResult),
   );
 }
 
@@ -171,19 +171,19 @@ function runFeatureTool(request: FastifyRequest, call: ValidCall): Promise<Memor
  * Converts the errors of an archived memory and of a draft that cannot be created to results. The model sees a memory
  * that it cannot change.
  */
-function rejectedWrite(error: unknown): Executed {
+function rejectedWriteResult(error: unknown): Executed {
   if (!(error instanceof ServiceError)) throw error;
   if (error.code === 'over_quota') return rejection(tooManyDrafts);
   if (error.code === 'tenant_archived') return rejection(readOnly);
   throw error;
 }
 
-function blockOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {
+function resultBlock({ content, isError }: Executed, { toolUseId }: ToolCall): object {
   const block = toolUseId === undefined ? {} : { type: 'tool_result', tool_use_id: toolUseId };
   return { ...block, content, is_error: isError };
 }
 
-function languageOf(request: FastifyRequest): Language {
+function requestLanguage(request: FastifyRequest): Language {
   const given = request.headers['accept-language'];
   // Node's `fetch` sends `*`.
   if (given === undefined || given === '*') return 'en';

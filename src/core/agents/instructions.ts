@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { instructionsFor, instructionsSchema } from '../files/mounts/instructions.ts';
 import type { Services } from '../files/services.ts';
-import { contextOf } from '../http/authentication.ts';
-import { inFlightOf } from '../http/capacity.ts';
+import { requireContext } from '../http/authentication.ts';
+import { requireInFlight } from '../http/capacity.ts';
 import { agentErrors, problemResponses } from '../http/problem-responses.ts';
 import { tenantErrors, tenantHeaders } from './execute-schema.ts';
 import { sendJson, wantsText } from './tool.ts';
@@ -40,10 +40,10 @@ const schema = {
 /** Serves `GET /instructions`: text for the system prompt that describes the agent's memory. */
 export async function instructionsRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.get('/instructions', { config: { hasNoBody: true }, schema }, async (request, reply) => {
-    const instructions = await inFlightOf(request).work(0, async () => {
+    const instructions = await requireInFlight(request).work(0, async () => {
       const { protocol = 'true' } = request.query as { protocol?: unknown };
       if (protocol !== 'true' && protocol !== 'false') throw invalidProtocol();
-      return instructionsFor({ ...contextOf(request), ip: request.ip }, services, protocol === 'true');
+      return instructionsFor({ ...requireContext(request), ip: request.ip }, services, protocol === 'true');
     });
     request.logEntry.command = 'instructions';
     request.logEntry.outcome = 'ok';

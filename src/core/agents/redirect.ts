@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { hasReason } from '../errors/errors.ts';
-import { contextOf, type RequestContext } from '../http/authentication.ts';
+import { type RequestContext, requireContext } from '../http/authentication.ts';
 
 /** Redirects the requests of propose-only keys to another memory. */
 export interface Redirect {
@@ -39,7 +39,7 @@ export const redirecting = fp<{ redirect: Redirect | undefined }>(
   async (app, { redirect = READ_ONLY }) => {
     app.decorate('redirect', redirect);
     app.addHook('onRequest', (request, _reply, done) => {
-      if (contextOf(request).principal.proposesAs === undefined) done();
+      if (requireContext(request).principal.proposesAs === undefined) done();
       else redirectRead(request).then(() => done(), done);
     });
   },
@@ -47,7 +47,7 @@ export const redirecting = fp<{ redirect: Redirect | undefined }>(
 );
 
 async function redirectRead(request: FastifyRequest): Promise<void> {
-  request.context = await request.server.redirect.forRead(request, contextOf(request));
+  request.context = await request.server.redirect.forRead(request, requireContext(request));
 }
 
 /**
@@ -56,7 +56,7 @@ async function redirectRead(request: FastifyRequest): Promise<void> {
  * @throws ServiceError if the caller may not write
  */
 export async function contextForWrite(request: FastifyRequest): Promise<RequestContext> {
-  const context = contextOf(request);
+  const context = requireContext(request);
   const { proposesAs, access } = context.principal;
   if (proposesAs === undefined || access === 'read_write') return context;
   const { redirect } = request.server;
@@ -65,7 +65,7 @@ export async function contextForWrite(request: FastifyRequest): Promise<RequestC
   } catch (error) {
     if (!hasReason(error, 'tenant_replaced')) throw error;
     await identifyAgain(request);
-    request.context = await redirect.forWrite(request, contextOf(request));
+    request.context = await redirect.forWrite(request, requireContext(request));
   }
   return request.context;
 }
@@ -81,13 +81,13 @@ export async function inTenant<T>(
   access: 'read' | 'write',
   work: (context: RequestContext) => Promise<T>,
 ): Promise<T> {
-  const context = contextOf(request);
+  const context = requireContext(request);
   try {
     return await work(context);
   } catch (error) {
     if (hasReason(error, 'tenant_replaced')) {
       await identifyAgain(request);
-      return work(access === 'write' ? await contextForWrite(request) : contextOf(request));
+      return work(access === 'write' ? await contextForWrite(request) : requireContext(request));
     }
     const isRedirected = context.principal.proposesAs !== undefined;
     if (access === 'read' || !isRedirected) throw error;
@@ -120,5 +120,5 @@ export async function identifyAsNew(request: FastifyRequest): Promise<void> {
 }
 
 async function redirectAgain(request: FastifyRequest): Promise<void> {
-  if (contextOf(request).principal.proposesAs !== undefined) await redirectRead(request);
+  if (requireContext(request).principal.proposesAs !== undefined) await redirectRead(request);
 }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { prefers } from '../http/accept.ts';
-import { contextOf } from '../http/authentication.ts';
+import { requireContext } from '../http/authentication.ts';
 import { TooComplexInput } from '../http/json-limits.ts';
 import type { CallerTrace, CommandDetails } from '../http/tracing.ts';
 import { countUse } from '../http/usage.ts';
@@ -135,7 +135,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
   },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { principal, policy } = contextOf(request);
+  const { principal, policy } = requireContext(request);
   noteCommand(request, command);
   const { createExisting } = policy;
   const trace = request.trace?.startCommand({

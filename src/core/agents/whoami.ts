@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { instructionsFor } from '../files/mounts/instructions.ts';
 import type { RequestContext } from '../http/authentication.ts';
-import { inFlightOf } from '../http/capacity.ts';
+import { requireInFlight } from '../http/capacity.ts';
 import { agentErrors, problemResponses } from '../http/problem-responses.ts';
 import { snakeCase } from '../lib/text.ts';
 import { version } from '../lib/version.ts';
@@ -114,7 +114,7 @@ export async function whoamiRoute(
   { authenticator, tenants, config, policies }: WhoamiOptions,
 ): Promise<void> {
   app.get('/whoami', { config: { hasNoBody: true }, schema: whoamiSchema }, async (request, reply) => {
-    const identity = await inFlightOf(request).work(0, () =>
+    const identity = await requireInFlight(request).work(0, () =>
       inTenant(request, 'read', (context) => identify(request, context)),
     );
     request.logEntry.command = 'whoami';
@@ -132,7 +132,7 @@ export async function whoamiRoute(
     if (createdAt !== null && (tenant?.createdAt ?? NO_TENANT) !== createdAt)
       throw new ServiceError('tenant_replaced', principal.tenant);
     return {
-      credential: credentialOf(caller),
+      credential: callerCredential(caller),
       tenant: {
         id: principal.draftOf ?? principal.tenant,
         exists: tenant !== undefined,
@@ -150,7 +150,7 @@ export async function whoamiRoute(
   }
 }
 
-function credentialOf({ actor, tenant }: Caller): Identity['credential'] {
+function callerCredential({ actor, tenant }: Caller): Identity['credential'] {
   const none = { id: null, label: null, subject: null };
   switch (actor.type) {
     case 'api_key': {

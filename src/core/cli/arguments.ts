@@ -24,7 +24,7 @@ export function newTenantId(value: string): string {
 }
 
 /** Returns a parser for a label, source, title, or display name. */
-export const nameOf = (maxLength: number, minLength = 0) => {
+export const createNameParser = (maxLength: number, minLength = 0) => {
   const schema = nameText(maxLength).min(minLength);
   return (value: string): string => {
     if (schema.safeParse(value).success) return value;
@@ -39,7 +39,7 @@ export function memoryPath(value: string): MemoryPath {
   throw new InvalidArgumentError(pathProblemText(parsed.problem));
 }
 
-export function percentage(value: string): number {
+export function parsePercentage(value: string): number {
   if (/^[1-9]\d{0,2}%?$/.test(value)) return Number.parseInt(value, 10);
   throw new InvalidArgumentError('Use a percentage, for example 90.');
 }
@@ -49,7 +49,7 @@ export function positiveInteger(value: string): number {
   throw new InvalidArgumentError('Use a whole number of at least 1.');
 }
 
-export function numberOfDays(value: string): number {
+export function parseDays(value: string): number {
   const days = parseQuantity(value, 'days');
   if (days !== undefined && days >= 1 && days < 1_000_000) return days;
   throw new InvalidArgumentError('Use a whole number of days of at least 1, such as 30, 30d or 4w.');
@@ -80,7 +80,7 @@ export function versionArgument(value: string): string {
 }
 
 /** Returns a parser of an option that may be repeated. */
-export function repeated<T>(parse: (value: string) => T) {
+export function createListParser<T>(parse: (value: string) => T) {
   return (value: string, before: T[] = []): T[] => [...before, parse(value)];
 }
 

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import { listAuditEvents, MAX_PAGE } from '../admin/audit-events.ts';
-import { shownTime } from '../history/time-text.ts';
+import { displayTime } from '../history/time-text.ts';
 import { actorText } from '../memory/origin.ts';
-import { positiveInteger, repeated, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { createListParser, positiveInteger, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { readList } from './caller.ts';
 import { type Cli, command } from './command.ts';
 import { table } from './output.ts';
@@ -27,7 +27,11 @@ export const auditCommand = (cli: Cli) =>
       '--by <actor>',
       'only by this actor: the ID or label of a key, the subject of a token, or the name of an operator',
     )
-    .option('--action <name>', 'only this operation, such as updateTenant; may be repeated', repeated(String))
+    .option(
+      '--action <name>',
+      'only this operation, such as updateTenant; may be repeated',
+      createListParser(String),
+    )
     .option('--outcome <outcome>', '`ok`, `failed`, or the code of an error')
     .option('--since <time>', 'only since this time', timeArgument)
     .option('--until <time>', 'only before this time', timeArgument)
@@ -43,7 +47,7 @@ export const auditCommand = (cli: Cli) =>
       const query = { ...filter, limit: Math.min(limit, MAX_PAGE) };
       const events = await readList(caller, listAuditEvents, { query }, (page) => page.events, limit);
       const text = table(events, {
-        TIME: (event) => shownTime(event.at),
+        TIME: (event) => displayTime(event.at),
         WHO: (event) => actorText(event.actor),
         ACTION: (event) => (event.dry_run ? `${event.action} (dry run)` : event.action),
         TENANT: (event) => event.tenant,

@@ -14,7 +14,7 @@ import { JSON_LINES } from '../lib/operation.ts';
 import { apiName, request } from './http-client.ts';
 import type { Io } from './io.ts';
 import type { AdminTarget } from './profiles.ts';
-import { operatorHere } from './session.ts';
+import { currentOperator } from './session.ts';
 
 /** Parts of an operation's input. The schemas add defaults. */
 export interface CallInput<Params, Query, Body, Headers = unknown> {
@@ -47,7 +47,7 @@ export interface Context {
   io: Io;
 }
 
-export async function* pagesOf<Page extends { next: string | null }>(
+export async function* iteratePages<Page extends { next: string | null }>(
   read: (after: string | undefined) => Promise<Page>,
 ): AsyncGenerator<Page> {
   for (let after: string | undefined; ; ) {
@@ -72,13 +72,13 @@ export async function* readItems<Params, Query, Page extends { next: string | nu
   caller: Caller,
   operation: AdminOperation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
   { params, query }: Pick<CallInput<Params, Query, unknown>, 'params' | 'query'>,
-  itemsOf: (page: Page) => Item[],
+  getItems: (page: Page) => Item[],
 ): AsyncGenerator<Item> {
   let after: string | undefined;
   do {
     const input = { ...(params && { params }), query: { ...query, ...(after && { after }) } };
     const page: Page = await caller.call(operation, input as CallInput<Params, Query, unknown>);
-    yield* itemsOf(page);
+    yield* getItems(page);
     after = page.next ?? undefined;
   } while (after !== undefined);
 }
@@ -88,11 +88,11 @@ export async function readList<Params, Query, Page extends { next: string | null
   caller: Caller,
   operation: AdminOperation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
   input: Pick<CallInput<Params, Query, unknown>, 'params' | 'query'>,
-  itemsOf: (page: Page) => Item[],
+  getItems: (page: Page) => Item[],
   limit = Infinity,
 ): Promise<Item[]> {
   const read: Item[] = [];
-  for await (const item of readItems(caller, operation, input, itemsOf)) {
+  for await (const item of readItems(caller, operation, input, getItems)) {
     read.push(item);
     if (read.length >= limit) break;
   }
@@ -135,20 +135,20 @@ async function send(
       accept: lines ? JSON_LINES : 'application/json, */*;q=0.5',
       [ERROR_HEADER]: 'yes',
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(service && { [OPERATOR_HEADER]: encodeURIComponent(JSON.stringify(operatorHere())) }),
+      ...(service && { [OPERATOR_HEADER]: encodeURIComponent(JSON.stringify(currentOperator())) }),
       ...(body === undefined ? {} : { 'content-type': bodyType ?? 'application/json' }),
     },
-    body: pack ? await pack(body) : textOf(body),
+    body: pack ? await pack(body) : bodyText(body),
     service,
   });
   const name = apiName(base, service);
   if (response.ok && decode) return decode(response, params);
   if (response.ok && response.headers.get('content-type') === JSON_LINES)
-    return checked(operation, await resultIn(response, name, onProgress), name);
+    return checkResult(operation, await resultIn(response, name, onProgress), name);
   const text = await response.text();
-  if (response.ok) return text === '' ? null : checked(operation, parsedJson(text), name);
+  if (response.ok) return text === '' ? null : checkResult(operation, tryParseJson(text), name);
   if (response.status === 401 && service === undefined) throw new OperatorError(keyProblem(name, key));
-  throw errorOf(response, text, name);
+  throw responseError(response, text, name);
 }
 
 /** Explains that an admin API requires another key, and where a command takes its key from. */
@@ -163,7 +163,7 @@ function keyProblem(name: string, key: string | undefined): string {
  *
  * @throws OperatorError if it has another form
  */
-function checked({ id, response }: AnyAdminOperation, result: unknown, name: string): unknown {
+function checkResult({ id, response }: AnyAdminOperation, result: unknown, name: string): unknown {
   if (response.schema === undefined || response.schema.safeParse(result).success) return result;
   throw new OperatorError(
     `${capitalize(name)} responded to ${id} in another form: it may not be an admin API, or it may have another version than this command.`,
@@ -171,7 +171,7 @@ function checked({ id, response }: AnyAdminOperation, result: unknown, name: str
 }
 
 /** Returns the value of a JSON text; undefined for any other text. */
-function parsedJson(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -179,7 +179,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-function textOf(body: unknown): string | undefined {
+function bodyText(body: unknown): string | undefined {
   return body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
 }
 
@@ -194,10 +194,10 @@ async function resultIn(
   onProgress: ((progress: OperationProgress) => void) | undefined,
 ): Promise<object> {
   for await (const line of linesIn(body ?? [])) {
-    const { type, problem, parts, ...rest } = fieldsOf(parsedJson(line));
+    const { type, problem, parts, ...rest } = toFields(tryParseJson(line));
     if (type === 'progress') onProgress?.(rest as unknown as OperationProgress);
     else if (type === 'result') return rest;
-    else throw errorWith(parts) ?? detailOf(problem) ?? lostForm(name);
+    else throw errorWith(parts) ?? problemDetail(problem) ?? lostForm(name);
   }
   throw new OperatorError(`The connection to ${name} was lost during the response.`);
 }
@@ -215,15 +215,15 @@ async function* linesIn(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   }
 }
 
-function errorOf({ status, headers }: Response, text: string, name: string): Error {
-  const problem = parsedJson(text);
+function responseError({ status, headers }: Response, text: string, name: string): Error {
+  const problem = tryParseJson(text);
   const withReason = errorWith(headers.get(ERROR_HEADER));
   // The port for agents rejects these routes in the same form, but without the header.
-  if (withReason === undefined && fieldsOf(problem).code === 'route_not_found')
+  if (withReason === undefined && toFields(problem).code === 'route_not_found')
     return new OperatorError(
       `${capitalize(name)} has no such route: this may be the port for agents (PORT). Use the URL of the admin API (ADMIN_PORT).`,
     );
-  const known = withReason ?? detailOf(problem);
+  const known = withReason ?? problemDetail(problem);
   if (known !== undefined) return known;
   const location = headers.get('location');
   const what = location === null ? `status ${status}` : `a redirect to ${location}`;
@@ -242,8 +242,8 @@ function errorWith(parts: unknown): ServiceError | undefined {
 }
 
 /** Returns the error that a problem describes; undefined for any other value. */
-function detailOf(problem: unknown): OperatorError | undefined {
-  const { detail } = fieldsOf(problem);
+function problemDetail(problem: unknown): OperatorError | undefined {
+  const { detail } = toFields(problem);
   return typeof detail === 'string' ? new OperatorError(detail) : undefined;
 }
 
@@ -251,6 +251,6 @@ function lostForm(name: string): OperatorError {
   return new OperatorError(`${capitalize(name)} sent a line in another form: it may not be an admin API.`);
 }
 
-function fieldsOf(value: unknown): Record<string, unknown> {
+function toFields(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }

@@ -54,11 +54,11 @@ export class CliCommand extends Command {
   run<Args extends unknown[]>(
     work: (context: Context, ...args: Args) => Promise<Output> | Promise<void>,
   ): this {
-    return this.action((...args) => this.connected((context) => work(context, ...(args as Args))));
+    return this.action((...args) => this.runConnected((context) => work(context, ...(args as Args))));
   }
 
   /** Connects for the time of the work, and prints the output that the work returns. */
-  connected(work: (context: Context) => Promise<Output> | Promise<void>): Promise<void> {
+  runConnected(work: (context: Context) => Promise<Output> | Promise<void>): Promise<void> {
     const { connect, io } = this.#cli;
     return withCaller(connect, async (caller) => {
       const output = await work({ caller, io });

@@ -17,16 +17,16 @@ function* nodes(command: Command, path: string[] = []): Generator<Node> {
   for (const each of command.commands) yield* nodes(each, [...path, each.name()]);
 }
 
-const optionsOf = (command: Command): readonly Option[] => command.createHelp().visibleOptions(command);
-const flagsOf = (option: Option) => [option.short, option.long].filter((flag) => flag !== undefined);
+const visibleOptions = (command: Command): readonly Option[] => command.createHelp().visibleOptions(command);
+const optionFlags = (option: Option) => [option.short, option.long].filter((flag) => flag !== undefined);
 const takesValue = (option: Option) => option.required || option.optional;
 
 /** Returns the words that may follow the command, except values of options. */
-function wordsOf(command: Command): string[] {
+function commandWords(command: Command): string[] {
   return [
     ...command.commands.map((each) => each.name()),
     ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
-    ...optionsOf(command).flatMap(flagsOf),
+    ...visibleOptions(command).flatMap(optionFlags),
   ];
 }
 
@@ -34,10 +34,10 @@ export function bashCompletion(program: Command): string {
   const all = [...nodes(program)];
   const steps = all.filter(({ path }) => path.length > 0).map(({ path }) => `"${path.join(' ')}"`);
   const words = all.map(
-    ({ path, command }) => `    "${path.join(' ')}") words="${wordsOf(command).join(' ')}" ;;`,
+    ({ path, command }) => `    "${path.join(' ')}") words="${commandWords(command).join(' ')}" ;;`,
   );
   const values = all.flatMap(({ path, command }) =>
-    optionsOf(command)
+    visibleOptions(command)
       .filter(takesValue)
       .map(
         ({ long, argChoices }) =>
@@ -84,8 +84,10 @@ export function fishCompletion(program: Command): string {
       ),
     ];
     return [
-      ...words.map(([word = '', text = '']) => `${condition} -f -a ${quoted(word)} -d ${quoted(text)}`),
-      ...optionsOf(command).map((option) => `${condition} ${fishOption(option)}`),
+      ...words.map(
+        ([word = '', text = '']) => `${condition} -f -a ${quoteForShell(word)} -d ${quoteForShell(text)}`,
+      ),
+      ...visibleOptions(command).map((option) => `${condition} ${fishOption(option)}`),
     ];
   });
   return `# memory-service completion for fish\n${lines.join('\n')}\n`;
@@ -95,22 +97,22 @@ function fishCondition(path: string[], command: Command): string {
   const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
   const next = command.commands.map((each) => each.name());
   const unseen = next.length > 0 ? [`not __fish_seen_subcommand_from ${next.join(' ')}`] : [];
-  return `complete -c memory-service -n ${quoted([...seen, ...unseen].join('; and ') || 'true')}`;
+  return `complete -c memory-service -n ${quoteForShell([...seen, ...unseen].join('; and ') || 'true')}`;
 }
 
 function fishOption(option: Option): string {
   const parts = [`-l ${option.long?.replace(/^--/, '')}`];
   if (option.short) parts.push(`-s ${option.short.slice(1)}`);
   if (takesValue(option)) parts.push('-r');
-  if (option.argChoices) parts.push(`-f -a ${quoted(option.argChoices.join(' '))}`);
-  return [...parts, `-d ${quoted(option.description)}`].join(' ');
+  if (option.argChoices) parts.push(`-f -a ${quoteForShell(option.argChoices.join(' '))}`);
+  return [...parts, `-d ${quoteForShell(option.description)}`].join(' ');
 }
 
 export function firstSentence(text: string): string {
   return text.split(/[.:] /, 1)[0] ?? '';
 }
 
-function quoted(text: string): string {
+function quoteForShell(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 

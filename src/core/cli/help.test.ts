@@ -2,29 +2,29 @@ import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { type CliContext, createProgram } from '../../service/program.ts';
 
-const commandsOf = (command: Command): Command[] => [command, ...command.commands.flatMap(commandsOf)];
+const allCommands = (command: Command): Command[] => [command, ...command.commands.flatMap(allCommands)];
 
-const commands = commandsOf(
+const commands = allCommands(
   createProgram({
     version: '1.2.3',
     io: { stdout: process.stdout, stderr: process.stderr },
   } as unknown as CliContext),
 );
-const nameOf = (command: Command): string =>
-  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+const fullName = (command: Command): string =>
+  command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 
 it('ends the description of each command with a full stop', () => {
   expect(commands.length).toBeGreaterThan(40);
   const without = commands.filter(
     (command) => command.parent !== null && !command.description().endsWith('.'),
   );
-  expect(without.map(nameOf)).toStrictEqual([]);
+  expect(without.map(fullName)).toStrictEqual([]);
 });
 
 it('describes options and arguments without a final full stop', () => {
   const descriptions = commands.flatMap((command) =>
     [...command.options, ...command.registeredArguments].map(
-      ({ description }) => `${nameOf(command)}: ${description}`,
+      ({ description }) => `${fullName(command)}: ${description}`,
     ),
   );
   expect(descriptions.length).toBeGreaterThan(100);
@@ -32,7 +32,7 @@ it('describes options and arguments without a final full stop', () => {
 });
 
 it('lists in the help of --access the operations that `operate` excludes, including mounts', () => {
-  const create = commands.find((command) => nameOf(command) === 'memory-service keys create');
+  const create = commands.find((command) => fullName(command) === 'memory-service keys create');
   expect(create?.options.find(({ long }) => long === '--access')?.description).toContain(
     'everything except keys, mounts, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',
   );

@@ -48,16 +48,16 @@ export function request(
       () => fail(`it accepted no connection within ${CONNECT_MS / 1000} seconds`),
       CONNECT_MS,
     );
-    const connected = () => clearTimeout(connecting);
+    const clearConnectTimer = () => clearTimeout(connecting);
     sent.on('socket', (socket) => {
-      if (!socket.connecting) return connected();
+      if (!socket.connecting) return clearConnectTimer();
       socket.setKeepAlive(true, 60_000);
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', connected);
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', clearConnectTimer);
     });
     sent.on('timeout', () => fail('it has not responded for an hour'));
-    sent.on('close', connected);
+    sent.on('close', clearConnectTimer);
     let bodyFailure: unknown;
-    sent.on('error', (error) => reject(bodyFailure ?? explained(name, error)));
+    sent.on('error', (error) => reject(bodyFailure ?? explainFault(name, error)));
     sent.on('response', (message) => {
       const { statusCode: status = 0 } = message;
       message.on('error', () => {});
@@ -106,7 +106,7 @@ function unreachable(name: string, reason: string): OperatorError {
   return new OperatorError(`${capitalize(name)} cannot be reached: ${reason}.`);
 }
 
-function explained(name: string, error: NodeJS.ErrnoException): Error {
+function explainFault(name: string, error: NodeJS.ErrnoException): Error {
   const { code = '', message } = error;
   return error instanceof OperatorError ? error : unreachable(name, REASONS[code] ?? (code || message));
 }

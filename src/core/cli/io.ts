@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { OperatorError } from '../errors/errors.ts';
-import { renamed, snakeCase } from '../lib/text.ts';
+import { renameKeys, snakeCase } from '../lib/text.ts';
 import { amount, byteAmount } from '../lib/units.ts';
 
 /** The streams of a command: data is written to `stdout`, and messages to `stderr`. */
@@ -42,7 +42,7 @@ export function ignoreClosedReaders({ stdout, stderr }: Io): void {
 export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   let before = '[';
   for await (const item of items) {
-    yield `${before}\n  ${JSON.stringify(renamed(item, snakeCase))}`;
+    yield `${before}\n  ${JSON.stringify(renameKeys(item, snakeCase))}`;
     before = ',';
   }
   yield before === '[' ? '[]\n' : '\n]\n';

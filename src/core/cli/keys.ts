@@ -12,7 +12,7 @@ import {
 import { OperatorError } from '../errors/errors.ts';
 import { parseDuration } from '../lib/units.ts';
 import { newApiKey } from '../tenants/keys.ts';
-import { nameOf, tenantId } from './arguments.ts';
+import { createNameParser, tenantId } from './arguments.ts';
 import { type Caller, readList } from './caller.ts';
 import { type Cli, type CliCommand, command, group } from './command.ts';
 import { confirm } from './io.ts';
@@ -33,7 +33,7 @@ interface CreateOptions {
 }
 
 /** Parses a duration, or a time in a format that JavaScript accepts. */
-export function expiry(value: string): Date {
+export function parseExpiry(value: string): Date {
   const duration = parseDuration(value);
   const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration);
   if (Number.isNaN(date.getTime())) {
@@ -70,12 +70,12 @@ export const createCommand = (cli: Cli) =>
       'with --admin: the key administers only these tenants, separated by commas',
       tenantIds,
     )
-    .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', expiry)
-    .option('--label <text>', 'purpose of the key', nameOf(255), '')
+    .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', parseExpiry)
+    .option('--label <text>', 'purpose of the key', createNameParser(255), '')
     .option(
       '--source <text>',
       'source of its writes, such as user, web, import, or consolidation; recorded in every version',
-      nameOf(64),
+      createNameParser(64),
       '',
     )
     .option('--json', 'print JSON')
@@ -103,7 +103,7 @@ export const createCommand = (cli: Cli) =>
       if (access === 'propose' && tenant === null) {
         command.error('error: --access propose is for --tenant');
       }
-      return command.connected(async ({ caller }) => {
+      return command.runConnected(async ({ caller }) => {
         const created = await caller.call(createKey, {
           body: {
             kind: isAdmin ? 'admin' : tenant === null ? 'service' : 'tenant',
@@ -121,7 +121,7 @@ export const createCommand = (cli: Cli) =>
       });
     });
 
-function rightsOf({ access, manages_stores: managesStores, tenants }: KeyRecord): string {
+function accessText({ access, manages_stores: managesStores, tenants }: KeyRecord): string {
   const scope = tenants === null ? '' : `, only ${tenants.join(', ')}`;
   return `${access}${managesStores ? ', manages stores' : ''}${scope}`;
 }
@@ -158,7 +158,7 @@ const listCommand = (cli: Cli) =>
       const text = table(keys, {
         ID: (key) => key.id,
         TENANT: (key) => key.tenant ?? `(${key.kind})`,
-        ACCESS: rightsOf,
+        ACCESS: accessText,
         LABEL: (key) => key.label,
         CREATED: (key) => time(key.created_at),
         EXPIRES: (key) => time(key.expires_at),
@@ -187,7 +187,7 @@ const showCommand = (cli: Cli) =>
       const { previous } = key;
       const rows = [
         ['for', key.tenant === null ? key.kind : `tenant ${key.tenant}`],
-        ['access', rightsOf(key)],
+        ['access', accessText(key)],
         ['label', key.label],
         ['created', time(key.created_at)],
         ['expires', time(key.expires_at) ?? 'never'],
@@ -208,13 +208,13 @@ const revokeCommand = (cli: Cli) =>
     'Revoke a key, or all active keys with a label. They stop working within AUTH_CACHE_SECONDS.',
   )
     .argument('[id]', 'ID of the key, from `keys list`')
-    .option('--label <text>', 'instead of an ID: the whole label of the keys', nameOf(255, 1))
+    .option('--label <text>', 'instead of an ID: the whole label of the keys', createNameParser(255, 1))
     .option('--yes', 'do not ask for confirmation if several keys have the label')
     .examples('memory-service keys revoke key_0123456789ab', 'memory-service keys revoke --label crawler')
     .action((id: string | undefined, { label, yes = false }: RevokeOptions, command: CliCommand) => {
       if ((id === undefined) === (label === undefined))
         command.error('error: requires either the ID of a key or --label <text>');
-      return command.connected(async ({ caller, io }) => {
+      return command.runConnected(async ({ caller, io }) => {
         const ids = id === undefined ? await activeKeys(caller, label ?? '') : [id];
         if (ids.length > 1 && !yes)
           await confirm(io, `Revoke ${ids.length} keys: ${ids.join(', ')}?`, 'No key was revoked.');
@@ -241,18 +241,18 @@ async function activeKeys(caller: Caller, label: string): Promise<string[]> {
 const updateCommand = (cli: Cli) =>
   command(cli, 'update', 'Change the label and the expiry of a key.')
     .argument('<id>', 'ID of the key, from `keys list`')
-    .option('--label <text>', 'purpose of the key', nameOf(255))
+    .option('--label <text>', 'purpose of the key', createNameParser(255))
     .option(
       '--expires <when>',
       'when the key expires: a duration (90d, 12h), a time, or never',
-      expiryOrNever,
+      parseExpiryOrNever,
     )
     .examples('memory-service keys update key_0123456789ab --label worker --expires 90d')
     .action((id: string, options: { label?: string; expires?: Date | 'never' }, command: CliCommand) => {
       const { label, expires } = options;
       if (label === undefined && expires === undefined) command.error('error: nothing to change');
       const expiresAt = expires === 'never' ? null : expires?.toISOString();
-      return command.connected(async ({ caller }) => {
+      return command.runConnected(async ({ caller }) => {
         const body = {
           ...(label !== undefined && { label }),
           ...(expiresAt !== undefined && { expires_at: expiresAt }),
@@ -265,7 +265,12 @@ const updateCommand = (cli: Cli) =>
 const rotateCommand = (cli: Cli) =>
   command(cli, 'rotate', 'Give a key a new secret and print it. Its ID, label and permissions stay the same.')
     .argument('<id>', 'ID of the key, from `keys list`')
-    .option('--overlap <duration>', 'time for which the previous secret still works: 0s, 1h, 7d', overlap, 0)
+    .option(
+      '--overlap <duration>',
+      'time for which the previous secret still works: 0s, 1h, 7d',
+      parseOverlap,
+      0,
+    )
     .option('--json', 'print JSON')
     .examples('memory-service keys rotate key_0123456789ab --overlap 1h')
     .run(async ({ caller }, id: string, { overlap: seconds }: { overlap: number }) => {
@@ -275,13 +280,13 @@ const rotateCommand = (cli: Cli) =>
       return { json: rotated, note, text: rotated.key };
     });
 
-function expiryOrNever(value: string): Date | 'never' {
-  return value === 'never' ? value : expiry(value);
+function parseExpiryOrNever(value: string): Date | 'never' {
+  return value === 'never' ? value : parseExpiry(value);
 }
 
 const MAX_OVERLAP_MS = 7 * 24 * 60 * 60 * 1000;
 
-function overlap(value: string): number {
+function parseOverlap(value: string): number {
   const duration = value === '0' ? 0 : parseDuration(value);
   if (duration !== undefined && duration <= MAX_OVERLAP_MS) return Math.ceil(duration / 1000);
   throw new InvalidArgumentError('Use a duration of at most 7 days: 0s, 1h, 7d.');

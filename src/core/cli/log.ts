@@ -3,19 +3,19 @@ import { diffVersion } from '../admin/diffs.ts';
 import { findAdjacentChanges } from '../admin/timeline.ts';
 import { getVersion, listVersions, type VersionEntry } from '../admin/versions.ts';
 import { OperatorError } from '../errors/errors.ts';
-import { parseTime, shownTime } from '../history/time-text.ts';
+import { displayTime, parseTime } from '../history/time-text.ts';
 import type { ActorOrSource } from '../history/version.ts';
 import { formatBytes, parseDuration } from '../lib/units.ts';
 import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, positiveInteger, sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, pagesOf } from './caller.ts';
+import { type Caller, iteratePages } from './caller.ts';
 import { type Cli, type CliCommand, command } from './command.ts';
 import { type Io, print } from './io.ts';
-import { kindOf } from './memory.ts';
-import { patchText, printLine, shown, styled } from './output.ts';
+import { findKind } from './memory.ts';
+import { applyStyle, patchText, printLine, sanitizeForTerminal } from './output.ts';
 import type { LoggedVersion, LogOptions } from './over-tenants.ts';
-import { addSelectionOptions, rejectSelection, selectionOf } from './selection.ts';
+import { addSelectionOptions, rejectSelection, toSelection } from './selection.ts';
 
 /* Checks for commands without results, which distinguish a typo from an empty result. */
 
@@ -39,7 +39,7 @@ export async function checkActor(
 /** @throws OperatorError if the path has neither an entry nor versions */
 async function checkPath(caller: Caller, tenant: string, path: MemoryPath): Promise<void> {
   if (path === ROOT || (await hasVersion(caller, tenant, { path }))) return;
-  if ((await kindOf(caller, tenant, path)) !== undefined) return;
+  if ((await findKind(caller, tenant, path)) !== undefined) return;
   throw new OperatorError(
     `${tenant} has no version at ${path} or below it. See: memory-service log ${tenant}`,
   );
@@ -57,7 +57,7 @@ async function hasVersion(caller: Caller, tenant: string, filter: ActorOrSource 
  * Returns the time of an argument. A duration counts back from the clock of the database, which also sets the times of
  * changes.
  */
-export async function resolvedTime(caller: Caller, tenant: string, given: string): Promise<string> {
+export async function resolveTime(caller: Caller, tenant: string, given: string): Promise<string> {
   if (parseDuration(given) === undefined) return parseTime(given, new Date());
   return (await caller.call(findAdjacentChanges, { params: { tenant }, query: { at: given } })).at;
 }
@@ -114,11 +114,11 @@ export const logCommand = (cli: Cli) =>
         if (content && !json) command.error('error: --content works only with --json');
         const readVersions = versionsReader(cli, tenant, path, options, command);
         const output = { patch, content, isOfMany: tenant === undefined };
-        return command.connected(async ({ caller, io }) => {
+        return command.runConnected(async ({ caller, io }) => {
           const versions = readVersions(caller, io);
           await print(
             io.stdout,
-            json ? jsonLines(caller, versions, output) : lines(caller, versions, output, io),
+            json ? jsonLines(caller, versions, output) : formatLog(caller, versions, output, io),
           );
         });
       },
@@ -134,12 +134,12 @@ function versionsReader(
 ): (caller: Caller, io: Io) => AsyncGenerator<LoggedVersion> {
   if (tenant === undefined) {
     if (overTenants === undefined) return command.error("error: missing required argument 'tenant'");
-    const selection = selectionOf(options, command);
+    const selection = toSelection(options, command);
     return (caller, io) => withNotice(overTenants.versions(caller, selection, options), io, async () => {});
   }
   rejectSelection(options, command);
   return (caller, io) =>
-    withNotice(versionsOf(caller, tenant, path, options), io, async () => {
+    withNotice(iterateVersions(caller, tenant, path, options), io, async () => {
       // A typo in the path or the actor has no versions either.
       if (path !== undefined) await checkPath(caller, tenant, path);
       await checkActor(caller, tenant, options);
@@ -164,7 +164,7 @@ async function* withNotice(
 
 const PAGE = 200;
 
-async function* versionsOf(
+async function* iterateVersions(
   caller: Caller,
   tenant: string,
   path: MemoryPath | undefined,
@@ -174,15 +174,15 @@ async function* versionsOf(
     path,
     path_contains: options.pathContains,
     // The times are resolved once, so that all pages use the same times.
-    since: since && (await resolvedTime(caller, tenant, since)),
-    until: until && (await resolvedTime(caller, tenant, until)),
+    since: since && (await resolveTime(caller, tenant, since)),
+    until: until && (await resolveTime(caller, tenant, until)),
     by: options.by,
     source: options.source,
     by_contains: options.byContains,
     operation: options.operation,
   };
   let left = limit;
-  const pages = pagesOf((after) =>
+  const pages = iteratePages((after) =>
     caller.call(listVersions, {
       params: { tenant },
       query: { ...query, limit: Math.min(PAGE, left), after },
@@ -221,14 +221,14 @@ async function* jsonLines(
       ...(isOfMany && { tenant }),
       ...versionJson(version),
       ...(content && { content: (await caller.call(getVersion, { params })).content }),
-      ...(patch && { patch: (await patchOf(caller, tenant, version)).patch }),
+      ...(patch && { patch: (await readPatch(caller, tenant, version)).patch }),
     };
     yield `${JSON.stringify(record)}\n`;
   }
 }
 
 /** Returns the patch of a version. The patch is empty if the content is unchanged. */
-async function patchOf(
+async function readPatch(
   caller: Caller,
   tenant: string,
   { id: version }: VersionEntry,
@@ -237,32 +237,35 @@ async function patchOf(
   return changes[0] ?? { patch: '', no_patch_reason: null };
 }
 
-async function* lines(
+async function* formatLog(
   caller: Caller,
   versions: AsyncIterable<LoggedVersion>,
   { patch, isOfMany }: Output,
   { stdout }: Io,
 ): AsyncGenerator<string> {
-  const textOf = ({ tenant, ...version }: LoggedVersion) =>
-    shown(stdout, isOfMany ? `${tenant.padEnd(COLUMNS.tenant)}  ${line(version)}` : line(version));
+  const versionText = ({ tenant, ...version }: LoggedVersion) =>
+    sanitizeForTerminal(
+      stdout,
+      isOfMany ? `${tenant.padEnd(COLUMNS.tenant)}  ${formatVersion(version)}` : formatVersion(version),
+    );
   let head = isOfMany ? `${'TENANT'.padEnd(COLUMNS.tenant)}  ${HEAD}` : HEAD;
   for await (const version of versions) {
     if (!patch) {
-      yield `${head}${textOf(version)}\n`;
+      yield `${head}${versionText(version)}\n`;
       head = '';
       continue;
     }
     const { tenant } = version;
-    yield `${styled(stdout, 'yellow', textOf(version))}\n`;
-    const { patch: text, no_patch_reason: reason } = await patchOf(caller, tenant, version);
+    yield `${applyStyle(stdout, 'yellow', versionText(version))}\n`;
+    const { patch: text, no_patch_reason: reason } = await readPatch(caller, tenant, version);
     yield text === null ? `(no diff: ${reason})\n\n` : `${patchText(stdout, text)}\n`;
   }
 }
 
 const COLUMNS = { tenant: 20, time: 27, version: 36, operation: 9, size: 9, actor: 20 } as const;
-const HEAD = row('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
+const HEAD = formatRow('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
 
-function row(
+function formatRow(
   time: string,
   version: string,
   operation: string,
@@ -286,7 +289,7 @@ function shorten(text: string, width: number): string {
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-function line(version: VersionEntry): string {
+function formatVersion(version: VersionEntry): string {
   const {
     created_at: createdAt,
     id,
@@ -298,11 +301,11 @@ function line(version: VersionEntry): string {
   const size = bytes === null ? '-' : formatBytes(bytes);
   const isMoved = operation !== 'deleted' && before !== null && path !== null && before !== path;
   const actor = actorTextVia(version.actor, version.via_tenant);
-  const paths = isMoved ? `${before} -> ${path}` : (path ?? redacted(version));
-  return row(shownTime(createdAt), id, operation, size, actor, paths);
+  const paths = isMoved ? `${before} -> ${path}` : (path ?? redactionText(version));
+  return formatRow(displayTime(createdAt), id, operation, size, actor, paths);
 }
 
-function redacted({ redacted_at: at, redacted_by: actor }: VersionEntry): string {
+function redactionText({ redacted_at: at, redacted_by: actor }: VersionEntry): string {
   const by = actor === null ? '' : ` by ${actorText(actor)}`;
-  return `(redacted ${at === null ? '' : shownTime(at)}${by})`;
+  return `(redacted ${at === null ? '' : displayTime(at)}${by})`;
 }

@@ -6,10 +6,10 @@ import { hasReason, OperatorError } from '../errors/errors.ts';
 import { amount, formatBytes } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, pagesOf } from './caller.ts';
+import { type Caller, iteratePages } from './caller.ts';
 import { type Cli, type CliCommand, command } from './command.ts';
 import { type Io, jsonArray, print } from './io.ts';
-import { shown, time } from './output.ts';
+import { sanitizeForTerminal, time } from './output.ts';
 
 export const putCommand = (cli: Cli) =>
   command(
@@ -35,8 +35,8 @@ export const putCommand = (cli: Cli) =>
         command: CliCommand,
       ) => {
         const text = await readText(source, cli.io);
-        return command.connected(async ({ caller }) => {
-          const isFile = force && (await kindOf(caller, tenant, path)) === 'file';
+        return command.runConnected(async ({ caller }) => {
+          const isFile = force && (await findKind(caller, tenant, path)) === 'file';
           const headers = isFile ? { 'if-match': '*' } : { 'if-none-match': '*' };
           const { message, action } = await caller
             .call(writeFile, { params: { tenant }, query: { path }, headers, body: text })
@@ -47,7 +47,7 @@ export const putCommand = (cli: Cli) =>
     );
 
 /** Returns the kind of the entry at a path, or undefined if the path is free. */
-export async function kindOf(
+export async function findKind(
   caller: Caller,
   tenant: string,
   path: MemoryPath,
@@ -69,7 +69,7 @@ async function explainExisting(
   path: MemoryPath,
 ): Promise<never> {
   if (!hasReason(error, 'path_exists')) throw error;
-  if ((await kindOf(caller, tenant, path)) !== 'file') throw error;
+  if ((await findKind(caller, tenant, path)) !== 'file') throw error;
   throw new OperatorError(`${error.message} Add --force to replace it.`);
 }
 
@@ -136,7 +136,7 @@ export const lsCommand = (cli: Cli) =>
         async function* entries() {
           // The first page sets the time, so that all pages show the same state.
           let time = at;
-          const pages = pagesOf((after) =>
+          const pages = iteratePages((after) =>
             caller.call(listTree, { params: { tenant }, query: { path, at: time, limit: PAGE, after } }),
           );
           for await (const page of pages) {
@@ -173,7 +173,7 @@ export const catCommand = (cli: Cli) =>
         { raw, at }: { at?: string; raw?: boolean },
       ) => {
         const { content } = await caller.call(readMemoryFile, { params: { tenant }, query: { path, at } });
-        await print(io.stdout, [raw ? content : shown(io.stdout, content)]);
+        await print(io.stdout, [raw ? content : sanitizeForTerminal(io.stdout, content)]);
       },
     );
 

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { renamed, snakeCase } from '../lib/text.ts';
+import { renameKeys, snakeCase } from '../lib/text.ts';
 import { formatBytes } from '../lib/units.ts';
 import type { Io } from './io.ts';
 
@@ -8,7 +8,7 @@ type Output = Writable & { isTTY?: boolean };
 
 /** Formats a value as JSON, with the field names of the admin API. */
 export function formatJson(value: unknown): string {
-  return `${JSON.stringify(renamed(value, snakeCase), null, 2)}\n`;
+  return `${JSON.stringify(renameKeys(value, snakeCase), null, 2)}\n`;
 }
 
 export function printJson(output: Writable, value: unknown): void {
@@ -23,11 +23,11 @@ export function printLine(output: Writable, line: string): void {
  * Returns text of other users for an output. On a terminal, control characters are replaced, because they could
  * manipulate the terminal.
  */
-export function shown(output: Output, text: string): string {
-  return output.isTTY ? text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, named) : text;
+export function sanitizeForTerminal(output: Output, text: string): string {
+  return output.isTTY ? text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, characterName) : text;
 }
 
-function named(character: string): string {
+function characterName(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
   return `<U+${code}>`;
 }
@@ -36,7 +36,7 @@ interface SizeCell {
   bytes: number;
 }
 
-export const size = (bytes: number | null): SizeCell | null => (bytes === null ? null : { bytes });
+export const sizeCell = (bytes: number | null): SizeCell | null => (bytes === null ? null : { bytes });
 
 type Cell = string | number | SizeCell | null | undefined;
 
@@ -47,7 +47,7 @@ function cellText(cell: Cell): string {
 
 /** Prints a table. Each column has the width of its widest cell, and numbers are right-aligned. */
 export function printTable(output: Output, head: string[], rows: Cell[][]): void {
-  const cells = rows.map((row) => row.map((cell) => shown(output, cellText(cell))));
+  const cells = rows.map((row) => row.map((cell) => sanitizeForTerminal(output, cellText(cell))));
   const widths = head.map((title, i) =>
     cells.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), title.length),
   );
@@ -84,7 +84,7 @@ export const DEFAULTS_HELP = `${DEFAULTS_NOTE} With --url, they come from the ru
 type Format = Parameters<typeof styleText>[0];
 
 /** Colors a text if the output is a terminal with colors and `NO_COLOR` is not set. */
-export function styled(output: Writable, format: Format, text: string): string {
+export function applyStyle(output: Writable, format: Format, text: string): string {
   return styleText(format, text, { stream: output });
 }
 
@@ -92,14 +92,14 @@ export function patchText(output: Io['stdout'], patch: string): string {
   let isHeader = true;
   const lines = patch.split('\n').map((line) => {
     if (line.startsWith('@@')) isHeader = false;
-    const text = shown(output, line);
-    const format = line === '' ? undefined : isHeader ? 'bold' : formatOf(line);
-    return format === undefined ? text : styled(output, format, text);
+    const text = sanitizeForTerminal(output, line);
+    const format = line === '' ? undefined : isHeader ? 'bold' : lineFormat(line);
+    return format === undefined ? text : applyStyle(output, format, text);
   });
   return lines.join('\n');
 }
 
-function formatOf(line: string): Format | undefined {
+function lineFormat(line: string): Format | undefined {
   if (line.startsWith('@@')) return 'cyan';
   if (line.startsWith('+')) return 'green';
   return line.startsWith('-') ? 'red' : undefined;

@@ -3,14 +3,14 @@ import type { VersionEntry } from '../admin/versions.ts';
 import type { Side } from '../history/conflicts.ts';
 import type { Caller, Context } from './caller.ts';
 import type { Resolutions } from './resolutions.ts';
-import type { SelectionOptions, selectionOf } from './selection.ts';
+import type { SelectionOptions, toSelection } from './selection.ts';
 
 /** Commands of the history over many tenants, which a feature adds. */
 export interface OverTenants {
   /** Yields the versions of many tenants, tenant after tenant. */
   versions(
     caller: Caller,
-    selection: ReturnType<typeof selectionOf>,
+    selection: ReturnType<typeof toSelection>,
     options: LogOptions,
   ): AsyncGenerator<LoggedVersion>;
   /** Checks the options, and returns the work that reverts an actor in many tenants. */

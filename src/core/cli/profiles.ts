@@ -40,10 +40,10 @@ export function adminTarget(
   const name = options.profile ?? (env.MEMORY_PROFILE || undefined);
   const variableKey = env.MEMORY_ADMIN_KEY?.trim() || undefined;
   if (url !== undefined)
-    return checked(url, variableKey, options.url === undefined ? 'MEMORY_ADMIN_URL' : '--url');
+    return checkTarget(url, variableKey, options.url === undefined ? 'MEMORY_ADMIN_URL' : '--url');
   if (name === undefined) return undefined;
   const profile = readProfile(name, configFile(env));
-  return checked(profile.url, profile.key ?? variableKey, `The url of profile ${name}`);
+  return checkTarget(profile.url, profile.key ?? variableKey, `The url of profile ${name}`);
 }
 
 /**
@@ -58,7 +58,7 @@ export function parseAdminUrl(text: string): URL | undefined {
   return isPlain ? url : undefined;
 }
 
-function checked(text: string, key: string | undefined, source: string): AdminTarget {
+function checkTarget(text: string, key: string | undefined, source: string): AdminTarget {
   const url = parseAdminUrl(text);
   if (url === undefined) throw new OperatorError(`${source} is not a URL such as https://admin.example.com.`);
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))

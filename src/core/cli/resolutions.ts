@@ -15,7 +15,7 @@ export interface Resolutions<Side extends string> {
  *
  * @param read lists the files that can be resolved; if two have the same path, the last file is chosen
  */
-export async function resolutionsOf<Side extends string>(
+export async function findResolutions<Side extends string>(
   { take = [], text = [] }: Resolutions<Side>,
   read: () => Promise<{ path: string; id: string }[]>,
   unknown = (path: string) => `${path} is not affected. See the paths of a dry run.`,
@@ -42,7 +42,7 @@ async function readText(file: string): Promise<string> {
 }
 
 /** Parses `path=value`. A path may contain `=`, so the value follows the last `=`. */
-function assignment(given: string): [path: string, value: string] {
+function parseAssignment(given: string): [path: string, value: string] {
   const at = given.lastIndexOf('=');
   if (at === -1) throw new InvalidArgumentError('Use a path, = and a value.');
   return [memoryPath(given.slice(0, at)), given.slice(at + 1)];
@@ -51,7 +51,7 @@ function assignment(given: string): [path: string, value: string] {
 /** Creates a parser of `path=side`. */
 export function takeArgument<Side extends string>(sides: readonly Side[]) {
   return (given: string, before: [string, Side][] = []): [string, Side][] => {
-    const [path, value] = assignment(given);
+    const [path, value] = parseAssignment(given);
     const side = sides.find((each) => each === value);
     if (side === undefined)
       throw new InvalidArgumentError(`Use ${sides.map((each) => `/memories/…=${each}`).join(' or ')}.`);
@@ -60,5 +60,5 @@ export function takeArgument<Side extends string>(sides: readonly Side[]) {
 }
 
 export function textArgument(given: string, before: [string, string][] = []): [string, string][] {
-  return [...before, assignment(given)];
+  return [...before, parseAssignment(given)];
 }

@@ -3,17 +3,17 @@ import type { OperationProgress } from '../admin/operation.ts';
 import { revert } from '../admin/reverts.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { SIDES } from '../history/conflicts.ts';
-import { shownTime } from '../history/time-text.ts';
+import { displayTime } from '../history/time-text.ts';
 import type { ActorOrSource } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
 import { sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import type { Caller } from './caller.ts';
 import { type Cli, type CliCommand, command } from './command.ts';
 import { Progress, print } from './io.ts';
-import { checkActor, resolvedTime } from './log.ts';
+import { checkActor, resolveTime } from './log.ts';
 import { formatJson } from './output.ts';
 import { CONFLICTS, type RevertOptions } from './over-tenants.ts';
-import { resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
+import { findResolutions, takeArgument, textArgument } from './resolutions.ts';
 import { addSelectionOptions, rejectSelection } from './selection.ts';
 import { CHANGE_LINES, changeLines, DRY_RUN, keptOutLines, PLAN } from './undo.ts';
 
@@ -62,20 +62,20 @@ ${CHANGE_LINES}`,
       if ([by, source, options.until].every((each) => each === undefined))
         command.error('error: requires --by <actor>, --source <source>, or --until <time>');
       if (tenant === undefined) {
-        if (cli.overTenants) return command.connected(cli.overTenants.revert(options, command));
+        if (cli.overTenants) return command.runConnected(cli.overTenants.revert(options, command));
         return command.error("error: missing required argument 'tenant'");
       }
       rejectSelection(options, command);
-      return command.connected(async ({ caller, io }) => {
+      return command.runConnected(async ({ caller, io }) => {
         const { takeAll, dryRun = false, plan, json = false } = options;
-        const since = await resolvedTime(caller, tenant, options.since);
-        const until = options.until && (await resolvedTime(caller, tenant, options.until));
+        const since = await resolveTime(caller, tenant, options.since);
+        const until = options.until && (await resolveTime(caller, tenant, options.until));
         const progress = new Progress(io.stderr, 'Read', 'version');
         const onProgress = (now: OperationProgress) => {
           if (now.step === 'read') progress.update(now.items);
         };
         const selection = { by, source, since, until };
-        const resolutions = await resolutionsOf(options, () => affectedFiles(caller, tenant, selection));
+        const resolutions = await findResolutions(options, () => affectedFiles(caller, tenant, selection));
         const body = { ...selection, resolutions, take_all: takeAll, dry_run: dryRun, plan };
         const reverted = await caller
           .call(revert, { params: { tenant }, body, onProgress })
@@ -89,11 +89,11 @@ ${CHANGE_LINES}`,
           await print(io.stderr, conflictLines(reverted.conflicts));
           await print(io.stdout, changeLines(reverted.files));
           await print(io.stderr, keptOutLines(reverted.kept_out));
-          const end = until === undefined ? '' : ` and until ${shownTime(until)}`;
+          const end = until === undefined ? '' : ` and until ${displayTime(until)}`;
           const verb = dryRun ? 'Would revert' : 'Reverted';
           const actor = source === undefined ? (by ?? 'all actors') : `source ${source}`;
           io.stderr.write(
-            `${verb} what ${actor} did in ${tenant} since ${shownTime(since)}${end}: ${reverted.summary}.\n`,
+            `${verb} what ${actor} did in ${tenant} since ${displayTime(since)}${end}: ${reverted.summary}.\n`,
           );
           if (reverted.drafts.length > 0)
             io.stderr.write(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { TenantStatus } from '../tenants/listing.ts';
-import { pairsOf } from '../tenants/metadata.ts';
-import { metadataOption, repeated, statusOption, tenantId } from './arguments.ts';
+import { parsePairs } from '../tenants/metadata.ts';
+import { createListParser, metadataOption, statusOption, tenantId } from './arguments.ts';
 
 /** Options that select the tenants of a command. */
 export interface SelectionOptions {
@@ -19,16 +19,16 @@ export interface SelectionOptions {
 export function addSelectionOptions(command: Command): Command {
   return command
     .option('--all', 'all tenants')
-    .option('--tenant <tenant>', 'only this tenant; may be repeated', repeated(tenantId))
+    .option('--tenant <tenant>', 'only this tenant; may be repeated', createListParser(tenantId))
     .option('--tenant-search <text>', 'only tenants whose ID or name contains this, ignoring case')
     .addOption(statusOption())
     .addOption(metadataOption())
-    .option('--except <tenant>', 'not this tenant; may be repeated', repeated(tenantId))
+    .option('--except <tenant>', 'not this tenant; may be repeated', createListParser(tenantId))
     .option('--found-by <job>', 'only tenants with an outcome in this job, such as the hits of a find');
 }
 
 /** Returns the selection of the options, or reports a usage error if no tenants are selected. */
-export function selectionOf(
+export function toSelection(
   { all, tenant, tenantSearch, status, metadata, except, foundBy }: SelectionOptions,
   command: Command,
 ) {
@@ -40,7 +40,7 @@ export function selectionOf(
     ...(tenant && { ids: tenant }),
     ...(tenantSearch && { search: tenantSearch }),
     ...(status && { status }),
-    ...(metadata && { metadata: pairsOf(metadata) }),
+    ...(metadata && { metadata: parsePairs(metadata) }),
     ...(except && { except }),
     ...(foundBy && { found_by: foundBy }),
   };

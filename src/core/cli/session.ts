@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { OperatorError } from '../errors/errors.ts';
 import type { Origin } from '../memory/origin.ts';
-import { type AuditSubject, audited as recordAudited } from '../tenants/audit.ts';
+import { type AuditSubject, runAudited as recordAudited } from '../tenants/audit.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
 
@@ -22,7 +22,7 @@ export type OpenPlace = (place: string, options: { migrate: boolean }) => Promis
  * @param action the ID of the operation in admin-openapi.yaml, or another name
  * @param work receives a function that adds details to the record
  */
-export function audited<T>(
+export function runAudited<T>(
   { database, io }: { database: Database; io: Io },
   action: string,
   { dryRun = false, ...subject }: AuditSubject & { dryRun?: boolean | undefined },
@@ -31,13 +31,13 @@ export function audited<T>(
   const { actor } = operatorOrigin();
   const intent = { action, dryRun, channel: 'command_line', address: hostname(), requestId: null } as const;
   return recordAudited(database, { ...intent, actor }, subject, work, {
-    outcomeOf: (error) => (error instanceof OperatorError ? 'rejected' : undefined),
+    describeOutcome: (error) => (error instanceof OperatorError ? 'rejected' : undefined),
     onUnrecorded: () =>
       printLine(io.stderr, 'Warning: the outcome of this command could not be recorded in the audit trail.'),
   });
 }
 
-export function operatorHere(): Operator {
+export function currentOperator(): Operator {
   return { name: userName(), host: hostname() };
 }
 

@@ -8,11 +8,11 @@ import { amount, byteAmount, formatBytes } from '../lib/units.ts';
 import { fullness } from '../tenants/effective-settings.ts';
 import type { TenantStatus } from '../tenants/listing.ts';
 import { ALL_SETTINGS, formatSetting } from '../tenants/settings.ts';
-import { metadataOption, percentage, positiveInteger, statusOption, tenantId } from './arguments.ts';
+import { metadataOption, parsePercentage, positiveInteger, statusOption, tenantId } from './arguments.ts';
 import { type Caller, readList } from './caller.ts';
 import { type Cli, command } from './command.ts';
 import type { Io } from './io.ts';
-import { DEFAULTS_HELP, DEFAULTS_NOTE, printLine, printTable, size, table, time } from './output.ts';
+import { DEFAULTS_HELP, DEFAULTS_NOTE, printLine, printTable, sizeCell, table, time } from './output.ts';
 
 const ORDERS = ['id', 'files', 'bytes', 'used', 'activity'] as const;
 
@@ -27,7 +27,7 @@ interface ListedTenant extends TenantRecord {
 }
 
 /** Number of tenants to query at once. The number is below the limit of concurrent requests of one admin. */
-const AT_ONCE = 5;
+const MAX_CONCURRENT = 5;
 
 export const listCommand = (cli: Cli) =>
   command(
@@ -52,7 +52,7 @@ export const listCommand = (cli: Cli) =>
       const text = table(listed, {
         TENANT: ({ id }) => id,
         FILES: ({ files }) => files,
-        SIZE: ({ bytes }) => size(bytes),
+        SIZE: ({ bytes }) => sizeCell(bytes),
         USED: usedText,
         'LAST ACTIVITY': (tenant) => time(tenant.last_activity_at) ?? 'never',
         STATUS: ({ status }) => status,
@@ -64,20 +64,20 @@ async function readTenants(
   caller: Caller,
   { sort, limit, json: _, ...filter }: ListOptions,
 ): Promise<ListedTenant[]> {
-  if (sort !== 'activity') return withActivity(caller, await filterTenants(caller, filter, { sort, limit }));
+  if (sort !== 'activity') return addActivity(caller, await filterTenants(caller, filter, { sort, limit }));
   // The API cannot sort by activity, because activity takes one statement per tenant.
-  const listed = await withActivity(caller, await filterTenants(caller, filter));
-  return listed.sort(byActivity).slice(0, limit);
+  const listed = await addActivity(caller, await filterTenants(caller, filter));
+  return listed.sort(compareActivity).slice(0, limit);
 }
 
-function byActivity(one: ListedTenant, other: ListedTenant): number {
+function compareActivity(one: ListedTenant, other: ListedTenant): number {
   return (other.last_activity_at ?? '').localeCompare(one.last_activity_at ?? '');
 }
 
-async function withActivity(caller: Caller, tenants: TenantRecord[]): Promise<ListedTenant[]> {
+async function addActivity(caller: Caller, tenants: TenantRecord[]): Promise<ListedTenant[]> {
   const listed: ListedTenant[] = [];
-  for (let from = 0; from < tenants.length; from += AT_ONCE) {
-    const batch = tenants.slice(from, from + AT_ONCE).map(async (tenant) => ({
+  for (let from = 0; from < tenants.length; from += MAX_CONCURRENT) {
+    const batch = tenants.slice(from, from + MAX_CONCURRENT).map(async (tenant) => ({
       ...tenant,
       last_activity_at: await lastActivity(caller, tenant.id),
     }));
@@ -115,12 +115,12 @@ export interface ListFilter {
 /** Options of a filter, except `--metadata`, which sets the metadata in `tenants set`. */
 export function addFilterOptions(command: Command): Command {
   return command
-    .option('--prefix <text>', 'only tenants whose ID starts with this', nonEmpty)
-    .option('--search <text>', 'only tenants whose ID or name contains this, ignoring case', nonEmpty)
+    .option('--prefix <text>', 'only tenants whose ID starts with this', parseNonEmpty)
+    .option('--search <text>', 'only tenants whose ID or name contains this, ignoring case', parseNonEmpty)
     .option(
       '--near-limit <percent>',
       'only tenants that use at least this percentage of their file or byte limit',
-      percentage,
+      parsePercentage,
     )
     .addOption(statusOption());
 }
@@ -150,7 +150,7 @@ export function filterTenants(
   return readList(caller, listTenants, { query }, ({ tenants }) => tenants.filter(hasPrefix), limit);
 }
 
-function nonEmpty(value: string): string {
+function parseNonEmpty(value: string): string {
   if (value !== '') return value;
   throw new InvalidArgumentError('Give at least one character.');
 }

@@ -15,16 +15,16 @@ import { snakeCase, storableText } from '../lib/text.ts';
 import { amount, byteAmount, expectedQuantity, formatQuantity, parseQuantity } from '../lib/units.ts';
 import type { Mount } from '../memory/mount.ts';
 import { changedValues } from '../tenants/audit.ts';
-import { pairsOf, pairsProblem } from '../tenants/metadata.ts';
+import { pairsProblem, parsePairs } from '../tenants/metadata.ts';
 import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mounts.ts';
 import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
-import { nameOf, newTenantId, repeated, tenantId } from './arguments.ts';
+import { createListParser, createNameParser, newTenantId, tenantId } from './arguments.ts';
 import { type Caller, readList } from './caller.ts';
 import { type Cli, type CliCommand, command, group } from './command.ts';
 import { confirm, type Io } from './io.ts';
 import { printLine, table } from './output.ts';
 import { RECEIPT_HELP, saveReceipt } from './receipt-file.ts';
-import { audited } from './session.ts';
+import { runAudited } from './session.ts';
 import {
   addFilterOptions,
   filterTenants,
@@ -64,7 +64,7 @@ const mountCommand = (cli: Cli) =>
       const { name = mounted, access, instructions } = options;
       if (!isNewMountName(name))
         command.error(`error: the ID ${mounted} cannot be the directory's name; choose one with --name`);
-      return command.connected(async ({ caller }) => {
+      return command.runConnected(async ({ caller }) => {
         const body = { tenant: mounted, access, instructions };
         await caller.call(setTenantMount, { params: { tenant, name }, body });
         return `Mounted tenant ${mounted} as /memories/${name} of tenant ${tenant}. ${EFFECT}`;
@@ -130,11 +130,11 @@ interface DetailOptions {
 
 function addDetailOptions(command: Command): Command {
   return command
-    .option('--name <name>', 'a name for people', nameOf(255, 1))
+    .option('--name <name>', 'a name for people', createNameParser(255, 1))
     .option(
       '--description <text>',
       'contents of the memory, described for people and agents',
-      textOf(0, 1024),
+      createTextParser(0, 1024),
     )
     .option(
       '--metadata <key=value>',
@@ -143,7 +143,7 @@ function addDetailOptions(command: Command): Command {
     );
 }
 
-function detailsOf({ name, description, metadata }: DetailOptions): DetailOptions {
+function pickDetails({ name, description, metadata }: DetailOptions): DetailOptions {
   return {
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
@@ -151,7 +151,7 @@ function detailsOf({ name, description, metadata }: DetailOptions): DetailOption
   };
 }
 
-function textOf(min: number, max: number) {
+function createTextParser(min: number, max: number) {
   return (value: string): string => {
     if (value.length >= min && value.length <= max) return value;
     throw new InvalidArgumentError(`Use ${min} to ${max} characters.`);
@@ -164,7 +164,7 @@ function metadataPair(
 ): Record<string, string | null> {
   const problem = pairsProblem([value]);
   if (problem !== null) throw new InvalidArgumentError(`The pair ${problem}`);
-  const [[key, given] = ['', '']] = Object.entries(pairsOf([value]));
+  const [[key, given] = ['', '']] = Object.entries(parsePairs([value]));
   return { ...before, [key]: given === '' ? null : given };
 }
 
@@ -211,7 +211,7 @@ function numberIn({ max, zero, unit }: NumberSetting) {
 /** Changed settings under their names in the API. */
 type SettingChanges = Record<string, TenantSettings[keyof TenantSettings]>;
 
-function settingsOf(options: SettingOptions): SettingChanges {
+function pickSettings(options: SettingOptions): SettingChanges {
   const changes: SettingChanges = {};
   for (const [name] of ALL_SETTINGS) {
     const value = options[name];
@@ -228,12 +228,12 @@ const createCommand = (cli: Cli) =>
     .addHelpText('after', UNITS_HELP)
     .examples('memory-service tenants create acme --max-files 500 --max-bytes 50MB')
     .run(async ({ caller }, tenant: string, options: SettingOptions & DetailOptions) => {
-      const { metadata = {}, ...details } = detailsOf(options);
+      const { metadata = {}, ...details } = pickDetails(options);
       const pairs = Object.entries(metadata).filter((pair): pair is [string, string] => pair[1] !== null);
       await caller.call(createTenant, {
         body: {
           id: tenant,
-          settings: settingsOf(options),
+          settings: pickSettings(options),
           ...details,
           ...(pairs.length > 0 && { metadata: Object.fromEntries(pairs) }),
         },
@@ -247,7 +247,7 @@ const setCommand = (cli: Cli) =>
     'set',
     'Change the settings, names, descriptions and metadata of the named tenants, or of all tenants that match the options.',
   )
-    .argument('[tenants...]', 'tenant IDs', repeated(tenantId))
+    .argument('[tenants...]', 'tenant IDs', createListParser(tenantId))
     .with(addSettingOptions)
     .with(addDetailOptions)
     .with(addFilterOptions)
@@ -262,15 +262,15 @@ const setCommand = (cli: Cli) =>
       'memory-service tenants set --prefix eu- --rate-per-minute 600 --dry-run',
     )
     .action((ids: string[], options: SetOptions, command: CliCommand) => {
-      const settings = settingsOf(options);
-      const details = detailsOf(options);
+      const settings = pickSettings(options);
+      const details = pickDetails(options);
       // Here, `--metadata` sets pairs, and does not filter.
       const { metadata: _, ...filter } = options;
       if (Object.keys({ ...settings, ...details }).length === 0) command.error('error: nothing to set');
       if ([ids.length > 0, options.all ?? false, isFiltered(filter)].filter(Boolean).length !== 1) {
         command.error('error: name tenants, select them with options such as --prefix, or use --all');
       }
-      return command.connected(async ({ caller, io }) => {
+      return command.runConnected(async ({ caller, io }) => {
         const isNamed = ids.length > 0;
         // All tenants are looked up before the first change, so that a typo in one ID rejects the whole command.
         const chosen = isNamed
@@ -308,7 +308,7 @@ async function recordDryRun(
   if (local === undefined) return;
   const changes = { ...changedValues(tenant.settings, settings), ...changedValues(tenant, details) };
   const subject = { tenant: tenant.id, details: changes, dryRun: true };
-  await audited({ database: local.database, io }, updateTenant.id, subject, async () => {});
+  await runAudited({ database: local.database, io }, updateTenant.id, subject, async () => {});
 }
 
 /** Tables of the counts of a deleted tenant. */
@@ -339,7 +339,7 @@ const deleteCommand = (cli: Cli) =>
           if (forget && error instanceof ServiceError && error.reason === 'no_such_tenant') return undefined;
           throw error;
         });
-        if (!yes) await confirm(io, questionOf(tenant, found, forget), 'Nothing was deleted.');
+        if (!yes) await confirm(io, confirmationPrompt(tenant, found, forget), 'Nothing was deleted.');
         const deleted = await caller.call(deleteTenant, {
           params,
           query: { force, forget, receipt: file !== undefined },
@@ -358,15 +358,15 @@ const deleteCommand = (cli: Cli) =>
       },
     );
 
-function questionOf(tenant: string, found: TenantRecord | undefined, forget: boolean): string {
+function confirmationPrompt(tenant: string, found: TenantRecord | undefined, forget: boolean): string {
   const forgetting = 'replace its ID in the audit trail by a hash';
   if (found === undefined) return `Tenant ${tenant} is deleted already. Permanently ${forgetting}?`;
-  return `Permanently delete tenant ${tenant} with ${contentsOf(found)}${forget ? `, and ${forgetting}` : ''}?`;
+  return `Permanently delete tenant ${tenant} with ${contentsText(found)}${forget ? `, and ${forgetting}` : ''}?`;
 }
 
 const WAITING = 'Writes to the tenant wait until it is done.';
 
-const contentsOf = ({ files, bytes }: Pick<TenantRecord, 'files' | 'bytes'>) =>
+const contentsText = ({ files, bytes }: Pick<TenantRecord, 'files' | 'bytes'>) =>
   `${amount(files, 'file')} (${byteAmount(bytes)})`;
 
 const copyCommand = (cli: Cli) =>
@@ -381,7 +381,7 @@ const copyCommand = (cli: Cli) =>
     .examples('memory-service tenants copy acme acme-2026')
     .run(async ({ caller }, tenant: string, to: string) => {
       const copy = await caller.call(copyTenant, { params: { tenant }, body: { to } });
-      return { json: copy, text: `Copied tenant ${tenant} to ${to}: ${contentsOf(copy)}.` };
+      return { json: copy, text: `Copied tenant ${tenant} to ${to}: ${contentsText(copy)}.` };
     });
 
 /** Maximum number of mounting tenants that the message about a rename lists. */
@@ -402,7 +402,7 @@ const renameCommand = (cli: Cli) =>
       const text = async ({ stdout }: Io) => {
         const query = { tenant: to, limit: MAX_PAGE };
         const keys = await readList(caller, listKeys, { query }, (page) => page.keys);
-        const contents = `${contentsOf(renamed)}, ${amount(keys.length, 'key')}`;
+        const contents = `${contentsText(renamed)}, ${amount(keys.length, 'key')}`;
         printLine(
           stdout,
           `Renamed tenant ${tenant} to ${to}: ${contents}. Keys work for the new ID at once.`,

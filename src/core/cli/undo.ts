@@ -6,11 +6,11 @@ import {
   redactDirectories,
   redactVersion,
 } from '../admin/redactions.ts';
-import { shownTime } from '../history/time-text.ts';
+import { displayTime } from '../history/time-text.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
-import { type Caller, pagesOf } from './caller.ts';
+import { type Caller, iteratePages } from './caller.ts';
 import { type Cli, type CliCommand, command } from './command.ts';
 import { confirm, type Io, print } from './io.ts';
 import { printLine } from './output.ts';
@@ -56,7 +56,7 @@ ${CHANGE_LINES}`,
       if (options.at === undefined && options.version === undefined) {
         command.error('error: requires --at <time> or --version <id>');
       }
-      return command.connected(async ({ caller }) => {
+      return command.runConnected(async ({ caller }) => {
         const { at, version, dryRun = false, plan } = options;
         const target =
           at !== undefined
@@ -230,7 +230,7 @@ type Redaction = Omit<Awaited<ReturnType<typeof checkRedaction.run>>, 'next'>;
 
 /** Reads all pages of the versions that may remain. */
 async function readRedaction(caller: Caller, tenant: string, version: string): Promise<Redaction> {
-  const pages = pagesOf((after) =>
+  const pages = iteratePages((after) =>
     caller.call(checkRedaction, { params: { tenant, version }, query: { limit: 1000, after } }),
   );
   const found: Redaction = { redacted: [], remaining: [], lines: 0 };
@@ -252,7 +252,7 @@ function* redactionLines({ redacted, remaining, lines }: Redaction): Generator<s
 }
 
 function versionLine({ created_at: time, id, path }: Redaction['redacted'][number], note = ''): string {
-  return `  ${shownTime(time).padEnd(27)}  ${id}  ${path}${note}\n`;
+  return `  ${displayTime(time).padEnd(27)}  ${id}  ${path}${note}\n`;
 }
 
 function remainingText(version: Redaction['remaining'][number], lines: number): string {

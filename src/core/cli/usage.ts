@@ -1,20 +1,20 @@
 import { Option } from 'commander';
 import { getFleetUsage, getUsage, listUsageDays } from '../admin/usage.ts';
 import { formatBytes } from '../lib/units.ts';
-import { percentOf } from '../tenants/effective-settings.ts';
+import { percentUsed } from '../tenants/effective-settings.ts';
 import type { Used } from '../tenants/usage.ts';
-import { numberOfDays, tenantId } from './arguments.ts';
+import { parseDays, tenantId } from './arguments.ts';
 import type { Caller } from './caller.ts';
 import { type Cli, command } from './command.ts';
 import type { Io } from './io.ts';
-import { DEFAULTS_HELP, printTable, size, table } from './output.ts';
+import { DEFAULTS_HELP, printTable, sizeCell, table } from './output.ts';
 
 export const usageCommand = (cli: Cli) =>
   command(cli, 'usage', 'Show the usage and limits of a tenant, or the total usage of all tenants.')
     .argument('[tenant]', 'tenant ID', tenantId)
     .addOption(
       new Option('--days <days>', 'show each of the last days (UTC) instead: 30, 30d, 4w').argParser(
-        numberOfDays,
+        parseDays,
       ),
     )
     .option('--json', 'print JSON; with --days one object per line')
@@ -45,8 +45,8 @@ interface Measures {
 /** Columns with the sizes and requests of a day. */
 const MEASURES = {
   FILES: (day: Measures) => day.files,
-  SIZE: (day: Measures) => size(day.bytes),
-  HISTORY: (day: Measures) => size(day.history_bytes),
+  SIZE: (day: Measures) => sizeCell(day.bytes),
+  HISTORY: (day: Measures) => sizeCell(day.history_bytes),
   READS: (day: Measures) => day.reads,
   WRITES: (day: Measures) => day.writes,
   REJECTED: (day: Measures) => day.rejected,
@@ -81,7 +81,7 @@ async function showTenant(caller: Caller, tenant: string) {
 
 function usedRow(what: string, { used, limit }: Used, format: (value: number) => string): string[] {
   if (limit === null) return [what, format(used), 'no limit', '-'];
-  return [what, format(used), format(limit), `${percentOf(used, limit)}%`];
+  return [what, format(used), format(limit), `${percentUsed(used, limit)}%`];
 }
 
 /** Only totals are shown, so the shortest range is requested. */
@@ -92,9 +92,9 @@ async function showTotal(caller: Caller) {
   const text = table([total], {
     TENANTS: ({ tenants }) => tenants,
     FILES: ({ files }) => files,
-    SIZE: ({ bytes }) => size(bytes),
+    SIZE: ({ bytes }) => sizeCell(bytes),
     VERSIONS: ({ history_versions: versions }) => versions,
-    HISTORY: ({ history_bytes: bytes }) => size(bytes),
+    HISTORY: ({ history_bytes: bytes }) => sizeCell(bytes),
   });
   return { json: total, text };
 }

@@ -1,16 +1,16 @@
 import { diffTimes, diffVersion } from '../admin/diffs.ts';
 import { getVersion, listVersions } from '../admin/versions.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { shownTime } from '../history/time-text.ts';
+import { displayTime } from '../history/time-text.ts';
 import { isVersionId } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
-import { type Caller, pagesOf } from './caller.ts';
+import { type Caller, iteratePages } from './caller.ts';
 import { type Cli, type CliCommand, command } from './command.ts';
 import { type Io, print } from './io.ts';
 import { versionJson } from './log.ts';
-import { patchText, shown, styled } from './output.ts';
+import { applyStyle, patchText, sanitizeForTerminal } from './output.ts';
 
 /** Maximum number of IDs that an error lists. */
 const LISTED = 5;
@@ -32,7 +32,7 @@ export async function fullVersionId(caller: Caller, tenant: string, start: strin
     return new Date(Math.max(0, Math.min(ms, LAST_MS))).toISOString();
   };
   const query = { since: time('0', -1), until: time('f', 1), limit: 200 };
-  const pages = pagesOf((after) =>
+  const pages = iteratePages((after) =>
     caller.call(listVersions, { params: { tenant }, query: { ...query, after } }),
   );
   const found: string[] = [];
@@ -71,7 +71,7 @@ function* text(version: Awaited<ReturnType<typeof getVersion.run>>, stdout: Io['
     ['memory', version.memory_id],
     ['operation', version.operation],
     ['path', version.path],
-    ['time', shownTime(version.created_at)],
+    ['time', displayTime(version.created_at)],
     ['by', 'id' in actor ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
     ['request', version.request_id],
     ['tool use', version.tool_use_id],
@@ -80,15 +80,15 @@ function* text(version: Awaited<ReturnType<typeof getVersion.run>>, stdout: Io['
     ['sha256', version.content_sha256],
     [
       'redacted',
-      redactedAt && `${shownTime(redactedAt)}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`,
+      redactedAt && `${displayTime(redactedAt)}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`,
     ],
   ];
   for (const [name, value] of fields) {
     if (value !== null)
-      yield `${styled(stdout, 'yellow', name.padEnd(9))}  ${shown(stdout, String(value))}\n`;
+      yield `${applyStyle(stdout, 'yellow', name.padEnd(9))}  ${sanitizeForTerminal(stdout, String(value))}\n`;
   }
   if (content === null) return;
-  yield `\n${shown(stdout, content)}`;
+  yield `\n${sanitizeForTerminal(stdout, content)}`;
   if (stdout.isTTY && !content.endsWith('\n')) yield '\n';
 }
 
@@ -126,9 +126,9 @@ export const diffCommand = (cli: Cli) =>
         options: Options,
         command: CliCommand,
       ) => {
-        const changesIn = changesOf(tenant, subject, second, options, command);
-        return command.connected(({ caller, io }) =>
-          print(io.stdout, output(changesIn(caller), options.json ?? false, io)),
+        const changesIn = createChangeReader(tenant, subject, second, options, command);
+        return command.runConnected(({ caller, io }) =>
+          print(io.stdout, formatChanges(changesIn(caller), options.json ?? false, io)),
         );
       },
     );
@@ -142,7 +142,7 @@ function subjectArgument(value: string): Subject {
 type Difference = Awaited<ReturnType<typeof diffVersion.run>>['changes'][number];
 
 /** @throws CommanderError if the combination of arguments is invalid */
-function changesOf(
+function createChangeReader(
   tenant: string,
   subject: Subject,
   second: string | undefined,
@@ -164,14 +164,14 @@ function changesOf(
   if (at === undefined) command.error('error: to compare a path, give --at <time>');
   return async function* (caller) {
     const query = { path: subject.path, at, to, limit: 100 };
-    const pages = pagesOf((after) =>
+    const pages = iteratePages((after) =>
       caller.call(diffTimes, { params: { tenant }, query: { ...query, after } }),
     );
     for await (const { changes } of pages) yield* changes;
   };
 }
 
-async function* output(
+async function* formatChanges(
   changes: AsyncIterable<Difference>,
   json: boolean,
   { stdout }: Io,

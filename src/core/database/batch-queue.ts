@@ -8,7 +8,7 @@ import {
   type QueryResult,
   type Scalar,
   type StatementTracer,
-  serving,
+  serveRequests,
   type TracedRequest,
   type Value,
 } from './query.ts';
@@ -76,7 +76,7 @@ export class BatchQueue {
     if (batch === undefined || this.#limits.calls === 1 || countCharacters(params) > MAX_CHARACTERS)
       return this.#single(statement, params);
     const requests = this.#tracer?.current() ?? [];
-    const kind = this.#kindOf(batch);
+    const kind = this.#batchKind(batch);
     return new Promise<QueryResult<Row>>((resolve, reject) => {
       kind.waiting.push({
         params,
@@ -84,13 +84,13 @@ export class BatchQueue {
         resolve: (row) => resolve({ rows: [row as Row], count: 1 }),
         reject,
         fallBack: () =>
-          serving(this.#single, [{ requests }], this.#tracer)(statement, params).then(resolve, reject),
+          serveRequests(this.#single, [{ requests }], this.#tracer)(statement, params).then(resolve, reject),
       });
       this.#schedule(batch, kind);
     });
   };
 
-  #kindOf(batch: BatchQuery): Kind {
+  #batchKind(batch: BatchQuery): Kind {
     let kind = this.#kinds.get(batch);
     if (kind === undefined) {
       const limits = batch.inOrder ? new BatchLimits(this.#limits.calls, 1) : this.#limits;
@@ -119,7 +119,7 @@ export class BatchQueue {
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
     let finish: () => void;
     try {
-      const { rows } = await serving(this.#batched, calls, this.#tracer)(batch, params);
+      const { rows } = await serveRequests(this.#batched, calls, this.#tracer)(batch, params);
       finish = () => this.#resolveCalls(calls, rows);
     } catch (error) {
       finish = () => fail(calls, error);

@@ -87,7 +87,7 @@ export const DELEGATED_FUNCTIONS = [
 ];
 
 /** Looks up the node that stores a tenant, in the metadata that every node has. */
-export const nodeOfQuery = defineQuery<{ tenant: string }, { node: string }>(
+export const findNodeQuery = defineQuery<{ tenant: string }, { node: string }>(
   'node_of_tenant',
   `
 SELECT n.nodename || ':' || n.nodeport AS node
@@ -169,7 +169,7 @@ export function describeLeakingNodes(nodes: readonly NodeSettings[]): string | u
   const [first] = leaking;
   if (first === undefined) return undefined;
   const names = leaking.map(({ node, settings }) => `${node} (${settings.plan_cache_mode})`).join(', ');
-  return `Citus leaks memory where plan_cache_mode is not force_custom_plan: ${names}. On each of these nodes, run: ALTER DATABASE ${quoted(first)} SET plan_cache_mode = force_custom_plan`;
+  return `Citus leaks memory where plan_cache_mode is not force_custom_plan: ${names}. On each of these nodes, run: ALTER DATABASE ${quoteDatabase(first)} SET plan_cache_mode = force_custom_plan`;
 }
 
 /**
@@ -179,23 +179,27 @@ export function describeLeakingNodes(nodes: readonly NodeSettings[]): string | u
 export function describeUnfitNodes(nodes: readonly NodeSettings[]): string | undefined {
   const unfit = Object.entries(NEEDED_BY_NODES).flatMap(([name, needed]) =>
     nodes
-      .filter(({ settings }) => settings[name] !== undefined && formatOf(settings[name]) !== formatOf(needed))
+      .filter(
+        ({ settings }) =>
+          settings[name] !== undefined && settingFormat(settings[name]) !== settingFormat(needed),
+      )
       .map((each) => ({ ...each, name, needed })),
   );
   if (unfit.length === 0) return undefined;
   const found = unfit.map(({ node, name, settings }) => `${node} (${name} = ${settings[name]})`);
   const commands = unfit.map(
-    (each) => `ALTER ROLE CURRENT_USER IN DATABASE ${quoted(each)} SET ${each.name} = '${each.needed}';`,
+    (each) =>
+      `ALTER ROLE CURRENT_USER IN DATABASE ${quoteDatabase(each)} SET ${each.name} = '${each.needed}';`,
   );
   return `The sessions that Citus opens on its nodes have settings that would change texts: ${found.join(', ')}. On the coordinator, as the same user, run: ${[...new Set(commands)].join(' ')}`;
 }
 
 /** Returns a setting without the order of day and month in `DateStyle`, which ISO 8601 does not use. */
-function formatOf(setting: string): string {
+function settingFormat(setting: string): string {
   return setting.replace(/, .*/, '');
 }
 
-function quoted({ database }: NodeSettings): string {
+function quoteDatabase({ database }: NodeSettings): string {
   return `"${database.replaceAll('"', '""')}"`;
 }
 
@@ -209,13 +213,13 @@ const OLDEST_MAJOR_VERSION = 13;
  * @throws OperatorError when the cluster cannot be migrated
  */
 export async function prepareCluster(client: pg.ClientBase): Promise<void> {
-  const version = await versionOf(client);
+  const version = await readCitusVersion(client);
   if (Number.parseInt(version, 10) < OLDEST_MAJOR_VERSION) {
     throw new OperatorError(
       `The database has Citus ${version}, and memory-service needs ${OLDEST_MAJOR_VERSION} or newer. Update Citus on every node, then run ALTER EXTENSION citus UPDATE on each.`,
     );
   }
-  const [node] = await rows<{ isCoordinator: boolean }>(
+  const [node] = await queryRows<{ isCoordinator: boolean }>(
     client,
     'SELECT citus_is_coordinator() AS "isCoordinator"',
   );
@@ -224,14 +228,14 @@ export async function prepareCluster(client: pg.ClientBase): Promise<void> {
       'The database is a worker of a Citus cluster, and only the coordinator can be migrated. Run memory-service migrate with a DATABASE_URL of the coordinator first.',
     );
   }
-  const [coordinator] = await rows<{ isRegistered: boolean }>(client, COORDINATOR_IS_REGISTERED);
+  const [coordinator] = await queryRows<{ isRegistered: boolean }>(client, COORDINATOR_IS_REGISTERED);
   if (!coordinator?.isRegistered) {
     throw new OperatorError(
       "The workers do not know the coordinator of the Citus cluster. Run SELECT citus_set_coordinator_host('its host name', 5432) there, then memory-service migrate.",
     );
   }
-  const workers = await rows<Worker>(client, WORKERS);
-  const faults = workers.map((worker) => faultOf(worker, version)).filter((fault) => fault !== undefined);
+  const workers = await queryRows<Worker>(client, WORKERS);
+  const faults = workers.map((worker) => workerFault(worker, version)).filter((fault) => fault !== undefined);
   if (faults.length > 0) throw new OperatorError(faults.join('\n'));
   await client.query("SET citus.multi_shard_modify_mode = 'sequential'");
 }
@@ -242,8 +246,8 @@ const VERSION = "SELECT extversion AS version FROM pg_extension WHERE extname = 
 const COORDINATOR_IS_REGISTERED = `
 SELECT NOT EXISTS (SELECT FROM pg_dist_node) OR EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isRegistered"`;
 
-async function versionOf(client: pg.ClientBase): Promise<string> {
-  const [extension] = await rows<{ version: string }>(client, VERSION);
+async function readCitusVersion(client: pg.ClientBase): Promise<string> {
+  const [extension] = await queryRows<{ version: string }>(client, VERSION);
   if (extension === undefined) throw new Error('The extension citus is gone.');
   return extension.version;
 }
@@ -259,7 +263,7 @@ const WORKERS = `
 SELECT nodename || ':' || nodeport AS name, success, result
 FROM run_command_on_workers($$${VERSION}$$)`;
 
-function faultOf({ name, success, result }: Worker, version: string): string | undefined {
+function workerFault({ name, success, result }: Worker, version: string): string | undefined {
   if (!success) {
     return `The worker ${name} does not respond to the coordinator. Start it, or take it out of the cluster with SELECT citus_remove_node.`;
   }
@@ -294,7 +298,9 @@ export async function distribute(client: pg.ClientBase, directory: string): Prom
     }
     await copyFunctions(client);
     await client.query(readFileSync(join(directory, 'citus/memory_hold_shard.sql'), 'utf8'));
-    const functions = await rows<{ name: string }>(client, UNDISTRIBUTED_FUNCTIONS, [DELEGATED_FUNCTIONS]);
+    const functions = await queryRows<{ name: string }>(client, UNDISTRIBUTED_FUNCTIONS, [
+      DELEGATED_FUNCTIONS,
+    ]);
     for (const { name } of functions) await client.query(DISTRIBUTE_FUNCTION, [name]);
     // The shards now contain the rows, so the local copies are removed.
     for (const table of [...tenantTables, ...referenceTables]) {
@@ -319,7 +325,7 @@ ORDER BY f.oid`;
  * functions created later.
  */
 async function copyFunctions(client: pg.ClientBase): Promise<void> {
-  for (const { source } of await rows<{ source: string }>(client, LOCAL_FUNCTIONS))
+  for (const { source } of await queryRows<{ source: string }>(client, LOCAL_FUNCTIONS))
     await client.query(source);
 }
 
@@ -332,7 +338,7 @@ async function localTables(
   tables: readonly string[],
   wanted: (table: string) => string,
 ): Promise<string[]> {
-  const states = await rows<{ name: string; state: string | null }>(client, TABLE_STATES, [tables]);
+  const states = await queryRows<{ name: string; state: string | null }>(client, TABLE_STATES, [tables]);
   const wrong = states.filter(({ name, state }) => state !== null && state !== wanted(name));
   if (wrong.length > 0) {
     const names = wrong.map(({ name }) => name);
@@ -352,7 +358,7 @@ FROM pg_constraint WHERE contype = 'f' AND (conrelid = ANY ($1::regclass[]) OR c
  * distributed tables.
  */
 async function distributeByTenant(client: pg.ClientBase, tables: string[]): Promise<void> {
-  const keys = await rows<{ table: string; name: string; definition: string }>(client, FOREIGN_KEYS, [
+  const keys = await queryRows<{ table: string; name: string; definition: string }>(client, FOREIGN_KEYS, [
     tables,
   ]);
   for (const { table, name } of keys) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
@@ -369,6 +375,6 @@ async function distributeByTenant(client: pg.ClientBase, tables: string[]): Prom
   }
 }
 
-async function rows<Row>(client: pg.ClientBase, sql: string, values: unknown[] = []): Promise<Row[]> {
+async function queryRows<Row>(client: pg.ClientBase, sql: string, values: unknown[] = []): Promise<Row[]> {
   return (await client.query(sql, values)).rows;
 }

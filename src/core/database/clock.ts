@@ -13,7 +13,7 @@ const databaseTimeQuery = defineQuery<NoParams, { now: string }>(
  * are earlier.
  */
 export async function databaseInstant(database: Pick<Database, 'query'>): Promise<string> {
-  return instantOf(database.query, databaseTimeQuery);
+  return readInstant(database.query, databaseTimeQuery);
 }
 
 const currentTimeQuery = defineQuery<NoParams, { now: string }>(
@@ -23,10 +23,13 @@ const currentTimeQuery = defineQuery<NoParams, { now: string }>(
 
 /** Like `databaseInstant`, but later than the changes that a transaction has waited for. */
 export async function currentInstant(query: QueryExecutor): Promise<string> {
-  return instantOf(query, currentTimeQuery);
+  return readInstant(query, currentTimeQuery);
 }
 
-async function instantOf(query: QueryExecutor, statement: Query<NoParams, { now: string }>): Promise<string> {
+async function readInstant(
+  query: QueryExecutor,
+  statement: Query<NoParams, { now: string }>,
+): Promise<string> {
   const [row] = (await query(statement, {})).rows;
   if (row === undefined) throw new Error('The database gave no time.');
   return row.now;

@@ -20,14 +20,14 @@ export class ConnectionWatch {
     this.#now = now;
   }
 
-  failed(reason: string): void {
+  noteFailure(reason: string): void {
     const last = this.#reported.get(reason);
     if (last !== undefined && this.#now() - last < REPEAT_AFTER_MS) return;
     this.#reported.set(reason, this.#now());
     this.#events.unreachable(reason);
   }
 
-  opened(): void {
+  noteOpened(): void {
     if (this.#reported.size === 0) return;
     this.#reported.clear();
     this.#events.reachable();

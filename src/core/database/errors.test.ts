@@ -2,23 +2,23 @@ import { expect, it } from 'vitest';
 import { ConnectionWatch } from './connection-watch.ts';
 import { DatabaseError } from './errors.ts';
 
-const errorOf = (code: string, message: string) =>
+const createError = (code: string, message: string) =>
   new DatabaseError(Object.assign(new Error(message), { code }));
 
 it('asks the caller to retry after Citus moved a shard', () => {
-  const error = errorOf('XX000', 'could not find valid entry for shard 102107');
+  const error = createError('XX000', 'could not find valid entry for shard 102107');
   expect(error).toMatchObject({ status: 503, code: 'database_busy', outcomeUnknown: false });
   expect(error.retryAfter).toBeGreaterThan(0);
 });
 
 it('asks the caller to retry when a Citus server stops', () => {
-  const error = errorOf('XX000', 'postmaster was shut down, exiting');
+  const error = createError('XX000', 'postmaster was shut down, exiting');
   expect(error).toMatchObject({ status: 503, code: 'database_unavailable', outcomeUnknown: true });
   expect(error.retryAfter).toBeGreaterThan(0);
 });
 
 it('maps other internal errors of the server to status 500', () => {
-  expect(errorOf('XX000', 'unexpected data beyond EOF')).toMatchObject({
+  expect(createError('XX000', 'unexpected data beyond EOF')).toMatchObject({
     status: 500,
     code: 'internal_error',
   });
@@ -56,7 +56,7 @@ it.each([
   'EPROTO',
   'ERR_SSL_BAD_RECORD_TYPE',
 ])('responds with 503 when a connection breaks with %s', (code) => {
-  expect(errorOf(code, 'write failed')).toMatchObject({
+  expect(createError(code, 'write failed')).toMatchObject({
     ...unavailable,
     sqlState: undefined,
     faultCode: code,
@@ -97,7 +97,7 @@ it.each([
 });
 
 it('treats a transaction that Citus rolled back after a node failure as never sent', () => {
-  const error = errorOf('XX000', 'failure on connection marked as essential: worker:5432');
+  const error = createError('XX000', 'failure on connection marked as essential: worker:5432');
   expect(error).toMatchObject({ sqlState: '08006', neverSent: true, isNodeLost: true });
 });
 
@@ -108,10 +108,10 @@ it('reports each connection failure once, repeats it rarely, and reports the rec
     { unreachable: (reason) => events.push(reason), reachable: () => events.push('reachable') },
     () => now,
   );
-  watch.opened();
-  for (now = 0; now < 15 * 60_000; now += 1000) watch.failed(now < 5000 ? 'rejected' : 'starting');
-  watch.opened();
-  watch.opened();
-  watch.failed('rejected');
+  watch.noteOpened();
+  for (now = 0; now < 15 * 60_000; now += 1000) watch.noteFailure(now < 5000 ? 'rejected' : 'starting');
+  watch.noteOpened();
+  watch.noteOpened();
+  watch.noteFailure('rejected');
   expect(events).toStrictEqual(['rejected', 'starting', 'starting', 'reachable', 'rejected']);
 });

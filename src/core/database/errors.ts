@@ -74,7 +74,7 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
   /** @param options.connecting whether the connection could not be opened, for any reason */
   constructor(error: unknown, { connecting = false }: { connecting?: boolean } = {}) {
     const layers = [...causeChain(error)];
-    const state = sqlStateOf(layers);
+    const state = findSqlState(layers);
     const code = state ?? connectionCode(layers);
     const isServerOrNetwork =
       state === undefined ? isConnectionFault(layers) : isUnavailableState(state, layers);
@@ -83,7 +83,7 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
     const errorName = error instanceof Error ? error.name : typeof error;
     // `ConnectionWatch` logs the reason of a failed connection attempt once, instead of once per request.
     const cause = connecting ? undefined : { sqlState: state, code, errorName, reason: unavailability };
-    super(codeOf(state, isUnavailable), cause);
+    super(databaseErrorCode(state, isUnavailable), cause);
     this.sqlState = state;
     this.faultCode = code;
     this.errorName = errorName;
@@ -104,7 +104,7 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
   }
 }
 
-function codeOf(state: string | undefined, isUnavailable: boolean): DatabaseErrorCode {
+function databaseErrorCode(state: string | undefined, isUnavailable: boolean): DatabaseErrorCode {
   if (isUnavailable) return 'database_unavailable';
   return BUSY.has(state ?? '') ? 'database_busy' : 'internal_error';
 }
@@ -143,7 +143,7 @@ const CITUS_FAULTS: readonly [RegExp, string][] = [
   [NODE_LOST, CONNECTION_FAILURE],
 ];
 
-function sqlStateOf(layers: readonly Layer[]): string | undefined {
+function findSqlState(layers: readonly Layer[]): string | undefined {
   for (const { code, message } of layers) {
     const citusFault = CITUS_FAULTS.find(([words]) => typeof message === 'string' && words.test(message));
     if (citusFault !== undefined) return citusFault[1];
@@ -183,7 +183,7 @@ function isConnectionFault(layers: readonly Layer[]): boolean {
  * Runs the work of a transaction. After an error, Postgres rejects all further statements with SQLSTATE 25P02, and
  * silently turns the commit into a rollback. Therefore the first error is thrown even if `work` catches it.
  */
-export async function failingWithFirstFault<T>(
+export async function failWithFirstFault<T>(
   query: QueryExecutor,
   work: (query: QueryExecutor) => Promise<T>,
 ): Promise<T> {
@@ -212,7 +212,7 @@ const DELAYS_MS = [50, 200];
  * @param repeatable whether `work` may run twice: a read, or a write with an idempotency key. Other work is retried
  * only if it never reached the server
  */
-export async function retrying<T>(repeatable: boolean, work: () => Promise<T>): Promise<T> {
+export async function runWithRetries<T>(repeatable: boolean, work: () => Promise<T>): Promise<T> {
   for (const ms of DELAYS_MS) {
     try {
       return await work();

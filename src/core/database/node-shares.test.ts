@@ -34,14 +34,14 @@ function cluster(share = 2) {
       const sent = { tenant, end };
       running.push(sent);
     });
-  const outcomeOf = (executor: QueryExecutor) => (tenant: string | null) =>
+  const startQuery = (executor: QueryExecutor) => (tenant: string | null) =>
     executor(statement, { tenant }).then(
       () => 'done',
       (error) => [error.code, error.status, error.retryAfter],
     );
   return {
-    query: outcomeOf(shares.executor(execute, { waits: true })),
-    inTransaction: outcomeOf(shares.executor(execute, { waits: false })),
+    query: startQuery(shares.executor(execute, { waits: true })),
+    inTransaction: startQuery(shares.executor(execute, { waits: false })),
     running: () => running.map(({ tenant }) => tenant),
     /** Ends the oldest statement of a tenant. */
     end: (tenant: string | null, error?: unknown) =>

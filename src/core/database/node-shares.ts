@@ -40,11 +40,11 @@ export class NodeShares {
 
   /**
    * @param share maximum number of concurrent statements for each node
-   * @param nodeOf looks up the node of a tenant
+   * @param findNode looks up the node of a tenant
    */
   constructor(
     share: number,
-    nodeOf: (tenant: string) => Promise<string>,
+    findNode: (tenant: string) => Promise<string>,
     events: NodeEvents,
     now: () => number = performance.now.bind(performance),
   ) {
@@ -55,7 +55,7 @@ export class NodeShares {
       { total: 0, perKey: share, maxWaiting: MAX_WAITING, maxWaitMs: PATIENCE_MS },
       nodeHangs,
     );
-    this.#tenants = new LRUCache({ ...maxEntries(CACHED_TENANTS), ttl: CACHED_MS, fetchMethod: nodeOf });
+    this.#tenants = new LRUCache({ ...maxEntries(CACHED_TENANTS), ttl: CACHED_MS, fetchMethod: findNode });
   }
 
   /**

@@ -86,11 +86,11 @@ const NO_EVENTS: DatabaseEvents = {
 };
 
 /** Reads the configuration. @throws OperatorError when it is invalid */
-export function configured<T>(read: () => T): T {
+export function readConfigured<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw explained(error);
+    throw toOperatorError(error);
   }
 }
 
@@ -142,7 +142,7 @@ export async function openMigrated(
   report: Report,
 ): Promise<Database> {
   const open = () => openDatabase(config, events, tracer);
-  return whenReachable(config, open, (opened) => migrateAndCheck(opened, report), report);
+  return openWhenReachable(config, open, (opened) => migrateAndCheck(opened, report), report);
 }
 
 async function migrateAndCheck(database: Database, report: Report): Promise<void> {
@@ -161,7 +161,7 @@ export async function openSession(
   env: NodeJS.ProcessEnv,
   options: { notify: (line: string) => void; migrate?: boolean },
 ): Promise<{ config: Config; database: Database }> {
-  const config = configured(() => loadConfig(env));
+  const config = readConfigured(() => loadConfig(env));
   const events = {
     ...NO_EVENTS,
     readOnly: (isReadOnly: boolean) => {
@@ -169,8 +169,8 @@ export async function openSession(
     },
   };
   const open = () => openExistingDatabase(config, events);
-  const work = ready(config, options.migrate ?? false, options.notify);
-  const database = await whenReachable(config, open, work, options.notify);
+  const work = createMigrator(config, options.migrate ?? false, options.notify);
+  const database = await openWhenReachable(config, open, work, options.notify);
   return { config, database };
 }
 
@@ -199,7 +199,7 @@ export async function openPlace(
       'A place is neither a directory nor a URL: name a directory, or a URL like postgres://user:password@host:5432/database.',
     );
   }
-  const config = configured(() =>
+  const config = readConfigured(() =>
     loadConfig({ ...PATIENT, ...env, DATABASE_URL: isServer ? place : '', DATA_DIR: isServer ? '' : place }),
   );
   const open = async () => {
@@ -213,14 +213,23 @@ export async function openPlace(
       );
     });
   };
-  return whenReachable(config, open, ready(config, options.migrate, options.notify), options.notify);
+  return openWhenReachable(
+    config,
+    open,
+    createMigrator(config, options.migrate, options.notify),
+    options.notify,
+  );
 }
 
 /** Timeouts for a data migration. Each database idles while the other one reads or writes a whole tenant. */
 const PATIENT = { DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: '0', DB_STATEMENT_TIMEOUT_MS: '5m' };
 
 /** Returns a function that migrates a database, or checks that it is up to date. */
-function ready(config: Config, migrates: boolean, report: Report): (opened: Database) => Promise<void> {
+function createMigrator(
+  config: Config,
+  migrates: boolean,
+  report: Report,
+): (opened: Database) => Promise<void> {
   return async (opened) => {
     if (migrates) return migrateAndCheck(opened, report);
     const state = await schemaState(opened);
@@ -243,7 +252,7 @@ export interface LocalService {
  * @throws OperatorError when the service accepts no commands of this user
  */
 export async function findService(env: NodeJS.ProcessEnv): Promise<LocalService | undefined> {
-  const { DATABASE_URL, DATA_DIR: directory } = configured(() => loadConfig(env));
+  const { DATABASE_URL, DATA_DIR: directory } = readConfigured(() => loadConfig(env));
   if (DATABASE_URL !== undefined || !(await isServed(directory))) return undefined;
   return { socketPath: socketPath(directory), directory };
 }
@@ -257,7 +266,7 @@ async function openExistingDatabase(config: Config, events: DatabaseEvents): Pro
   if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
   const { DATA_DIR: directory } = config;
   // Checked first, because the incomplete database of a starting service would look damaged.
-  explainingUse(directory, () => checkUnlocked(directory));
+  runExplainingUse(directory, () => checkUnlocked(directory));
   if (!hasDatabase(join(directory, 'pglite'))) {
     throw new OperatorError(
       `There is no embedded database in ${resolve(directory)}. Set DATABASE_URL, or DATA_DIR to the directory of the service. To create a database there, start the service: memory-service serve`,
@@ -268,7 +277,7 @@ async function openExistingDatabase(config: Config, events: DatabaseEvents): Pro
   return openDatabase(config, events).catch((error) => explainUse(directory, error));
 }
 
-function explainingUse(directory: string, check: () => void): void {
+function runExplainingUse(directory: string, check: () => void): void {
   try {
     check();
   } catch (error) {
@@ -285,7 +294,7 @@ function explainUse(directory: string, error: unknown): never {
  * Opens a database and runs `work`. Retries both until `DB_START_TIMEOUT_MS`, because the database may start after the
  * service, for example with Docker Compose. Closes the database if `work` fails.
  */
-async function whenReachable(
+async function openWhenReachable(
   config: Config,
   open: () => Promise<Database>,
   work: (database: Database) => Promise<void>,
@@ -299,25 +308,25 @@ async function whenReachable(
   let database: Database | undefined;
   for (;;) {
     try {
-      database ??= await reportingDelay(config, open, report);
+      database ??= await reportDelay(config, open, report);
       await work(database);
-      watch.opened();
+      watch.noteOpened();
       return database;
     } catch (error) {
       const isExplained = error instanceof OperatorError || error instanceof ConfigError;
       if (!isExplained && asDatabaseError(error).mayPass && Date.now() < deadline) {
-        watch.failed(describeStartFault(config, error));
+        watch.noteFailure(describeStartFault(config, error));
         await delay(RETRY_AFTER_MS);
         continue;
       }
       await database?.close().catch(() => {});
-      throw isExplained ? explained(error) : new OperatorError(describeStartFault(config, error));
+      throw isExplained ? toOperatorError(error) : new OperatorError(describeStartFault(config, error));
     }
   }
 }
 
 /** Reports a server that delays a connection, before the attempt times out. */
-async function reportingDelay<T>(config: Config, open: () => Promise<T>, report: Report): Promise<T> {
+async function reportDelay<T>(config: Config, open: () => Promise<T>, report: Report): Promise<T> {
   if (config.DATABASE_URL === undefined) return open();
   const line = `Waiting for ${describeDatabase(config)}, which has not responded yet.`;
   const timer = setTimeout(() => report(line), SLOW_AFTER_MS);
@@ -328,6 +337,6 @@ async function reportingDelay<T>(config: Config, open: () => Promise<T>, report:
   }
 }
 
-function explained(error: unknown): unknown {
+function toOperatorError(error: unknown): unknown {
   return error instanceof ConfigError ? new OperatorError(error.message) : error;
 }

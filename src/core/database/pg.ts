@@ -4,13 +4,13 @@ import type { Config } from '../config.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { Deadlines } from '../lib/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
-import { distribute, hasCitus, nodeOfQuery, prepareCluster } from './citus.ts';
+import { distribute, findNodeQuery, hasCitus, prepareCluster } from './citus.ts';
 import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
 import { type Database, describeDatabase, MEANING, PLANNER, type Snapshot } from './database.ts';
 import {
   asDatabaseError,
   DatabaseError,
-  failingWithFirstFault,
+  failWithFirstFault,
   throwConnectionError,
   throwDatabaseError,
 } from './errors.ts';
@@ -21,7 +21,7 @@ import {
   parameterValues,
   type QueryExecutor,
   type StatementTracer,
-  traced,
+  traceExecutor,
   type Value,
 } from './query.ts';
 import { BatchLimits } from './running-statements.ts';
@@ -30,7 +30,7 @@ import { BatchLimits } from './running-statements.ts';
  * Encodes arrays of strings in Postgres' binary format, which pg uses for a Buffer. The text format is slower, because
  * client and server scan each character for quotes (docs/decisions/0002-binary-arrays.md).
  */
-export function encoded(value: Value): unknown {
+export function encodeValue(value: Value): unknown {
   return Array.isArray(value) && value.some((each) => typeof each === 'string')
     ? textArray(value as (string | null)[])
     : value;
@@ -190,7 +190,7 @@ export async function openPostgres(
   const { encoding, isCitus, isPooled } = await onOneConnection(
     { ...reachable, query_timeout: maxMs },
     async (client) => ({
-      encoding: await encodingOf(client),
+      encoding: await readEncoding(client),
       isCitus: await hasCitus(client),
       isPooled: await usesPooler(client),
     }),
@@ -209,10 +209,11 @@ export async function openPostgres(
   const watch = new ConnectionWatch(events);
   const pool = new ConnectionPool({ ...connection, max: config.DB_POOL_MAX }, watch);
   const forBatches = new ConnectionPool({ ...connection, max: BATCH_CONNECTIONS }, watch);
-  const queryBatch = traced(executorOn(forBatches, maxMs), tracer);
-  const shares = isCitus ? sharesOf(config.DB_POOL_MAX, queryBatch, events) : undefined;
-  const limited = (execute: QueryExecutor, waits: boolean) => shares?.executor(execute, { waits }) ?? execute;
-  const single = traced(limited(executorOn(pool, maxMs), true), tracer);
+  const queryBatch = traceExecutor(executorOn(forBatches, maxMs), tracer);
+  const shares = isCitus ? createNodeShares(config.DB_POOL_MAX, queryBatch, events) : undefined;
+  const limitExecutor = (execute: QueryExecutor, waits: boolean) =>
+    shares?.executor(execute, { waits }) ?? execute;
+  const single = traceExecutor(limitExecutor(executorOn(pool, maxMs), true), tracer);
   const reads = new BatchQueue({ batched: queryBatch, single }, batches, tracer);
   return {
     kind: isCitus ? 'citus' : 'postgres',
@@ -222,7 +223,7 @@ export async function openPostgres(
     queryBatch,
     transaction: (work, options) =>
       transaction(pool, maxMs, options?.snapshot ?? false, (query) =>
-        failingWithFirstFault(traced(limited(query, false), tracer), work),
+        failWithFirstFault(traceExecutor(limitExecutor(query, false), tracer), work),
       ),
     withJobLock: (lock, job) => withAdvisoryLock(connection, maxMs, lock, job),
     migrate: async (directory, functions) => {
@@ -245,9 +246,9 @@ export async function openPostgres(
 }
 
 /** Leaves half of a pool's connections to the tenants of other nodes. The lookups of nodes have separate connections. */
-function sharesOf(poolMax: number, query: QueryExecutor, events: NodeEvents): NodeShares {
-  const nodeOf = async (tenant: string) => (await query(nodeOfQuery, { tenant })).rows[0]?.node ?? '';
-  return new NodeShares(Math.ceil(poolMax / 2), nodeOf, events);
+function createNodeShares(poolMax: number, query: QueryExecutor, events: NodeEvents): NodeShares {
+  const findNode = async (tenant: string) => (await query(findNodeQuery, { tenant })).rows[0]?.node ?? '';
+  return new NodeShares(Math.ceil(poolMax / 2), findNode, events);
 }
 
 /** Runs `work` on a separate connection. Throws the errors of `work`, and a `DatabaseError` if it cannot connect. */
@@ -269,7 +270,7 @@ async function connect(connection: pg.ClientConfig): Promise<Connection> {
   return client;
 }
 
-async function encodingOf(client: pg.ClientBase): Promise<string> {
+async function readEncoding(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query("SELECT current_setting('server_encoding') AS encoding");
   return rows[0]?.encoding;
 }
@@ -312,7 +313,7 @@ const deadlines = new Deadlines();
 export function executorOn(connection: ConnectionPool | pg.ClientBase, maxMs = 0): QueryExecutor {
   return async (statement, params) => {
     const { name, sql } = statement;
-    const values = parameterValues(statement, params).map(encoded);
+    const values = parameterValues(statement, params).map(encodeValue);
     const client = connection instanceof ConnectionPool ? await connection.take() : connection;
     let fault: DatabaseError | undefined;
     try {

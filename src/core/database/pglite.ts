@@ -3,7 +3,7 @@ import { type PGliteInterface, type Transaction, types } from '@electric-sql/pgl
 import { BatchQueue } from './batch-queue.ts';
 import { DataDirectoryInUse, isServed, lockDataDirectory } from './data-directory.ts';
 import type { Database, Snapshot } from './database.ts';
-import { asDatabaseError, failingWithFirstFault, throwDatabaseError } from './errors.ts';
+import { asDatabaseError, failWithFirstFault, throwDatabaseError } from './errors.ts';
 import {
   checkpoints,
   type EmbeddedEvents,
@@ -14,7 +14,7 @@ import {
   RESERVED_BYTES,
   vacuumTables,
 } from './pglite-engine.ts';
-import { parameterValues, type QueryExecutor, type StatementTracer, traced } from './query.ts';
+import { parameterValues, type QueryExecutor, type StatementTracer, traceExecutor } from './query.ts';
 import { BatchLimits } from './running-statements.ts';
 
 /**
@@ -42,7 +42,7 @@ export async function openPglite(
   const guard = diskGuard(directory, client, events);
   const checkpoint = checkpoints();
   const execute = executorOn(client, checkpoint);
-  const query = traced(async (statement, params) => {
+  const query = traceExecutor(async (statement, params) => {
     await guard();
     return execute(statement, params);
   }, tracer);
@@ -52,7 +52,7 @@ export async function openPglite(
   let idle: (() => void) | undefined;
 
   /** Counts running queries, because PGlite's `close` hangs while a query runs. */
-  async function counted<T>(work: () => Promise<T>): Promise<T> {
+  async function runCounted<T>(work: () => Promise<T>): Promise<T> {
     running++;
     try {
       return await work();
@@ -69,13 +69,13 @@ export async function openPglite(
     kind: 'pglite',
     batches,
     tracer,
-    query: (...call) => counted(() => reads.query(...call)),
-    queryBatch: (...call) => counted(() => query(...call)),
+    query: (...call) => runCounted(() => reads.query(...call)),
+    queryBatch: (...call) => runCounted(() => query(...call)),
     transaction: (work, options) =>
-      counted(async () => {
+      runCounted(async () => {
         await guard();
         return transactionOn(client, options?.snapshot ?? false, (transaction) =>
-          failingWithFirstFault(traced(executorOn(transaction, checkpoint), tracer), work),
+          failWithFirstFault(traceExecutor(executorOn(transaction, checkpoint), tracer), work),
         );
       }),
     withJobLock: async (lock, job) => {
@@ -89,8 +89,8 @@ export async function openPglite(
       }
     },
     migrate: (migrationsDirectory, functions) =>
-      counted(() => migrateEngine(client, migrationsDirectory, functions)),
-    vacuum: () => counted(() => vacuumTables(client)),
+      runCounted(() => migrateEngine(client, migrationsDirectory, functions)),
+    vacuum: () => runCounted(() => vacuumTables(client)),
     pool: () => ({
       total: 1,
       idle: running === 0 ? 1 : 0,

@@ -100,7 +100,7 @@ export class ConnectionPool {
     this.#pool.on('error', () => {});
     this.#pool.on('connect', (client) => {
       this.#generations.set(client, this.#generation);
-      watch.opened();
+      watch.noteOpened();
     });
   }
 
@@ -133,7 +133,7 @@ export class ConnectionPool {
   #fail(error: unknown): never {
     if (error instanceof Error && EXHAUSTED.test(error.message)) throwDatabaseError(error);
     const fault = new DatabaseError(error, { connecting: true });
-    this.#watch.failed(fault.unavailability ?? '');
+    this.#watch.noteFailure(fault.unavailability ?? '');
     throw fault;
   }
 }

@@ -155,7 +155,7 @@ export interface StatementTracer {
 }
 
 /** Returns an executor that traces its statements, or `execute` itself without a tracer. */
-export function traced(execute: QueryExecutor, tracer: StatementTracer | undefined): QueryExecutor {
+export function traceExecutor(execute: QueryExecutor, tracer: StatementTracer | undefined): QueryExecutor {
   if (tracer === undefined) return execute;
   return (statement, params) => tracer.trace(statement.name, () => execute(statement, params));
 }
@@ -164,7 +164,7 @@ export function traced(execute: QueryExecutor, tracer: StatementTracer | undefin
  * Returns an executor whose statements are spans of the requests that made `calls`, which waited in a queue. Without a
  * tracer, returns `execute` itself.
  */
-export function serving(
+export function serveRequests(
   execute: QueryExecutor,
   calls: readonly { requests: readonly TracedRequest[] }[],
   tracer: StatementTracer | undefined,

@@ -1,4 +1,4 @@
-import { describeSecrets, removalOf } from '../lib/secret-kinds.ts';
+import { describeSecrets, removalAdvice } from '../lib/secret-kinds.ts';
 import { amount, quotaAmount } from '../lib/units.ts';
 import { reasonFor } from './definition.ts';
 
@@ -62,7 +62,7 @@ export const ARCHIVE_ERRORS = {
   ),
   entry_not_utf8: entry(() => 'its content is not UTF-8 text. Leave it out.'),
   entry_has_secret: entry(
-    (kinds: readonly string[]) => `it contains ${describeSecrets(kinds)}. ${removalOf(kinds)}.`,
+    (kinds: readonly string[]) => `it contains ${describeSecrets(kinds)}. ${removalAdvice(kinds)}.`,
   ),
   entry_path_has_secret: entry(
     (kinds: readonly string[]) => `its path contains ${describeSecrets(kinds)}. Rename it, or leave it out.`,

@@ -1,4 +1,4 @@
-import { describeSecrets, removalOf } from '../lib/secret-kinds.ts';
+import { describeSecrets, removalAdvice } from '../lib/secret-kinds.ts';
 import { amount } from '../lib/units.ts';
 import { reasonFor } from './definition.ts';
 
@@ -7,7 +7,7 @@ const rejected = reasonFor('rejected');
 const overQuota = reasonFor('over_quota');
 const precondition = reasonFor('precondition_failed');
 
-function some(paths: readonly string[]): string {
+function somePaths(paths: readonly string[]): string {
   const more = paths.length - 5;
   return `${paths.slice(0, 5).join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
 }
@@ -50,15 +50,15 @@ export const DRAFT_ERRORS = {
   draft_not_reviewed: precondition((paths: readonly string[]) =>
     paths.length === 0
       ? 'The draft or the memory has changed since the review. Nothing was changed. Review it again.'
-      : `Changed since the review: ${some(paths)}. Nothing was changed. Review it again.`,
+      : `Changed since the review: ${somePaths(paths)}. Nothing was changed. Review it again.`,
   ),
   draft_has_secrets: rejected(
     (paths: readonly string[], kinds: readonly string[]) =>
-      `The draft would add ${describeSecrets(kinds)} to ${some(paths)}. Nothing was changed. ${removalOf(kinds)} in the draft, or resolve each of these files with \`original\` or a text.`,
+      `The draft would add ${describeSecrets(kinds)} to ${somePaths(paths)}. Nothing was changed. ${removalAdvice(kinds)} in the draft, or resolve each of these files with \`original\` or a text.`,
   ),
   draft_conflicts: rejected(
     (paths: readonly string[]) =>
-      `${amount(paths.length, 'conflict')} ${paths.length === 1 ? 'is' : 'are'} not resolved: ${some(paths)}. Nothing was changed.`,
+      `${amount(paths.length, 'conflict')} ${paths.length === 1 ? 'is' : 'are'} not resolved: ${somePaths(paths)}. Nothing was changed.`,
   ),
   draft_blocked_by: rejected((path: string, other: string, elsewhere: string | null) =>
     elsewhere === null

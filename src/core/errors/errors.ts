@@ -27,7 +27,7 @@ export class ServiceError<R extends ErrorReason = ErrorReason> extends Error {
     this.reason = reason;
     this.values = values;
     this.status = status;
-    this.code = codeOf(reason);
+    this.code = reasonCode(reason);
     this.retryAfter = retryAfter;
   }
 }
@@ -37,11 +37,11 @@ export function hasReason<R extends ErrorReason>(error: unknown, reason: R): err
   return error instanceof ServiceError && error.reason === reason;
 }
 
-export function codeOf(reason: ErrorReason): ErrorCode {
+export function reasonCode(reason: ErrorReason): ErrorCode {
   return definitions[reason].code ?? (reason as ErrorCode);
 }
 
-export function descriptionOf(reason: ErrorReason): string {
+export function reasonDescription(reason: ErrorReason): string {
   return definitions[reason].description;
 }
 

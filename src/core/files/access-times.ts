@@ -59,18 +59,18 @@ export class AccessTimes {
   }
 
   async #write(accesses: Access[]): Promise<void> {
-    const pathsOf = new Map<string, string[]>();
+    const pathsByTenant = new Map<string, string[]>();
     for (const { tenant, path } of accesses) {
-      const paths = pathsOf.get(tenant);
+      const paths = pathsByTenant.get(tenant);
       if (paths) paths.push(path);
-      else pathsOf.set(tenant, [path]);
+      else pathsByTenant.set(tenant, [path]);
     }
-    for (const [tenant, paths] of pathsOf) {
+    for (const [tenant, paths] of pathsByTenant) {
       try {
         const { rows } = await this.#database.query(findStaleQuery, { tenant, paths });
         if (rows.length === 0) continue;
         const stale = { tenant, paths: rows.map(({ path }) => path) };
-        await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, stale));
+        await this.#writes.runExclusively(tenant, () => this.#database.query(touchQuery, stale));
       } catch {
         // Ignored, because the next read of these files records them again.
       }

@@ -18,6 +18,6 @@ export interface Call {
 }
 
 /** Returns the origin that the history records for the changes of a call. */
-export function originOf({ principal, requestId, toolUseId }: Call): Origin {
+export function callOrigin({ principal, requestId, toolUseId }: Call): Origin {
   return { actor: principal.actor, requestId, toolUseId };
 }

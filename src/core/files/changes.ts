@@ -5,7 +5,7 @@ import { createFile } from '../memory/commands/create.ts';
 import { deletePath } from '../memory/commands/delete.ts';
 import { applyWritePolicy } from '../memory/commands/edit.ts';
 import { renamePath } from '../memory/commands/rename.ts';
-import { deleted } from '../memory/messages.ts';
+import { deletedMessage } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { success } from '../memory/result.ts';
@@ -47,13 +47,13 @@ export function contentHash(content: string): string {
  * @throws ServiceError when the path exists, or when the content or the path is rejected
  */
 export function createAt(session: FileSession, path: MemoryPath, text: string): Promise<Written> {
-  return changing(session, async (context) => {
+  return runChange(session, async (context) => {
     checkText(path, text);
     const file = await createFile(path, text, context);
     if (file.kind === 'created') {
       return { action: 'created', message: file.result.content, sha256: contentHash(file.content) };
     }
-    throw rejectionOf(session.tenant.id, file);
+    throw rejectionError(session.tenant.id, file);
   });
 }
 
@@ -70,7 +70,7 @@ export function replaceAt(
   expected: Expected,
 ): Promise<Written | undefined> {
   const tenant = session.tenant.id;
-  return changing(session, async (context) => {
+  return runChange(session, async (context) => {
     checkText(path, text);
     const edited = await context.store.edit<PolicyRejection | 'changed'>(path, (before) => {
       if (!isAsExpected(before, expected)) return { rejection: 'changed' };
@@ -91,9 +91,9 @@ export function replaceAt(
       case 'rejected':
         throw edited.rejection === 'changed'
           ? new ServiceError('changed_since_read', path)
-          : rejectionOf(tenant, edited.rejection);
+          : rejectionError(tenant, edited.rejection);
       case 'over_quota':
-        throw rejectionOf(tenant, edited);
+        throw rejectionError(tenant, edited);
     }
   });
 }
@@ -111,7 +111,7 @@ export function deleteAt(
   { recursive, expected }: { recursive: boolean; expected: Expected },
 ): Promise<string> {
   const tenant = session.tenant.id;
-  return changing(session, async (context) => {
+  return runChange(session, async (context) => {
     if (!recursive) {
       const { rows } = await session.services.database.query(findPathsQuery, { tenant, paths: [path] });
       if (rows[0]?.kind === 'dir') throw new ServiceError('directory_not_recursive', path);
@@ -123,7 +123,7 @@ export function deleteAt(
         ? new ServiceError('cannot_delete_root')
         : new ServiceError('nothing_at', tenant, path);
     }
-    const result = success(deleted(path));
+    const result = success(deletedMessage(path));
     const isExpected = (content: string) => isAsExpected(content, expected);
     const { kind } = await context.store.deleteIf(path, isExpected, result);
     if (kind === 'missing') throw new ServiceError('nothing_at', tenant, path);
@@ -140,7 +140,7 @@ export function deleteAt(
  */
 export function moveAt(session: FileSession, from: MemoryPath, to: MemoryPath): Promise<string> {
   const tenant = session.tenant.id;
-  return changing(session, async (context) => {
+  return runChange(session, async (context) => {
     const outcome = await renamePath(from, to, context);
     switch (outcome.kind) {
       case 'renamed':
@@ -156,7 +156,7 @@ export function moveAt(session: FileSession, from: MemoryPath, to: MemoryPath): 
       case 'too_long':
         throw new ServiceError('path_too_long', outcome.path);
       default:
-        throw rejectionOf(tenant, outcome);
+        throw rejectionError(tenant, outcome);
     }
   });
 }
@@ -170,7 +170,7 @@ function checkText(path: MemoryPath, text: string): void {
 }
 
 /** Converts a rejection by the domain into an error for an operator. */
-function rejectionOf(tenant: string, rejection: Rejection): ServiceError {
+function rejectionError(tenant: string, rejection: Rejection): ServiceError {
   switch (rejection.kind) {
     case 'exists':
       return new ServiceError('path_exists', tenant, rejection.path);
@@ -187,12 +187,12 @@ function rejectionOf(tenant: string, rejection: Rejection): ServiceError {
 }
 
 /** Runs one change of a tenant's memory under its limits and its setting for secrets. */
-async function changing<T>(
+async function runChange<T>(
   { services, tenant, origin }: FileSession,
   change: (context: MemoryContext) => Promise<T>,
 ): Promise<T> {
   const { maxFileBytes, maxViewChars } = effectiveSettings(tenant, services.config);
-  const redaction = await services.redactionOf(tenant);
+  const redaction = await services.tenantRedaction(tenant);
   try {
     return await change({
       store: new Memory(services, tenant.id, { autoCreate: false, origin }),

@@ -6,7 +6,7 @@ import { checkComplete, type EntryRow, hadDirectory } from '../history/past.ts';
 import { AFTER, COVERS } from '../history/version.ts';
 import { compareCodePoints } from '../lib/text.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { nothingThen } from './listing.ts';
+import { explainAbsence } from './listing.ts';
 
 /*
  * Queries for the direct entries of the directory $path. Each statement walks an index and skips everything below a
@@ -161,12 +161,12 @@ export async function listDirectory(
   if (position === null) await checkDirectory(database, place);
   const first = `${place.path}/`;
   let { section, from } = position ?? { section: 'directories' as const, from: first };
-  from = within(place.path, from);
+  from = clampToDirectory(place.path, from);
   const entries: EntryRow[] = [];
   let left = limit;
   let next: Position | null = null;
   if (section === 'directories') {
-    const rows = await childrenOf(database, place, { section, from }, left);
+    const rows = await readChildren(database, place, { section, from }, left);
     entries.push(...rows.filter((row) => isEntry(row, place.path, 'dir')));
     left -= rows.length;
     if (left === 0) next = { section, from: pathAfter(place.path, rows.at(-1)?.path ?? from) };
@@ -174,7 +174,7 @@ export async function listDirectory(
     from = first;
   }
   if (next === null) {
-    const rows = await childrenOf(database, place, { section, from }, left);
+    const rows = await readChildren(database, place, { section, from }, left);
     entries.push(...rows.filter((row) => isEntry(row, place.path, 'file')));
     if (rows.length === left) next = { section, from: pathAfter(place.path, rows.at(-1)?.path ?? from) };
   }
@@ -183,7 +183,7 @@ export async function listDirectory(
   return { entries, next };
 }
 
-async function childrenOf(
+async function readChildren(
   database: Database,
   { tenant, path, at }: Place,
   { section, from }: Position,
@@ -211,7 +211,7 @@ function pathAfter(directory: string, path: string): string {
 }
 
 /** Returns `path` if it is below the directory; otherwise the first possible path below the directory. */
-export function within(directory: string, path: string): string {
+export function clampToDirectory(directory: string, path: string): string {
   return path.startsWith(`${directory}/`) ? path : `${directory}/`;
 }
 
@@ -222,7 +222,7 @@ export async function checkDirectory(database: Database, { tenant, path, at }: P
   if (await hadDirectory(history, tenant, path, at ?? NOW)) return;
   if (at === undefined) throw new ServiceError('nothing_at', tenant, path);
   await checkComplete(database.query, tenant, at);
-  throw await nothingThen(history, tenant, path, at);
+  throw await explainAbsence(history, tenant, path, at);
 }
 
 interface PartRow {
@@ -235,7 +235,7 @@ interface PartRow {
 type SizeParams = { tenant: string; path: string; after: string; last: string };
 
 /** Query for the sizes of the files below $path, after the path $after, up to the path $last. */
-const sumOf = (files: string) => `
+const childSumsSql = (files: string) => `
 SELECT CASE WHEN strpos(substr(f.path, length($path) + 2), '/') > 0
     THEN $path || '/' || split_part(substr(f.path, length($path) + 2), '/', 1) END AS child,
   count(*)::integer AS files, sum(f.size_bytes)::float8 AS bytes
@@ -244,12 +244,12 @@ WHERE f.tenant_id = $tenant AND f.path > $after AND f.path <= $last`;
 
 const sumSizesQuery = defineQuery<SizeParams, PartRow>(
   'sum_sizes',
-  `${sumOf('entries')} AND f.kind = 'file' GROUP BY 1 ORDER BY 1`,
+  `${childSumsSql('entries')} AND f.kind = 'file' GROUP BY 1 ORDER BY 1`,
 );
 
 const sumSizesAtQuery = defineQuery<SizeParams & { at: string }, PartRow>(
   'sum_sizes_at',
-  `${sumOf('memory_versions')} AND f.operation <> 'deleted' AND ${COVERS('f.created_at', 'f.superseded_at', '$at')} GROUP BY 1 ORDER BY 1`,
+  `${childSumsSql('memory_versions')} AND f.operation <> 'deleted' AND ${COVERS('f.created_at', 'f.superseded_at', '$at')} GROUP BY 1 ORDER BY 1`,
 );
 
 const nthPath = (table: string) =>
@@ -286,8 +286,8 @@ export async function sumSizes(
 ): Promise<Sizes> {
   const { tenant, path, at } = place;
   if (after === null) await checkDirectory(database, place);
-  const start = within(path, after ?? '');
-  const next = await endOfPart(database, place, start, rows);
+  const start = clampToDirectory(path, after ?? '');
+  const next = await findPartEnd(database, place, start, rows);
   const part = { tenant, path, after: start, last: next ?? `${path}0` };
   const counted = await (at === undefined
     ? database.query(sumSizesQuery, part)
@@ -304,7 +304,7 @@ export async function sumSizes(
   };
 }
 
-async function endOfPart(database: Database, { tenant, path, at }: Place, after: string, rows: number) {
+async function findPartEnd(database: Database, { tenant, path, at }: Place, after: string, rows: number) {
   const [end] = (await database.query(endPartQuery, { tenant, path, after, rows })).rows;
   const [live = null, past = null] = [end?.live, at === undefined ? null : end?.past];
   if (live === null || past === null) return live ?? past;

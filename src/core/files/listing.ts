@@ -46,13 +46,13 @@ export async function listPage(
   if (entries.length === 0 && path !== ROOT && after === '') {
     throw at === undefined
       ? new ServiceError('nothing_at', tenant, path)
-      : await nothingThen(history, tenant, path, at);
+      : await explainAbsence(history, tenant, path, at);
   }
   return entries;
 }
 
 /** @throws ServiceError when the tenant or the file does not exist */
-export async function contentOf(database: Database, tenant: string, path: MemoryPath): Promise<string> {
+export async function readContent(database: Database, tenant: string, path: MemoryPath): Promise<string> {
   const [found] = (await database.query(lookupFileQuery, { tenant, path })).rows;
   if (found?.kind === 'file') return found.content ?? '';
   if (!found?.tenantCreatedAt) await requireTenant(database, tenant);
@@ -70,14 +70,14 @@ export async function contentAt(
   const found = await findAt(history, tenant, path, at);
   if (found.kind === 'file') return found.content;
   if (found.kind === 'dir') throw new ServiceError('was_directory', tenant, path, at);
-  throw await nothingThen(history, tenant, path, at);
+  throw await explainAbsence(history, tenant, path, at);
 }
 
 /**
  * Returns the error for a path that is not known to have existed at a time. The error counts redacted files, because a
  * redacted file has no path and may have been there.
  */
-export async function nothingThen(
+export async function explainAbsence(
   history: History,
   tenant: string,
   path: MemoryPath,

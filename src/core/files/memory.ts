@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { retrying } from '../database/errors.ts';
+import { runWithRetries } from '../database/errors.ts';
 import type { Query, QueryExecutor, Value } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
@@ -98,7 +98,7 @@ export class Memory implements MemoryStore {
 
   /** Returns the ID of a file; undefined if there is no file at the path. */
   async recordId(path: MemoryPath): Promise<string | undefined> {
-    const params = { tenant: this.tenant, path: this.#inner(path) };
+    const params = { tenant: this.tenant, path: this.#toInnerPath(path) };
     const { rows } = await this.services.database.query(findRecordQuery, params);
     return rows[0]?.memoryId ?? undefined;
   }
@@ -115,7 +115,7 @@ export class Memory implements MemoryStore {
       const own = new Memory(this.services, tenant, { ...this.#options, mounts: undefined });
       return lookupWithMounts(own, mounts, maxEntries);
     }
-    const inner = this.#inner(path);
+    const inner = this.#toInnerPath(path);
     if (isNamedLikeFile(path)) {
       const entry = await this.#read(lookupFileQuery, { tenant, path: inner });
       if (!entry?.kind) return { kind: 'missing' };
@@ -148,7 +148,7 @@ export class Memory implements MemoryStore {
     if (entries === null) return [];
     return entries.split('\n').map((line) => {
       const tab = line.indexOf('\t');
-      const path = this.#outer((tab === -1 ? line : line.slice(0, tab)) as MemoryPath);
+      const path = this.#toOuterPath((tab === -1 ? line : line.slice(0, tab)) as MemoryPath);
       return tab === -1
         ? { path, kind: 'dir', bytes: 0 }
         : { path, kind: 'file', bytes: Number(line.slice(tab + 1)) };
@@ -159,7 +159,7 @@ export class Memory implements MemoryStore {
     const { autoCreate, mountedAt } = this.#options;
     if (path === mountedAt) return Promise.resolve({ kind: 'exists' });
     const { origin } = this;
-    const file = { path: this.#inner(path), content, version: randomUUID() };
+    const file = { path: this.#toInnerPath(path), content, version: randomUUID() };
     return this.write(createFunction, { ...file, autoCreate, origin, ...this.services.defaults }, result);
   }
 
@@ -174,8 +174,8 @@ export class Memory implements MemoryStore {
   async deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, result: MemoryResult) {
     await this.#reserveKey();
     return this.#inTransaction(async (query): Promise<Deleted | { kind: 'changed' }> => {
-      const file = fileOf(
-        (await query(readFileQuery, { tenant: this.tenant, path: this.#inner(path) })).rows[0],
+      const file = toFileVersion(
+        (await query(readFileQuery, { tenant: this.tenant, path: this.#toInnerPath(path) })).rows[0],
       );
       if (file === undefined) return { kind: 'missing' };
       if (!isExpected(file.content)) return { kind: 'changed' };
@@ -185,13 +185,13 @@ export class Memory implements MemoryStore {
 
   #deletion(path: MemoryPath) {
     const { origin } = this;
-    return { path: this.#inner(path), change: randomUUID(), origin, ...this.services.defaults };
+    return { path: this.#toInnerPath(path), change: randomUUID(), origin, ...this.services.defaults };
   }
 
   rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed> {
     const { origin } = this;
     const limits = { ...pathLimits(this.#options.mountedAt ?? ROOT), ...this.services.defaults };
-    const paths = { from: this.#inner(from), to: this.#inner(to) };
+    const paths = { from: this.#toInnerPath(from), to: this.#toInnerPath(to) };
     return this.write(renameFunction, { ...paths, change: randomUUID(), origin, ...limits }, result);
   }
 
@@ -213,12 +213,12 @@ export class Memory implements MemoryStore {
     this.#hasTriedToWrite = true;
     const { tenant } = this;
     const { pending } = this.services;
-    const inner = this.#inner(path);
+    const inner = this.#toInnerPath(path);
     const file = fileKey(tenant, inner);
     for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
       const tried = await pending.turns.run(file, async () => {
         const base: FileVersion | undefined =
-          pending.newest(file) ?? fileOf(await this.#read(readFileQuery, { tenant, path: inner }));
+          pending.newest(file) ?? toFileVersion(await this.#read(readFileQuery, { tenant, path: inner }));
         if (base === undefined) return undefined;
         const edit = await change(base.content);
         if ('rejection' in edit) return { base, rejection: edit.rejection };
@@ -249,7 +249,7 @@ export class Memory implements MemoryStore {
     change: (content: string) => Edit<R> | Promise<Edit<R>>,
   ): Promise<Edited<R>> {
     return this.#inTransaction(async (query) => {
-      const base = fileOf((await query(readFileQuery, { tenant: this.tenant, path: inner })).rows[0]);
+      const base = toFileVersion((await query(readFileQuery, { tenant: this.tenant, path: inner })).rows[0]);
       if (base === undefined) return { kind: 'missing' } as const;
       const edit = await change(base.content);
       if ('rejection' in edit) return { kind: 'rejected', rejection: edit.rejection } as const;
@@ -283,12 +283,13 @@ export class Memory implements MemoryStore {
   ): Promise<Row | undefined> {
     const { tenant } = this;
     const { database } = this.services;
-    const [row] = (await retrying(true, () => database.query(query, params))).rows;
+    const [row] = (await runWithRetries(true, () => database.query(query, params))).rows;
     if (row?.tenantCreatedAt) {
       this.#checkTenant(row.tenantCreatedAt);
     } else if (this.#options.createdAt) {
       // A memory without entries has no root.
-      const [found] = (await retrying(true, () => database.query(tenantCreatedAtQuery, { tenant }))).rows;
+      const [found] = (await runWithRetries(true, () => database.query(tenantCreatedAtQuery, { tenant })))
+        .rows;
       this.#checkTenant(found?.createdAt);
     }
     return row;
@@ -304,12 +305,14 @@ export class Memory implements MemoryStore {
   #inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
     const { tenant } = this;
     const { database, writes } = this.services;
-    const locked = async (query: QueryExecutor) => {
+    const runLocked = async (query: QueryExecutor) => {
       const [found] = (await query(lockTenantQuery, { tenant })).rows;
       this.#checkTenant(found?.createdAt);
       return work(query);
     };
-    return retrying(this.#isRepeatable, () => writes.exclusively(tenant, () => database.transaction(locked)));
+    return runWithRetries(this.#isRepeatable, () =>
+      writes.runExclusively(tenant, () => database.transaction(runLocked)),
+    );
   }
 
   /**
@@ -335,7 +338,7 @@ export class Memory implements MemoryStore {
     const params = { ...own, tenant, keyHash, requestHash, result: storedResult(content), createdAt };
     const outcome = transaction
       ? await callOn(transaction)(fn, params)
-      : await retrying(this.#isRepeatable, () => writes.call(fn, params, size));
+      : await runWithRetries(this.#isRepeatable, () => writes.call(fn, params, size));
     switch (outcome.kind) {
       case 'replayed':
         throw new IdempotentReplay(outcome as MemoryResult);
@@ -350,7 +353,10 @@ export class Memory implements MemoryStore {
     }
     if (request !== undefined) storedResults.note(countedAs);
     if (mountedAt !== undefined && 'path' in outcome) {
-      return { ...outcome, path: this.#outer(outcome.path as MemoryPath) } as Exclude<Own, CommonOutcome>;
+      return { ...outcome, path: this.#toOuterPath(outcome.path as MemoryPath) } as Exclude<
+        Own,
+        CommonOutcome
+      >;
     }
     return outcome as Exclude<Own, CommonOutcome>;
   }
@@ -366,12 +372,12 @@ export class Memory implements MemoryStore {
   }
 
   /** Returns the path in this memory for a path of the caller. */
-  #inner(path: MemoryPath): MemoryPath {
+  #toInnerPath(path: MemoryPath): MemoryPath {
     const { mountedAt } = this.#options;
     return mountedAt === undefined ? path : innerPath(path, mountedAt);
   }
 
-  #outer(path: MemoryPath): MemoryPath {
+  #toOuterPath(path: MemoryPath): MemoryPath {
     const { mountedAt } = this.#options;
     return mountedAt === undefined ? path : outerPath(path, mountedAt);
   }
@@ -426,7 +432,7 @@ function isHighSurrogate(text: string, index: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-function fileOf(row: FileRow | undefined): FileVersion | undefined {
+function toFileVersion(row: FileRow | undefined): FileVersion | undefined {
   const { content = null, version = null } = row ?? {};
   return content === null || version === null ? undefined : { content, version };
 }

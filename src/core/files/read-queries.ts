@@ -16,13 +16,13 @@ export interface OfTenant {
  * Joins an entry of the tenant to each call `c` of a batch. `OFFSET 0` keeps the planner from joining all entries,
  * which it would do in a table of few rows.
  */
-const entryOfCall = (alias: string, columns: string, condition: string) =>
+const callEntrySql = (alias: string, columns: string, condition: string) =>
   `LEFT JOIN LATERAL (SELECT ${columns} FROM entries WHERE tenant_id = c.tenant AND ${condition} OFFSET 0) AS ${alias} ON true`;
-const ROOT_OF_CALL = entryOfCall('root', 'created_at', `path = '${ROOT}'`);
+const ROOT_OF_CALL = callEntrySql('root', 'created_at', `path = '${ROOT}'`);
 const TENANT_CREATED_AT = `${time('root.created_at')} AS "tenantCreatedAt"`;
 
 /** Adds `OfTenant` for `$tenant` to the row of a statement, which may be missing. */
-const ofTenant = (statement: string) => `
+const withTenantSql = (statement: string) => `
 SELECT found.*, ${TENANT_CREATED_AT}
 FROM (SELECT created_at FROM entries WHERE tenant_id = $tenant AND path = '${ROOT}') AS root
   LEFT JOIN (${statement}) AS found ON true
@@ -71,7 +71,7 @@ const lookupBatchQuery = defineBatchQuery(
   { tenant: 'text', path: 'text', maxEntries: 'bigint' },
   (calls) => `
 SELECT c.item::integer, e.kind, e.content, e.stale, s.entries, s.total, ${TENANT_CREATED_AT}
-FROM ${calls} ${entryOfCall('e', `kind, content, size_bytes, ${STALE} AS stale`, 'path = c.path')}
+FROM ${calls} ${callEntrySql('e', `kind, content, size_bytes, ${STALE} AS stale`, 'path = c.path')}
 ${ROOT_OF_CALL}
 CROSS JOIN LATERAL (
   WITH children AS MATERIALIZED (
@@ -97,7 +97,7 @@ WHERE ${NOT_LARGE} AND s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 /** Looks up the entry at a path and, for a directory, its listing: two levels, in depth-first order. */
 export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
   'lookup',
-  ofTenant(`
+  withTenantSql(`
 WITH children AS (
   SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $tenant AND parent_path = $path AND ${VISIBLE}
 ), listed AS (
@@ -143,7 +143,7 @@ export const listRootQuery = defineQuery<
   Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>
 >(
   'list_root',
-  ofTenant(`
+  withTenantSql(`
 SELECT string_agg(${LINE}, E'\\n' ORDER BY path) AS entries, (
   SELECT count(*)::integer FROM entries WHERE tenant_id = $tenant AND parent_path = '${ROOT}' AND ${VISIBLE}
 ) AS total
@@ -161,7 +161,7 @@ const lookupFilesBatchQuery = defineBatchQuery(
   { tenant: 'text', path: 'text' },
   (calls) => `
 SELECT c.item::integer, e.kind, e.content, e.stale, ${TENANT_CREATED_AT}
-FROM ${calls} ${entryOfCall('e', `kind, content, size_bytes, ${STALE} AS stale`, 'path = c.path')}
+FROM ${calls} ${callEntrySql('e', `kind, content, size_bytes, ${STALE} AS stale`, 'path = c.path')}
 ${ROOT_OF_CALL}
 WHERE ${NOT_LARGE}
 `,
@@ -173,7 +173,9 @@ export const lookupFileQuery = defineQuery<
   Pick<LookupRow, 'kind' | 'content' | 'stale' | 'tenantCreatedAt'>
 >(
   'lookup_file',
-  ofTenant(`SELECT kind, content, ${STALE} AS stale FROM entries WHERE tenant_id = $tenant AND path = $path`),
+  withTenantSql(
+    `SELECT kind, content, ${STALE} AS stale FROM entries WHERE tenant_id = $tenant AND path = $path`,
+  ),
   lookupFilesBatchQuery,
 );
 
@@ -188,7 +190,7 @@ const readFilesBatchQuery = defineBatchQuery(
   { tenant: 'text', path: 'text' },
   (calls) => `
 SELECT c.item::integer, e.content, e.version, ${TENANT_CREATED_AT}
-FROM ${calls} ${entryOfCall('e', 'kind, content, size_bytes, version', "path = c.path AND kind = 'file'")}
+FROM ${calls} ${callEntrySql('e', 'kind, content, size_bytes, version', "path = c.path AND kind = 'file'")}
 ${ROOT_OF_CALL}
 WHERE ${NOT_LARGE}
 `,
@@ -196,7 +198,7 @@ WHERE ${NOT_LARGE}
 
 export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileRow>(
   'read_file',
-  ofTenant(
+  withTenantSql(
     `SELECT content, version FROM entries WHERE tenant_id = $tenant AND path = $path AND kind = 'file'`,
   ),
   readFilesBatchQuery,
@@ -207,7 +209,7 @@ const findRecordsBatchQuery = defineBatchQuery(
   { tenant: 'text', path: 'text' },
   (calls) => `
 SELECT c.item::integer, e.memory_id AS "memoryId"
-FROM ${calls} ${entryOfCall('e', 'memory_id', "path = c.path AND kind = 'file'")}
+FROM ${calls} ${callEntrySql('e', 'memory_id', "path = c.path AND kind = 'file'")}
 `,
 );
 

@@ -13,5 +13,5 @@ export interface RecordedMemory extends MemoryStore {
 /** Adds the file of an operation to its trace. Undefined while tracing is off. */
 export interface RecordTracer {
   /** Returns the memory, which adds the file of each operation to the trace if the current operation is sampled. */
-  traced(memory: RecordedMemory): MemoryStore;
+  traceMemory(memory: RecordedMemory): MemoryStore;
 }

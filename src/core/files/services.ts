@@ -67,7 +67,7 @@ export class Services {
   }
 
   /** Returns the handling of secrets and kept-out texts in the memory of a tenant; undefined stores every text. */
-  async redactionOf(row: TenantRow): Promise<Redaction | undefined> {
+  async tenantRedaction(row: TenantRow): Promise<Redaction | undefined> {
     const { secrets } = effectiveSettings(row, this.config);
     return redactionFor(secrets, this.scanner, await this.keptOut.textsFor(row));
   }
@@ -77,7 +77,7 @@ export class Services {
    *
    * @param create identifies the object, so it must be the same function in each call
    */
-  of<T extends FeatureService>(create: (services: Services) => T): T {
+  featureService<T extends FeatureService>(create: (services: Services) => T): T {
     let service = this.#features.get(create);
     if (service === undefined) {
       service = create(this);
@@ -87,7 +87,7 @@ export class Services {
   }
 
   /** Must be called after a text was erased from a tenant, so that this process keeps no copy of it. */
-  erased(tenant: string): void {
+  forgetErased(tenant: string): void {
     for (const service of this.#features.values()) service.forget?.(tenant);
   }
 

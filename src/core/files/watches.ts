@@ -11,7 +11,7 @@ const CHECK_EVERY_MS = 1000;
 /** A check is followed by a rest of this many times its duration. */
 const REST = 9;
 /** Maximum number of tenants to look up at once. */
-const LOOKUPS_AT_ONCE = 32;
+const MAX_CONCURRENT_LOOKUPS = 32;
 
 const lastChangesBatchQuery = defineBatchQuery(
   'last_changes',
@@ -92,7 +92,7 @@ class Watcher {
   }
 
   /** Whether a state belongs to the watched tenant. A tenant that does not exist may still be created. */
-  isOf({ createdAt }: State): boolean {
+  isSameTenant({ createdAt }: State): boolean {
     const { createdAt: expected } = this.watched;
     return expected === null || expected === NO_TENANT || expected === createdAt;
   }
@@ -142,7 +142,7 @@ export class Watches {
     // A change after the time was read is part of the state, and the next check compares the state again.
     const state = await this.#read(tenant, await this.#lastChange(tenant), paths);
     const watcher = new Watcher(watched, onChange, state);
-    if (!watcher.isOf(state)) throw new ServiceError('tenant_replaced', tenant);
+    if (!watcher.isSameTenant(state)) throw new ServiceError('tenant_replaced', tenant);
     const watchers = this.#watchers.get(tenant) ?? new Set();
     this.#watchers.set(tenant, watchers.add(watcher));
     return () => {
@@ -180,7 +180,7 @@ export class Watches {
     const tenants = [...new Set([...this.#watchers.keys(), ...this.#followers.keys()])];
     while (tenants.length > 0) {
       const checked = await Promise.allSettled(
-        tenants.splice(0, LOOKUPS_AT_ONCE).map(async (tenant) => ({
+        tenants.splice(0, MAX_CONCURRENT_LOOKUPS).map(async (tenant) => ({
           tenant,
           at: await this.#lastChange(tenant),
         })),
@@ -202,7 +202,7 @@ export class Watches {
     const paths = new Set(behind.flatMap(({ watched }) => watched.paths));
     const now = await this.#read(tenant, at, [...paths]);
     for await (const watcher of timeSliced(behind))
-      if (this.#watchers.get(tenant)?.has(watcher) && watcher.isOf(now)) watcher.report(now);
+      if (this.#watchers.get(tenant)?.has(watcher) && watcher.isSameTenant(now)) watcher.report(now);
   }
 
   async #lastChange(tenant: string): Promise<State['at']> {

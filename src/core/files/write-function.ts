@@ -73,7 +73,7 @@ export type CallFunction = <Params extends RequestParams, Outcome extends { kind
  *
  * @param options.wait whether to wait for tenants locked by another session; otherwise their calls are `skipped`
  */
-export function statementOf(
+export function writeStatement(
   { single, batch, ofCalls }: WriteFunction,
   calls: readonly Record<string, Value>[],
   { wait }: { wait: boolean },
@@ -85,7 +85,7 @@ export function statementOf(
 }
 
 /** Returns the outcomes of a statement in the order of its calls. */
-export function outcomesOf({ rows }: QueryResult<OutcomeRow>): { kind: string }[] {
+export function rowOutcomes({ rows }: QueryResult<OutcomeRow>): { kind: string }[] {
   const outcomes: { kind: string }[] = [];
   for (const { item, outcome, data } of rows) outcomes[item - 1] = { kind: outcome, ...data };
   return outcomes;
@@ -94,8 +94,8 @@ export function outcomesOf({ rows }: QueryResult<OutcomeRow>): { kind: string }[
 /** Returns a function that calls write functions in the transaction of a session. */
 export function callOn(query: QueryExecutor): CallFunction {
   return async (fn, params) => {
-    const [statement, values] = statementOf(fn, [params], { wait: true });
-    return outcomesOf(await query(statement, values))[0] as never;
+    const [statement, values] = writeStatement(fn, [params], { wait: true });
+    return rowOutcomes(await query(statement, values))[0] as never;
   };
 }
 
@@ -143,13 +143,14 @@ export function writeFunction<
   const arrays = Object.entries(ofCalls).map(([parameter, type]) =>
     AS_TEXT.has(type) ? `$${parameter}::text[]::${type}[]` : `$${parameter}::${type}[]`,
   );
-  const inOrder = (given: string[]) => [...given.slice(0, -1), ...service, ...given.slice(-1)].join(', ');
-  const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${inOrder(values)}) AS f`;
+  const orderArguments = (given: string[]) =>
+    [...given.slice(0, -1), ...service, ...given.slice(-1)].join(', ');
+  const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${orderArguments(values)}) AS f`;
   const batch = `
 SELECT c.item::integer, f.outcome, f.data,
   (1000 * extract(epoch FROM clock_timestamp() - statement_timestamp()))::float8 AS "executingMs"
 FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.map((column) => column.slice(2)).join(', ')}, item),
-  LATERAL ${name}(${inOrder(columns)}) AS f`;
+  LATERAL ${name}(${orderArguments(columns)}) AS f`;
   const fn: WriteFunction = {
     name,
     ofCalls: Object.keys(ofCalls),

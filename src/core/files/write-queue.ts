@@ -4,7 +4,7 @@ import {
   countCharacters,
   type QueryExecutor,
   type StatementTracer,
-  serving,
+  serveRequests,
   type TracedRequest,
   type Value,
 } from '../database/query.ts';
@@ -12,9 +12,9 @@ import { type BatchLimits, isWorthSending, RunningStatements } from '../database
 import {
   type CallFunction,
   type CommonOutcome,
-  outcomesOf,
-  statementOf,
+  rowOutcomes,
   type WriteFunction,
+  writeStatement,
 } from './write-function.ts';
 
 /**
@@ -92,7 +92,7 @@ export class WriteQueue {
     const { tenant } = params;
     const characters = Math.max(size, countCharacters(params));
     const mayShare = fn.mixesTenants && this.#limits.calls > 1 && characters <= MAX_SHARED_CHARACTERS;
-    const group = mayShare ? fn.name : groupOfTenant(fn, tenant);
+    const group = mayShare ? fn.name : tenantGroup(fn, tenant);
     if (mayShare && !this.#shared.has(group)) this.#shared.set(group, new RunningStatements(this.#limits));
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {
@@ -103,7 +103,7 @@ export class WriteQueue {
   };
 
   /** Runs other work on a tenant while the queue does not write for this tenant. */
-  exclusively<T>(tenant: string, work: () => Promise<T>): Promise<T> {
+  runExclusively<T>(tenant: string, work: () => Promise<T>): Promise<T> {
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {
       this.#waiting.push({
@@ -155,7 +155,7 @@ export class WriteQueue {
     const shared = new Map<string, QueuedWrite[]>();
     for (const write of this.#waiting) {
       if (typeof write.work === 'function' || !isShared(write.group, write.work.fn)) continue;
-      const own = groupOfTenant(write.work.fn, write.tenant);
+      const own = tenantGroup(write.work.fn, write.tenant);
       const writes = shared.get(own);
       if (writes) writes.push(write);
       else shared.set(own, [write]);
@@ -185,16 +185,16 @@ export class WriteQueue {
         const { fn } = first.work;
         const calls = writes.map((write) => (write.work as FunctionCall).params);
         const wait = shared === undefined;
-        const [statement, params] = statementOf(fn, calls, { wait });
-        const query = serving(wait ? this.#single : this.#batched, writes, this.#tracer);
+        const [statement, params] = writeStatement(fn, calls, { wait });
+        const query = serveRequests(wait ? this.#single : this.#batched, writes, this.#tracer);
         const started = performance.now();
         const found = await query(statement, params);
         const { executingMs } = found.rows.at(-1) ?? {};
         if (executingMs !== undefined) shared?.measure(executingMs, performance.now() - started);
-        sent = succeeded(fn, writes, outcomesOf(found));
+        sent = sentSuccess(fn, writes, rowOutcomes(found));
       }
     } catch (error) {
-      sent = this.#failed(writes, error);
+      sent = this.#sentFailure(writes, error);
     }
     shared?.end();
     for (const { tenant } of writes) this.#busyTenants.delete(tenant);
@@ -208,7 +208,7 @@ export class WriteQueue {
     }
   }
 
-  #failed(writes: QueuedWrite[], error: unknown): Sent {
+  #sentFailure(writes: QueuedWrite[], error: unknown): Sent {
     const isUndone =
       error instanceof DatabaseError && !error.outcomeUnknown && error.sqlState !== LOCK_NOT_AVAILABLE;
     // Sent one by one, only the faulty call fails. After a lock timeout, each call would wait for the lock again.
@@ -227,11 +227,11 @@ export class WriteQueue {
   }
 }
 
-function succeeded(fn: WriteFunction, writes: QueuedWrite[], outcomes: { kind: string }[]): Sent {
+function sentSuccess(fn: WriteFunction, writes: QueuedWrite[], outcomes: { kind: string }[]): Sent {
   const isSkipped = (i: number) => outcomes[i]?.kind === ('skipped' satisfies CommonOutcome['kind']);
   const again = writes.filter((_, i) => isSkipped(i));
   // The statement of the tenant's group waits for the lock.
-  for (const write of again) write.group = groupOfTenant(fn, write.tenant);
+  for (const write of again) write.group = tenantGroup(fn, write.tenant);
   const finish = () => {
     for (const [i, write] of writes.entries()) if (!isSkipped(i)) write.resolve(outcomes[i]);
   };
@@ -243,6 +243,6 @@ function isShared(group: string, fn: WriteFunction): boolean {
 }
 
 /** Unambiguous, because neither a function name nor another group's key contains a space. */
-function groupOfTenant(fn: WriteFunction, tenant: string): string {
+function tenantGroup(fn: WriteFunction, tenant: string): string {
   return `${fn.name} ${tenant}`;
 }

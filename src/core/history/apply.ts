@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { batches } from '../lib/pages.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
-import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import { ancestorPaths, type MemoryPath } from '../memory/path.ts';
 import type { KeptOutTexts } from '../memory/secrets/kept-out.ts';
 import type { TenantDefaults } from '../memory/store.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
@@ -13,7 +13,7 @@ import { rejectArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
 import { type ChangedFile, findExceededQuota, type WrittenFile, writeChange } from './change.ts';
 import { keptOutPaths } from './kept-out-paths.ts';
-import { type Changes, changesOf, type PlannedChanges } from './log.ts';
+import { type Changes, type PlannedChanges, toFileChanges } from './log.ts';
 import { type DirectoryTargets, type Plan, planTree, type RestoreTarget } from './plan.ts';
 
 /*
@@ -115,7 +115,7 @@ export async function planChange(
   const comes = targets.flatMap(({ from, to }) => (to && to.path !== from?.path ? [to.path] : []));
   const paths = new Set<MemoryPath>();
   for await (const path of timeSliced([...comes, ...directories.wanted, ...directories.unwanted])) {
-    for (const each of [path, ...ancestorsOf(path)]) paths.add(each);
+    for (const each of [path, ...ancestorPaths(path)]) paths.add(each);
   }
   const { rows } = await query(findAroundQuery, {
     tenant,
@@ -128,8 +128,8 @@ export async function planChange(
 /**
  * Applies a planned change in the caller's transaction. A dry run only checks the plan and the quota.
  *
- * @param textOf reads the text of a file that gets a text without a version
- * @param originOf returns the origin of the change of a file; the default is the origin in the options
+ * @param readTargetText reads the text of a file that gets a text without a version
+ * @param targetOrigin returns the origin of the change of a file; the default is the origin in the options
  * @throws ServiceError if the result would exceed the tenant's quota, or the plan differs from the expected plan
  */
 export async function apply(
@@ -138,17 +138,17 @@ export async function apply(
   { targets, made, removed }: Plan<RestoreTarget>,
   options: ChangeOptions,
   verb: 'restore' | 'revert',
-  textOf: (target: RestoreTarget) => Promise<string> = withoutText,
-  originOf: (target: RestoreTarget) => Origin = () => options.origin,
+  readTargetText: (target: RestoreTarget) => Promise<string> = withoutText,
+  targetOrigin: (target: RestoreTarget) => Origin = () => options.origin,
 ): Promise<Changes> {
   const { defaults, dryRun } = options;
-  const planned = { files: await changesOf(targets), directoriesMade: made, directoriesRemoved: removed };
+  const planned = { files: await toFileChanges(targets), directoriesMade: made, directoriesRemoved: removed };
   const plan = await checkedPlan(planned, options);
   if (targets.length + made.length + removed.length === 0)
     return { ...planned, plan, changedAt: null, keptOut: [] };
   const exceeded = await findExceededQuota(query, tenant, { made, removed }, targets, defaults);
   if (exceeded !== null) throw quotaExceeded(tenant, exceeded, verb);
-  const keptOut = await keptOutPaths(query, tenant, targets, options.keptOut, textOf);
+  const keptOut = await keptOutPaths(query, tenant, targets, options.keptOut, readTargetText);
   if (dryRun) return { ...planned, plan, changedAt: null, keptOut };
   const files: ChangedFile[] = [];
   const versions: WrittenFile[] = [];
@@ -161,7 +161,7 @@ export async function apply(
       from: from?.path ?? null,
       to: to?.path ?? null,
       isEdited,
-      origin: storedOrigin(originOf(target)),
+      origin: storedOrigin(targetOrigin(target)),
     };
     files.push(file);
     if (to === null) continue;
@@ -169,16 +169,16 @@ export async function apply(
     if (isEdited && to.versionId === null) texts.push({ target, file: written });
     else versions.push(written);
   }
-  const written = async function* (): AsyncGenerator<WrittenFile[]> {
+  const writeBatches = async function* (): AsyncGenerator<WrittenFile[]> {
     yield versions;
-    const weightOf = ({ target }: (typeof texts)[number]) => target.to?.sizeBytes ?? 0;
-    for await (const batch of batches(timeSliced(texts), { ...TEXTS, weightOf })) {
+    const weigh = ({ target }: (typeof texts)[number]) => target.to?.sizeBytes ?? 0;
+    for await (const batch of batches(timeSliced(texts), { ...TEXTS, weigh })) {
       const filled: WrittenFile[] = [];
-      for (const { target, file } of batch) filled.push({ ...file, text: await textOf(target) });
+      for (const { target, file } of batch) filled.push({ ...file, text: await readTargetText(target) });
       yield filled;
     }
   };
-  const changedAt = await writeChange(query, tenant, { made, removed, files }, written(), defaults);
+  const changedAt = await writeChange(query, tenant, { made, removed, files }, writeBatches(), defaults);
   return { ...planned, plan, changedAt, keptOut };
 }
 

@@ -38,7 +38,7 @@ const changeQuery = defineQuery<
     paths: string[];
     contents: (string | null)[];
     versions: (string | null)[];
-    originOf: number[];
+    originIndexes: number[];
     origins: string[];
     maxHistoryBytes: number | null;
     historyDays: number;
@@ -152,7 +152,7 @@ export async function writeChange(
       paths: batch.map(({ to }) => to),
       contents: batch.map(({ text }) => text),
       versions: batch.map(({ version }) => version),
-      originOf: batch.map(({ origin }) => origins.indexOf(origin)),
+      originIndexes: batch.map(({ origin }) => origins.indexOf(origin)),
       origins: origins.stored,
       historyDays,
       maxHistoryBytes: isLast ? maxHistoryBytes : null,

@@ -1,6 +1,6 @@
 import { type Actor, actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { shownTime } from './time-text.ts';
+import { displayTime } from './time-text.ts';
 
 /** Sides of a conflict: the state without the actor, and the current state. */
 export const SIDES = ['reverted', 'current'] as const;
@@ -58,13 +58,13 @@ const RESOLVED = {
 function reasonText(conflict: Conflict): string | null {
   switch (conflict.reason) {
     case 'content':
-      return `${changed(conflict)} the same lines at ${shownTime(conflict.changedAt)}`;
+      return `${changedByText(conflict)} the same lines at ${displayTime(conflict.changedAt)}`;
     case 'path':
-      return `${actorText(conflict.changedBy)} moved it as well, at ${shownTime(conflict.changedAt)}`;
+      return `${actorText(conflict.changedBy)} moved it as well, at ${displayTime(conflict.changedAt)}`;
     case 'deleted_in_reverted':
-      return `the revert would delete it, but ${changed(conflict)} it at ${shownTime(conflict.changedAt)}`;
+      return `the revert would delete it, but ${changedByText(conflict)} it at ${displayTime(conflict.changedAt)}`;
     case 'deleted_in_current':
-      return `${actorText(conflict.changedBy)} deleted it at ${shownTime(conflict.changedAt)}`;
+      return `${actorText(conflict.changedBy)} deleted it at ${displayTime(conflict.changedAt)}`;
     case 'occupied':
       return `${conflict.at} is occupied`;
     case 'pruned':
@@ -75,4 +75,4 @@ function reasonText(conflict: Conflict): string | null {
   }
 }
 
-const changed = ({ changedBy }: { changedBy: Actor }) => `${actorText(changedBy)} changed`;
+const changedByText = ({ changedBy }: { changedBy: Actor }) => `${actorText(changedBy)} changed`;

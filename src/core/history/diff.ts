@@ -2,7 +2,7 @@ import { defineQuery } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { History } from './history.ts';
-import { ABSENT, type Change, fileState, fileStateOf, withChanges } from './log.ts';
+import { ABSENT, addChanges, type Change, fileState, toFileState } from './log.ts';
 import { checkComplete, findAt, NOW } from './past.ts';
 import { COVERS, type Operation, type Version } from './version.ts';
 
@@ -54,7 +54,7 @@ export interface FileDiff extends Change {
 }
 
 async function changeBy(history: History, tenant: string, version: Version): Promise<FileDiff> {
-  const [entry] = await withChanges(history, tenant, [version]);
+  const [entry] = await addChanges(history, tenant, [version]);
   if (entry === undefined) throw new Error('A version has no change.');
   return { before: entry.before, after: entry.after, oldVersion: entry.replaced, newVersion: version.id };
 }
@@ -71,15 +71,15 @@ export async function* betweenVersions(
   first: string,
   second: string | undefined,
 ): AsyncGenerator<FileDiff> {
-  const version = await history.existingVersion(tenant, first);
+  const version = await history.requireVersion(tenant, first);
   if (second === undefined) yield await changeBy(history, tenant, version);
-  else yield changeFrom(version, await history.existingVersion(tenant, second));
+  else yield changeFrom(version, await history.requireVersion(tenant, second));
 }
 
 function changeFrom(old: Version, now: Version): FileDiff {
   return {
-    before: fileStateOf(old),
-    after: fileStateOf(now),
+    before: toFileState(old),
+    after: toFileState(now),
     oldVersion: old.id,
     newVersion: now.id,
   };
@@ -106,10 +106,10 @@ export async function* changesBetween(
     const [row, next] = [rows[i], rows[i + 1]];
     if (row === undefined) return;
     if (next !== undefined && isReplaced(row, next)) {
-      yield changeOf({ ...next, old: row.old });
+      yield toFileDiff({ ...next, old: row.old });
       i++;
     } else {
-      yield changeOf(row);
+      yield toFileDiff(row);
     }
   }
 }
@@ -119,7 +119,7 @@ function isReplaced(row: ChangedRow, next: ChangedRow): boolean {
   return row.new === null && next.old === null && row.old?.path === next.new?.path;
 }
 
-function changeOf({ old, new: now }: ChangedRow): FileDiff {
+function toFileDiff({ old, new: now }: ChangedRow): FileDiff {
   return {
     before: old === null ? ABSENT : fileState(old),
     after: now === null ? ABSENT : fileState(now),

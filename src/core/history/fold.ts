@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { QueryExecutor } from '../database/query.ts';
 import { batches } from '../lib/pages.ts';
-import { endOfSlice } from '../lib/time-slice.ts';
+import { pauseAfterSlice } from '../lib/time-slice.ts';
 import type { Actor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { History } from './history.ts';
 import type { MergeThreads, Region } from './line-merge.ts';
 import {
-  asDraft,
   type FileConflict,
   type MergedFile,
   mergeFile,
   needsLines,
   type Outcome,
+  takeDraft,
 } from './merge-file.ts';
 import type { PlannedFile } from './plan.ts';
 import type { SideFile, ThreeWay } from './three-way.ts';
 import type { ActorChanges, TouchedFile, TouchedVersion } from './touched.ts';
-import { readTurns, type Turn } from './turns.ts';
+import { type InterveningChange, readTurns } from './turns.ts';
 
 /*
  * Computes the state that a file would have without the changes of an actor. Starts with the version before the actor's
@@ -71,15 +71,15 @@ export async function* foldFiles(
   const { query, changes, threads } = context;
   const history = new History({ query });
   const folded = files.filter(({ other }) => other !== null);
-  const weightOf = ({ base, last }: Turn) => (base?.sizeBytes ?? 0) + (last.sizeBytes ?? 0);
+  const weigh = ({ base, last }: InterveningChange) => (base?.sizeBytes ?? 0) + (last.sizeBytes ?? 0);
   const fold = new FoldInProgress(threads, history, changes.tenant);
   let next = 0;
-  for await (const turns of batches(readTurns(query, changes, folded), { ...BATCH, weightOf })) {
+  for await (const turns of batches(readTurns(query, changes, folded), { ...BATCH, weigh })) {
     await fold.read(turns);
     for (const turn of turns) {
       for (; files[next] !== turn.file; next++) yield* fold.end(files[next]);
       await fold.add(turn);
-      await endOfSlice();
+      await pauseAfterSlice();
     }
   }
   for (; next < files.length; next++) yield* fold.end(files[next]);
@@ -99,7 +99,7 @@ class FoldInProgress {
   }
 
   /** Reads the contents that a batch of turns probably needs. */
-  async read(turns: readonly Turn[]): Promise<void> {
+  async read(turns: readonly InterveningChange[]): Promise<void> {
     const versions = new Map<string, { memoryId: string; versionId: string }>();
     for (const { file, base, last } of turns) {
       if (base === null || base.sha256 === last.sha256 || base.sha256 === file.before?.sha256) continue;
@@ -111,59 +111,66 @@ class FoldInProgress {
     this.#contents = await this.#history.contents(this.#tenant, [...versions.values()]);
   }
 
-  async add(turn: Turn): Promise<void> {
-    const current = this.#at(turn.file);
-    current.fold = await this.#merged(turn, current.fold);
+  async add(turn: InterveningChange): Promise<void> {
+    const current = this.#foldFor(turn.file);
+    current.fold = await this.#foldTurn(turn, current.fold);
     current.isMerged = true;
   }
 
   *end(file: TouchedFile | undefined): Generator<[TouchedFile, Fold]> {
     if (file === undefined) return;
-    const { fold, isMerged } = this.#at(file);
+    const { fold, isMerged } = this.#foldFor(file);
     this.#current = null;
-    yield [file, isMerged || file.other === null ? fold : { state: undefined, conflict: missing('pruned') }];
+    yield [
+      file,
+      isMerged || file.other === null ? fold : { state: undefined, conflict: missingState('pruned') },
+    ];
   }
 
-  #at(file: TouchedFile) {
-    if (this.#current?.file !== file) this.#current = { file, fold: startOf(file), isMerged: false };
+  #foldFor(file: TouchedFile) {
+    if (this.#current?.file !== file) this.#current = { file, fold: initialFold(file), isMerged: false };
     return this.#current;
   }
 
-  async #merged({ file, base, last, changedBy, changedAt, isResolved }: Turn, fold: Fold): Promise<Fold> {
+  async #foldTurn(
+    { file, base, last, changedBy, changedAt, isResolved }: InterveningChange,
+    fold: Fold,
+  ): Promise<Fold> {
     const { state } = fold;
-    const resolved = isResolved ? stateOf(last) : 'redacted';
+    const resolved = isResolved ? stateAfter(last) : 'redacted';
     if (resolved !== 'redacted') return { state: resolved, conflict: null };
     if (state === undefined) return fold;
-    const conflicting = (reason: FoldReason, left = state): Fold => ({
+    const conflictingFold = (reason: FoldReason, left = state): Fold => ({
       state: left,
       conflict: fold.conflict ?? { reason, changedBy, changedAt },
     });
-    if (base === null) return conflicting('pruned');
-    const [before, after] = [stateOf(base), stateOf(last)];
-    if (before === 'redacted' || after === 'redacted') return conflicting('redacted');
+    if (base === null) return conflictingFold('pruned');
+    const [before, after] = [stateAfter(base), stateAfter(last)];
+    if (before === 'redacted' || after === 'redacted') return conflictingFold('redacted');
     const { memoryId } = file;
     const sides: ThreeWay<Side> = {
       id: memoryId,
-      base: sideOf(memoryId, before),
-      draft: sideOf(memoryId, state),
-      original: sideOf(memoryId, after),
+      base: toSide(memoryId, before),
+      draft: toSide(memoryId, state),
+      original: toSide(memoryId, after),
     };
     let regions: Region[] = [];
     if (needsLines(sides, sameContent)) {
       const [base, draft, original] = [
-        await this.#textOf(memoryId, before),
-        await this.#textOf(memoryId, state),
-        await this.#textOf(memoryId, after),
+        await this.#readText(memoryId, before),
+        await this.#readText(memoryId, state),
+        await this.#readText(memoryId, after),
       ];
-      if (base === undefined || draft === undefined || original === undefined) return conflicting('pruned');
+      if (base === undefined || draft === undefined || original === undefined)
+        return conflictingFold('pruned');
       regions = await this.#threads.merge({ base, draft, original });
     }
     const { outcome, conflict } = mergeTurn(sides, regions);
-    const merged = resultOf(outcome, state, after);
-    return conflict === null ? { ...fold, state: merged } : conflicting(REASONS[conflict], merged);
+    const merged = resolvedFile(outcome, state, after);
+    return conflict === null ? { ...fold, state: merged } : conflictingFold(REASONS[conflict], merged);
   }
 
-  async #textOf(memoryId: string, state: FoldedFile | null): Promise<string | undefined> {
+  async #readText(memoryId: string, state: FoldedFile | null): Promise<string | undefined> {
     if (state === null) return undefined;
     const { text, versionId } = state;
     if (text !== null || versionId === null) return text ?? undefined;
@@ -202,17 +209,17 @@ function mergeTurn(sides: ThreeWay<Side>, regions: readonly Region[]): MergedFil
   const merged = new Map([[id, hasConflict ? null : preferred]]);
   const { outcome, conflict } = mergeFile(sides, sameContent, merged);
   if (conflict === null) return { outcome, conflict };
-  if (draft === null || original === null) return { outcome: asDraft(sides, sameContent), conflict };
+  if (draft === null || original === null) return { outcome: takeDraft(sides, sameContent), conflict };
   const { path } = conflict === 'path' ? draft : original;
   const resolved = mergeFile(
     { ...sides, original: { ...original, path } },
     sameContent,
     new Map([[id, preferred]]),
   );
-  return { outcome: resolved.conflict === null ? resolved.outcome : asDraft(sides, sameContent), conflict };
+  return { outcome: resolved.conflict === null ? resolved.outcome : takeDraft(sides, sameContent), conflict };
 }
 
-function resultOf(
+function resolvedFile(
   outcome: Outcome,
   draft: FoldedFile | null,
   original: FoldedFile | null,
@@ -230,31 +237,31 @@ export function fileWithText(path: MemoryPath, text: string): FoldedFile {
   return { path, versionId: null, sha256, sizeBytes: Buffer.byteLength(text), text };
 }
 
-function sideOf(memoryId: string, state: FoldedFile | null): Side | null {
+function toSide(memoryId: string, state: FoldedFile | null): Side | null {
   if (state === null) return null;
   const { path, versionId, sha256, sizeBytes } = state;
   return { memoryId, versionId: versionId ?? sha256, path, sizeBytes, sha256 };
 }
 
 /** Returns the state of a file before the actor's first change. */
-function startOf({ before, firstOperation }: TouchedFile): Fold {
+function initialFold({ before, firstOperation }: TouchedFile): Fold {
   if (before === null && firstOperation !== 'created')
-    return { state: undefined, conflict: missing('pruned') };
-  const state = before === null ? null : stateOf(before);
+    return { state: undefined, conflict: missingState('pruned') };
+  const state = before === null ? null : stateAfter(before);
   return state === 'redacted'
-    ? { state: undefined, conflict: missing('redacted') }
+    ? { state: undefined, conflict: missingState('redacted') }
     : { state, conflict: null };
 }
 
-const missing = (reason: FoldReason): FoldConflict => ({ reason, changedBy: null, changedAt: null });
+const missingState = (reason: FoldReason): FoldConflict => ({ reason, changedBy: null, changedAt: null });
 
 /** Returns the state of a file after a version; null after a deletion. */
-function stateOf(version: TouchedVersion): FoldedFile | null | 'redacted' {
-  return version.operation === 'deleted' ? null : (fileOf(version) ?? 'redacted');
+function stateAfter(version: TouchedVersion): FoldedFile | null | 'redacted' {
+  return version.operation === 'deleted' ? null : (toFoldedFile(version) ?? 'redacted');
 }
 
 /** Returns null for a version without content. */
-export function fileOf({ path, versionId, sha256, sizeBytes }: TouchedVersion): FoldedFile | null {
+export function toFoldedFile({ path, versionId, sha256, sizeBytes }: TouchedVersion): FoldedFile | null {
   if (path === null || sha256 === null || sizeBytes === null) return null;
   return { path, versionId, sha256, sizeBytes, text: null };
 }

@@ -43,9 +43,9 @@ export class Folds {
     for await (const batch of batches(files, {
       items: FILES_A_BATCH,
       weight: FILES_A_BATCH,
-      weightOf: () => 1,
+      weigh: () => 1,
     })) {
-      const missing = batch.filter((file) => this.#folds.get(file.memoryId)?.key !== keyOf(file));
+      const missing = batch.filter((file) => this.#folds.get(file.memoryId)?.key !== foldKey(file));
       for await (const [file, fold] of foldFiles(context, missing)) this.#keep(file, fold);
       for (const file of batch) {
         const known = this.#folds.get(file.memoryId);
@@ -62,7 +62,7 @@ export class Folds {
   }
 
   /** Returns the text of a file of a plan. */
-  async textOf(query: QueryExecutor, memoryId: string, { text }: FoldedFile): Promise<string> {
+  async readText(query: QueryExecutor, memoryId: string, { text }: FoldedFile): Promise<string> {
     if (text !== null) return text;
     const file = await findTouchedFile(query, this.#changes, memoryId);
     const { state } = file === undefined ? { state: null } : await this.readOne(query, file);
@@ -81,11 +81,11 @@ export class Folds {
     if (isCached) this.#cached += size;
     const { state } = fold;
     const kept = isCached || !state ? fold : { ...fold, state: { ...state, text: null } };
-    this.#folds.set(file.memoryId, { key: keyOf(file), fold: kept });
+    this.#folds.set(file.memoryId, { key: foldKey(file), fold: kept });
   }
 }
 
 /** Identifies the versions of a file, because later changes add a version. */
-function keyOf({ head, other, before, firstOperation }: TouchedFile): string {
+function foldKey({ head, other, before, firstOperation }: TouchedFile): string {
   return [head?.versionId, other, before?.versionId, before?.sha256, firstOperation].join(' ');
 }

@@ -4,7 +4,7 @@ import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { isUuid } from '../lib/text.ts';
 import { FIRST_ID, LAST_ID } from '../lib/uuids.ts';
-import { AFTER, COLUMNS, isBy, SOURCE, type Version, type VersionRow, versionOf } from './version.ts';
+import { AFTER, COLUMNS, isBy, SOURCE, toVersion, type Version, type VersionRow } from './version.ts';
 
 /** SQL text with the type, names, source, and draft of an origin, for substring searches. */
 const ACTOR_NAMES = (origin: string) =>
@@ -89,7 +89,7 @@ ORDER BY v.id DESC
 const listVersionsQuery = defineQuery<Params, VersionRow>('list_versions', selectVersions(''));
 
 /** Selects the versions of a few files by their IDs, without a scan of all versions of the tenant. */
-const listVersionsOfFilesQuery = defineQuery<Params & { memoryIds: string[] }, VersionRow>(
+const listFileVersionsQuery = defineQuery<Params & { memoryIds: string[] }, VersionRow>(
   'list_versions_of_files',
   selectVersions(' AND v.memory_id = ANY ($memoryIds::text[]::uuid[])'),
 );
@@ -135,13 +135,13 @@ export async function listVersions(
   limit: number,
 ): Promise<VersionRow[]> {
   const params = { tenant, ...ANY, ...filter, beforeId: before, limit };
-  const memoryIds = await fewFilesOf(query, tenant, params);
+  const memoryIds = await findFewFiles(query, tenant, params);
   if (memoryIds === undefined) return (await query(listVersionsQuery, params)).rows;
-  return (await query(listVersionsOfFilesQuery, { ...params, memoryIds })).rows;
+  return (await query(listFileVersionsQuery, { ...params, memoryIds })).rows;
 }
 
 /** Finds the file IDs that can match a filter. Returns undefined if the filter may match many files. */
-async function fewFilesOf(
+async function findFewFiles(
   query: QueryExecutor,
   tenant: string,
   { memoryId, path }: VersionFilter,
@@ -207,7 +207,7 @@ export class History {
     before: string | null,
     limit: number,
   ): Promise<Version[]> {
-    return (await listVersions(this.query, tenant, filter, before, limit)).map(versionOf);
+    return (await listVersions(this.query, tenant, filter, before, limit)).map(toVersion);
   }
 
   /**
@@ -215,13 +215,16 @@ export class History {
    *
    * @throws ServiceError if the version does not exist
    */
-  async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
-    const version = await this.existingVersion(tenant, id);
+  async requireWithContent(
+    tenant: string,
+    id: string,
+  ): Promise<{ version: Version; content: string | null }> {
+    const version = await this.requireVersion(tenant, id);
     return { version, content: await this.content(tenant, version) };
   }
 
   /** @throws ServiceError if the version does not exist */
-  async existingVersion(tenant: string, id: string): Promise<Version> {
+  async requireVersion(tenant: string, id: string): Promise<Version> {
     const version = await this.find(tenant, id);
     if (version === undefined) throw new ServiceError('no_such_version', tenant, id);
     return version;
@@ -229,7 +232,7 @@ export class History {
 
   async find(tenant: string, id: string): Promise<Version | undefined> {
     const [row] = isUuid(id) ? (await this.query(findVersionQuery, { tenant, id })).rows : [];
-    return row && versionOf(row);
+    return row && toVersion(row);
   }
 
   /** Reads contents, keyed by version ID. Versions without a stored content are missing from the map. */

@@ -14,14 +14,14 @@ type Target = RestoreTarget & { to: NonNullable<RestoreTarget['to']> };
  * Returns the paths of planned files whose new content or path contains a text that is kept out, in path order. A
  * restore writes them nevertheless, because it returns to a past state, so the caller is warned.
  *
- * @param textOf reads the text of a file that gets a text without a version
+ * @param readTargetText reads the text of a file that gets a text without a version
  */
 export async function keptOutPaths(
   query: QueryExecutor,
   tenant: string,
   targets: readonly RestoreTarget[],
   keptOut: KeptOutTexts | undefined,
-  textOf: (target: RestoreTarget) => Promise<string>,
+  readTargetText: (target: RestoreTarget) => Promise<string>,
 ): Promise<MemoryPath[]> {
   if (keptOut === undefined) return [];
   const history = new History({ query });
@@ -30,15 +30,15 @@ export async function keptOutPaths(
       target.to !== null && (target.from?.sha256 !== target.to.sha256 || target.from.path !== target.to.path),
   );
   const found = new Set<MemoryPath>();
-  const weightOf = ({ to }: Target) => to.sizeBytes ?? 0;
-  for await (const batch of batches(timeSliced(changed), { ...CONTENTS, weightOf })) {
+  const weigh = ({ to }: Target) => to.sizeBytes ?? 0;
+  for await (const batch of batches(timeSliced(changed), { ...CONTENTS, weigh })) {
     const versions = batch.flatMap(({ memoryId, to: { versionId } }) =>
       versionId === null ? [] : [{ memoryId, versionId }],
     );
     const contents = await history.contents(tenant, versions);
     for (const target of batch) {
       const { path, versionId } = target.to;
-      const content = versionId === null ? await textOf(target) : (contents.get(versionId) ?? '');
+      const content = versionId === null ? await readTargetText(target) : (contents.get(versionId) ?? '');
       const findings = [...(await keptOut.scan(path)), ...(await keptOut.scan(content))];
       if (findings.length > 0) found.add(path);
     }

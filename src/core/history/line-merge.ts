@@ -18,9 +18,9 @@ export type Region =
 /** Merges three texts line by line. Identical changes on both sides do not conflict. */
 export function mergeLines({ base, draft, original }: ThreeTexts): Region[] {
   const regions: { ok?: string[]; conflict?: { a: string[]; o: string[]; b: string[] } }[] = diff3Merge(
-    linesOf(draft),
-    linesOf(base),
-    linesOf(original),
+    splitIntoLines(draft),
+    splitIntoLines(base),
+    splitIntoLines(original),
     { excludeFalseConflicts: true },
   );
   return regions.map(({ ok, conflict }) =>
@@ -36,7 +36,7 @@ export function mergeLines({ base, draft, original }: ThreeTexts): Region[] {
 }
 
 /** Splits a text into lines with their line endings, so that joining the lines restores the text byte for byte. */
-function linesOf(text: string): string[] {
+function splitIntoLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
@@ -116,7 +116,7 @@ export class MergeThreads {
 
   /** @returns the regions, or a single conflict of all lines if the merge exceeds its time or memory limit */
   async merge(texts: ThreeTexts): Promise<Region[]> {
-    if (areShort([sidesOf(texts)])) return mergeLines(texts);
+    if (areShort([sideTexts(texts)])) return mergeLines(texts);
     const packed = await this.#run<PackedRegions>({ texts, result: 'regions' });
     return packed === null ? allInConflict(texts) : unpack(packed);
   }
@@ -130,7 +130,7 @@ export class MergeThreads {
   async *mergeAll(
     files: ReadonlyMap<string, ThreeTexts>,
   ): AsyncGenerator<[name: string, text: string | null]> {
-    const isShort = areShort(Array.from(files.values(), sidesOf));
+    const isShort = areShort(Array.from(files.values(), sideTexts));
     for (const [name, texts] of files)
       yield [name, isShort ? mergedText(mergeLines(texts)) : await this.#run({ texts, result: 'text' })];
   }
@@ -161,7 +161,7 @@ export function allInConflict(texts: ThreeTexts): Region[] {
   return [{ kind: 'conflict', ...texts }];
 }
 
-const sidesOf = ({ base, draft, original }: ThreeTexts) => [base, draft, original];
+const sideTexts = ({ base, draft, original }: ThreeTexts) => [base, draft, original];
 
 /** A task of the worker thread: returns the regions or only the merged text. */
 interface MergeTask {

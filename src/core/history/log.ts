@@ -39,9 +39,9 @@ export interface Changes extends PlannedChanges {
 }
 
 /** Converts targets to file changes, ordered by path. */
-export async function changesOf(targets: readonly RestoreTarget[]): Promise<FileChange[]> {
+export async function toFileChanges(targets: readonly RestoreTarget[]): Promise<FileChange[]> {
   const changes: FileChange[] = [];
-  for await (const target of timeSliced(targets)) changes.push(...changeOf(target));
+  for await (const target of timeSliced(targets)) changes.push(...targetChanges(target));
   return timeSlicedSort(changes, byPath);
 }
 
@@ -49,7 +49,7 @@ export async function changesOf(targets: readonly RestoreTarget[]): Promise<File
 const byPath = (a: FileChange, b: FileChange) =>
   a.path === b.path ? (a.change < b.change ? -1 : 1) : a.path < b.path ? -1 : 1;
 
-function changeOf({ memoryId, from, to }: RestoreTarget): FileChange[] {
+function targetChanges({ memoryId, from, to }: RestoreTarget): FileChange[] {
   const versions = {
     oldVersion: from?.versionId ?? null,
     version: to?.versionId ?? null,
@@ -87,7 +87,7 @@ export function summary({ files, directoriesMade, directoriesRemoved }: Changes)
 }
 
 /** Counts changed files and directories for the audit trail and responses. */
-export function countsOf({ files, directoriesMade, directoriesRemoved }: Changes) {
+export function changeCounts({ files, directoriesMade, directoriesRemoved }: Changes) {
   return {
     files: files.length,
     directories_made: directoriesMade.length,
@@ -156,7 +156,7 @@ export function fileState(version: {
   return { kind: 'file', path, memoryId, versionId: id, sizeBytes: sizeBytes ?? 0 };
 }
 
-export function fileStateOf(version: Version): FileState {
+export function toFileState(version: Version): FileState {
   return fileState({ ...version, sizeBytes: version.contentSizeBytes });
 }
 
@@ -166,22 +166,26 @@ export async function* withContents<T extends Change>(
   tenant: string,
   changes: AsyncIterable<T>,
 ): AsyncGenerator<{ change: T; before: LoadedState; after: LoadedState }> {
-  const weightOf = ({ before, after }: T) => sizeOf(before) + sizeOf(after);
-  for await (const batch of batches(changes, { ...BATCH, weightOf })) {
+  const weigh = ({ before, after }: T) => stateSize(before) + stateSize(after);
+  for await (const batch of batches(changes, { ...BATCH, weigh })) {
     const states = batch.flatMap(({ before, after }) => [before, after]);
     const files = states.filter((state) => state.kind === 'file');
     const contents = await history.contents(tenant, files);
     for (const change of batch) {
-      yield { change, before: loaded(change.before, contents), after: loaded(change.after, contents) };
+      yield {
+        change,
+        before: toLoadedState(change.before, contents),
+        after: toLoadedState(change.after, contents),
+      };
     }
   }
 }
 
-function sizeOf(state: FileState): number {
+function stateSize(state: FileState): number {
   return state.kind === 'file' ? state.sizeBytes : 0;
 }
 
-function loaded(state: FileState, contents: ReadonlyMap<string, string>): LoadedState {
+function toLoadedState(state: FileState, contents: ReadonlyMap<string, string>): LoadedState {
   if (state.kind !== 'file') return state;
   const content = contents.get(state.versionId);
   // The version was pruned or redacted after its row was read.
@@ -213,15 +217,11 @@ export async function logPage(
   limit: number,
 ): Promise<LogEntry[]> {
   const where = { ...filter, path: path === ROOT ? null : path };
-  return withChanges(history, tenant, await history.versionsPage(tenant, where, before, limit));
+  return addChanges(history, tenant, await history.versionsPage(tenant, where, before, limit));
 }
 
 /** Adds to each version the states before and after its change. */
-export async function withChanges(
-  history: History,
-  tenant: string,
-  versions: Version[],
-): Promise<LogEntry[]> {
+export async function addChanges(history: History, tenant: string, versions: Version[]): Promise<LogEntry[]> {
   if (versions.length === 0) return [];
   const { rows } = await history.query(listReplacedQuery, {
     tenant,
@@ -238,6 +238,6 @@ export async function withChanges(
         : version.operation === 'created'
           ? ABSENT
           : { kind: 'pruned' };
-    return { version, replaced: previous?.id ?? null, before, after: fileStateOf(version) };
+    return { version, replaced: previous?.id ?? null, before, after: toFileState(version) };
   });
 }

@@ -1,5 +1,5 @@
 import type { MemoryPath } from '../memory/path.ts';
-import { changeOf, type SameContent, type SideFile, type ThreeWay } from './three-way.ts';
+import { type SameContent, type SideFile, sideChange, type ThreeWay } from './three-way.ts';
 
 /** A reviewer's resolution of a file: the draft's state, the original's state, or a custom text. */
 export type Resolution = 'draft' | 'original' | { text: string };
@@ -37,11 +37,11 @@ export function mergeFile<File extends SideFile>(
   texts: MergedTexts,
 ): MergedFile {
   const { base, draft, original } = file;
-  const asIs = stay(file);
-  const inDraft = changeOf(base, draft, same);
+  const asIs = keepOriginal(file);
+  const inDraft = sideChange(base, draft, same);
   if (inDraft === null) return { outcome: asIs, conflict: null };
-  const inOriginal = changeOf(base, original, same);
-  if (inOriginal === null) return { outcome: asDraft(file, same), conflict: null };
+  const inOriginal = sideChange(base, original, same);
+  if (inOriginal === null) return { outcome: takeDraft(file, same), conflict: null };
   if (draft === null || original === null) {
     if (draft === original) return { outcome: null, conflict: null };
     return { outcome: asIs, conflict: draft === null ? 'deleted_in_draft' : 'deleted_in_original' };
@@ -68,19 +68,19 @@ function mergedPath({ base, draft, original }: ThreeWay): MemoryPath | undefined
  * if both sides moved the file to different paths.
  */
 export function resolveFile(file: ThreeWay, resolution: Resolution, same: SameContent): Outcome {
-  if (resolution === 'original') return stay(file);
-  if (resolution === 'draft') return asDraft(file, same);
+  if (resolution === 'original') return keepOriginal(file);
+  if (resolution === 'draft') return takeDraft(file, same);
   const path = mergedPath(file) ?? file.draft?.path ?? file.original?.path;
   return path === undefined ? null : { path, content: { text: resolution.text } };
 }
 
 /** Keeps the state of the file in the original. */
-export function stay({ original }: ThreeWay): Outcome {
+export function keepOriginal({ original }: ThreeWay): Outcome {
   return original === null ? null : { path: original.path, content: 'keep' };
 }
 
 /** Uses the state of the file in the draft. */
-export function asDraft<File extends SideFile>(
+export function takeDraft<File extends SideFile>(
   { draft, original }: ThreeWay<File>,
   same: SameContent<File>,
 ): Outcome {

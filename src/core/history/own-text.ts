@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/errors.ts';
-import { kindsOf } from '../memory/commands/command.ts';
+import { listKinds } from '../memory/commands/command.ts';
 import { mask, type Redaction } from '../memory/secrets/secrets.ts';
 
 /**
@@ -17,6 +17,6 @@ export async function checkOwnText(
   if (redaction === undefined) return text;
   const secrets = await redaction.scanner.scan(text);
   if (redaction.mode === 'reject' && secrets.length > 0)
-    throw new ServiceError('secrets_in_content', kindsOf(secrets));
+    throw new ServiceError('secrets_in_content', listKinds(secrets));
   return mask(text, secrets);
 }

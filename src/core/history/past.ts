@@ -2,8 +2,8 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { History } from './history.ts';
-import { shownTime } from './time-text.ts';
-import { AFTER, COLUMNS, COVERS, type Version, type VersionRow, versionOf } from './version.ts';
+import { displayTime } from './time-text.ts';
+import { AFTER, COLUMNS, COVERS, toVersion, type Version, type VersionRow } from './version.ts';
 
 /* Reads a memory as of a time. Changes made at exactly that time are included. */
 
@@ -24,7 +24,7 @@ WHERE id = $tenant AND history_since > $at::text::timestamptz AND created_at <= 
 
 /** Creates the error for a time at which files may be missing from the history. */
 export function historyIncomplete(tenant: string, since: string): ServiceError {
-  return new ServiceError('history_incomplete', tenant, shownTime(since));
+  return new ServiceError('history_incomplete', tenant, displayTime(since));
 }
 
 /** @throws ServiceError if files that existed at `at` may be missing from the history */
@@ -105,7 +105,7 @@ export async function findAt(
   const params = { tenant, path, at };
   const [row] = (await history.query(findVersionAtQuery, params)).rows;
   if (row !== undefined) {
-    const version = versionOf(row);
+    const version = toVersion(row);
     const content = await history.content(tenant, version);
     if (content !== null) return { kind: 'file', version, content };
   } else if (path === ROOT || (await history.query(findDirectoryAtQuery, params)).rows.length > 0) {

@@ -35,13 +35,13 @@ export interface Comparison {
  */
 export function compare(before: LoadedState, after: LoadedState): Comparison {
   const budget = new WorkBudget();
-  const patch = patchOf(before, after, budget);
+  const patch = buildPatch(before, after, budget);
   return { patch, work: budget.spent };
 }
 
-function patchOf(before: LoadedState, after: LoadedState, budget: WorkBudget): string | undefined {
+function buildPatch(before: LoadedState, after: LoadedState, budget: WorkBudget): string | undefined {
   if (!isComparable(before) || !isComparable(after)) return undefined;
-  const [old, now] = [contentOf(before), contentOf(after)];
+  const [old, now] = [stateContent(before), stateContent(after)];
   const isCreate = before.kind === 'absent';
   const isDelete = after.kind === 'absent';
   if (isCreate && isDelete) return '';
@@ -52,7 +52,7 @@ function patchOf(before: LoadedState, after: LoadedState, budget: WorkBudget): s
     newFileName: isDelete ? NOWHERE : `b${after.path}`,
     oldHeader: undefined,
     newHeader: undefined,
-    hunks: hunksOf(old, now, budget),
+    hunks: findHunks(old, now, budget),
     isGit: true,
     isCreate,
     isDelete,
@@ -61,7 +61,7 @@ function patchOf(before: LoadedState, after: LoadedState, budget: WorkBudget): s
 }
 
 /** Explains the missing patch between two states. */
-export function reasonOf(before: LoadedState, after: LoadedState): string {
+export function missingPatchReason(before: LoadedState, after: LoadedState): string {
   if (after.kind === 'redacted') return 'this version was redacted';
   if (after.kind === 'pruned') return 'this version is no longer kept';
   if (before.kind === 'redacted') return 'the version before was redacted';
@@ -74,9 +74,9 @@ type Comparable = Extract<LoadedState, { kind: 'file' | 'absent' }>;
 const isComparable = (state: LoadedState): state is Comparable =>
   state.kind === 'file' || state.kind === 'absent';
 
-const contentOf = (state: Comparable) => (state.kind === 'file' ? state.content : '');
+const stateContent = (state: Comparable) => (state.kind === 'file' ? state.content : '');
 
-function hunksOf(old: string, now: string, budget: WorkBudget): StructuredPatchHunk[] {
+function findHunks(old: string, now: string, budget: WorkBudget): StructuredPatchHunk[] {
   if (old === now) return [];
   budget.spend(old.length + now.length);
   if (old === '' || now === '') return [replacement(old, now)];
@@ -108,24 +108,24 @@ class WorkBudget {
 
 /** Creates a hunk that removes all old lines and adds all new lines. */
 function replacement(old: string, now: string): StructuredPatchHunk {
-  const removed = linesOf(old);
-  const added = linesOf(now);
+  const removed = splitIntoLines(old);
+  const added = splitIntoLines(now);
   return {
     oldStart: 1,
     oldLines: removed.length,
     newStart: 1,
     newLines: added.length,
-    lines: [...prefixed('-', removed, old), ...prefixed('+', added, now)],
+    lines: [...prefixLines('-', removed, old), ...prefixLines('+', added, now)],
   };
 }
 
-function linesOf(text: string): string[] {
+function splitIntoLines(text: string): string[] {
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
   return lines;
 }
 
-function prefixed(sign: string, lines: string[], text: string): string[] {
+function prefixLines(sign: string, lines: string[], text: string): string[] {
   const marked = lines.map((line) => sign + line);
   if (text !== '' && !text.endsWith('\n')) marked.push('\\ No newline at end of file');
   return marked;
@@ -153,23 +153,23 @@ export interface LoadedDiff {
   after: LoadedState;
 }
 
-export async function differenceOf(
+export async function findDifference(
   { change, before, after }: LoadedDiff,
   compare: Compare,
 ): Promise<Difference> {
   const { patch, work } = await compare(before, after);
   return {
-    oldPath: pathOf(before),
-    path: pathOf(after),
+    oldPath: statePath(before),
+    path: statePath(after),
     oldVersion: change.oldVersion,
     version: change.newVersion,
     patch: patch ?? null,
-    noPatchReason: patch === undefined ? reasonOf(before, after) : null,
+    noPatchReason: patch === undefined ? missingPatchReason(before, after) : null,
     work,
   };
 }
 
-function pathOf(state: LoadedState): string | null {
+function statePath(state: LoadedState): string | null {
   return state.kind === 'file' ? state.path : null;
 }
 
@@ -204,7 +204,7 @@ export class PatchThreads {
     caller: string,
     signal: AbortSignal,
   ): Promise<Comparison> {
-    const sides = [before, after].filter(isComparable).map(contentOf);
+    const sides = [before, after].filter(isComparable).map(stateContent);
     if (areShort([sides])) return compare(before, after);
     try {
       const compared = await this.#threads.runWithin(MAX_MS, { before, after }, caller, signal);

@@ -1,5 +1,5 @@
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
-import { ancestorsOf, type MemoryPath, parentOf } from '../memory/path.ts';
+import { ancestorPaths, type MemoryPath, parentPath } from '../memory/path.ts';
 
 /** A planned change of a file: its states before and after. Null if the file does not exist. */
 export interface Target<File extends { path: MemoryPath } = { path: MemoryPath }> {
@@ -54,7 +54,7 @@ export async function planTree<T extends Target>(
 ): Promise<Plan<T>> {
   const tree = new PlannedTree(surroundings);
   for await (const path of timeSliced(surroundings.kinds.keys())) tree.add(path);
-  for await (const target of timeSliced(targets)) tree.vacate(target);
+  for await (const target of timeSliced(targets)) tree.markVacated(target);
   for await (const { memoryId, from, to } of timeSliced(targets))
     if (to !== null) tree.claim({ memoryId, from, to });
   return tree.plan(targets);
@@ -79,41 +79,41 @@ class PlannedTree {
 
   /** Registers a path as a child of its parent directory. */
   add(path: MemoryPath): void {
-    const parent = parentOf(path);
+    const parent = parentPath(path);
     if (parent === undefined) return;
     const siblings = this.#children.get(parent);
     if (siblings === undefined) this.#children.set(parent, [path]);
     else siblings.push(path);
   }
 
-  vacate({ from, to }: Target): void {
+  markVacated({ from, to }: Target): void {
     if (from !== null && from.path !== to?.path) this.#vacated.add(from.path);
   }
 
   claim(claim: Claim): void {
     const { path } = claim.to;
     if (claim.from?.path === path) return;
-    const obstacle = this.#obstacleTo(path);
+    const obstacle = this.#findObstacle(path);
     if (obstacle !== undefined) {
       this.#block(claim, obstacle);
       return;
     }
     this.#claims.set(path, claim);
-    for (const directory of ancestorsOf(path)) {
+    for (const directory of ancestorPaths(path)) {
       const below = this.#claimsBelow.get(directory) ?? new Set();
       this.#claimsBelow.set(directory, below.add(claim));
     }
   }
 
   /** Finds the occupied path that prevents a file from moving to `path`. */
-  #obstacleTo(path: MemoryPath): MemoryPath | undefined {
+  #findObstacle(path: MemoryPath): MemoryPath | undefined {
     const hasClaimsBelow = (this.#claimsBelow.get(path)?.size ?? 0) > 0;
     if (hasClaimsBelow || this.#around.wanted.has(path) || !this.#isFree(path)) return path;
     return this.#fileAbove(path);
   }
 
   #fileAbove(path: MemoryPath): MemoryPath | undefined {
-    return ancestorsOf(path).find((above) => this.#claims.has(above) || this.#staysFile(above));
+    return ancestorPaths(path).find((above) => this.#claims.has(above) || this.#staysFile(above));
   }
 
   #staysFile(path: MemoryPath): boolean {
@@ -141,12 +141,12 @@ class PlannedTree {
       if (this.#blocked.has(claim.memoryId)) continue;
       this.#blocked.set(claim.memoryId, obstacle);
       if (this.#claims.get(claim.to.path) === claim) this.#claims.delete(claim.to.path);
-      for (const directory of ancestorsOf(claim.to.path)) this.#claimsBelow.get(directory)?.delete(claim);
+      for (const directory of ancestorPaths(claim.to.path)) this.#claimsBelow.get(directory)?.delete(claim);
       const stays = claim.from?.path;
       if (stays === undefined) continue;
       this.#vacated.delete(stays);
       for (const below of this.#claimsBelow.get(stays) ?? []) pending.push([below, stays]);
-      for (const path of [stays, ...ancestorsOf(stays)]) {
+      for (const path of [stays, ...ancestorPaths(stays)]) {
         const other = this.#claims.get(path);
         if (other !== undefined) pending.push([other, stays]);
       }
@@ -156,12 +156,12 @@ class PlannedTree {
   async plan<T extends Target>(targets: readonly T[]): Promise<Plan<T>> {
     const needed = new Set<MemoryPath>();
     for await (const path of timeSliced(this.#claims.keys()))
-      for (const above of ancestorsOf(path)) needed.add(above);
+      for (const above of ancestorPaths(path)) needed.add(above);
     const blockedDirectories: Plan<T>['blockedDirectories'] = [];
     for await (const path of timeSliced(this.#around.wanted)) {
       const blockedBy = this.#claims.has(path) || this.#staysFile(path) ? path : this.#fileAbove(path);
       if (blockedBy !== undefined) blockedDirectories.push({ path, blockedBy });
-      else for (const each of [...ancestorsOf(path), path]) needed.add(each);
+      else for (const each of [...ancestorPaths(path), path]) needed.add(each);
     }
     const { kinds, unwanted } = this.#around;
     const removed: MemoryPath[] = [];

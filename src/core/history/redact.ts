@@ -76,7 +76,7 @@ const deleteCommentsQuery = defineQuery<{ tenant: string }>(
   "UPDATE drafts SET comments = '[]'::jsonb WHERE tenant_id = $tenant AND comments <> '[]'::jsonb",
 );
 
-const findFileOfVersionQuery = defineQuery<{ tenant: string; version: string }, { memoryId: string }>(
+const findVersionFileQuery = defineQuery<{ tenant: string; version: string }, { memoryId: string }>(
   'find_file_of_version',
   'SELECT memory_id::text AS "memoryId" FROM versions WHERE tenant_id = $tenant AND id = $version::text::uuid',
 );
@@ -143,7 +143,7 @@ async function deleteComments({ query }: Database, tenant: string): Promise<void
 }
 
 async function draftsWithFile(database: Database, tenant: string, version: string): Promise<string[]> {
-  const [file] = (await database.query(findFileOfVersionQuery, { tenant, version })).rows;
+  const [file] = (await database.query(findVersionFileQuery, { tenant, version })).rows;
   if (file === undefined) return [];
   const found: string[] = [];
   for (const { id } of (await database.query(listDraftTenantsQuery, { tenant })).rows) {
@@ -243,7 +243,7 @@ export async function previewErasure(
   id: string,
   { before, limit }: { before: string | null; limit: number },
 ): Promise<RedactionPage> {
-  const { version, content } = await history.existing(tenant, id);
+  const { version, content } = await history.requireWithContent(tenant, id);
   if (version.redactedAt !== null) return { redacted: [], remaining: [], lines: 0, next: null };
   const redacted: Version[] = [];
   for await (const each of timeSliced(history.versions(tenant, { memoryId: version.memoryId }))) {
@@ -251,13 +251,13 @@ export async function previewErasure(
     if (isHead(each)) throw new ServiceError('version_is_live', id, each.id);
     redacted.push(each);
   }
-  const lines = await linesOf(content ?? '');
+  const lines = await collectLines(content ?? '');
   const paths = new Set(redacted.map(({ path }) => path));
   const page = await history.versionsPage(tenant, {}, before, limit);
   const others = page.filter((each) => each.redactedAt === null && !isRedactedWith(each, version));
   const remaining: RemainingVersion[] = [];
   for await (const [other, text] of withTexts(history, tenant, others)) {
-    const own = await linesOf(text);
+    const own = await collectLines(text);
     const found = {
       version: other,
       isLive: isHead(other),
@@ -277,8 +277,8 @@ async function* withTexts(
   tenant: string,
   versions: Iterable<Version>,
 ): AsyncGenerator<[Version, string]> {
-  const weightOf = ({ contentSizeBytes }: Version) => contentSizeBytes ?? 0;
-  for await (const batch of batches(timeSliced(versions), { ...BATCH, weightOf })) {
+  const weigh = ({ contentSizeBytes }: Version) => contentSizeBytes ?? 0;
+  for await (const batch of batches(timeSliced(versions), { ...BATCH, weigh })) {
     const files = batch.filter(({ contentSha256 }) => contentSha256 !== null);
     const contents = await history.contents(
       tenant,
@@ -297,7 +297,7 @@ function isRedactedWith(version: Version, chosen: Version): boolean {
 }
 
 /** Returns the distinct lines of a content, trimmed and without blank lines. */
-async function linesOf(content: string): Promise<Set<string>> {
+async function collectLines(content: string): Promise<Set<string>> {
   const lines = new Set<string>();
   for await (const line of timeSliced(linesIn(content))) if (line !== '') lines.add(line);
   return lines;

@@ -143,7 +143,7 @@ export function restoreVersion(
   options: ChangeOptions,
 ): Promise<Changes> {
   return changeTenant(database, tenant, options, async (query) => {
-    const version = await new History({ query }).existingVersion(tenant, given);
+    const version = await new History({ query }).requireVersion(tenant, given);
     if (version.redactedAt !== null) throw new ServiceError('version_redacted', version.id);
     if (version.contentSha256 === null || version.contentSizeBytes === null) {
       throw new ServiceError('version_is_deletion', version.id);
@@ -158,7 +158,7 @@ export function restoreVersion(
     const isCopy = path !== undefined && head !== undefined && head.path !== path;
     const target = isCopy
       ? { memoryId: randomUUID(), from: null, to }
-      : { memoryId: version.memoryId, from: head === undefined ? null : fileOf(head), to };
+      : { memoryId: version.memoryId, from: head === undefined ? null : toPlannedFile(head), to };
     return restore(query, tenant, [target], NO_DIRECTORIES, options, version.id);
   });
 }
@@ -193,23 +193,23 @@ async function filesAt(
   const now = new Map<string, PlannedFile>();
   const past = new Map<string, PlannedFile>();
   for await (const head of timeSliced((await query(listHeadsQuery, { tenant, path })).rows)) {
-    now.set(head.memoryId, fileOf(head));
-    if (head.createdAt <= at) past.set(head.memoryId, fileOf(head));
+    now.set(head.memoryId, toPlannedFile(head));
+    if (head.createdAt <= at) past.set(head.memoryId, toPlannedFile(head));
   }
   for await (const version of timeSliced((await query(listPastQuery, { tenant, path, at })).rows)) {
-    past.set(version.memoryId, fileOf(version));
+    past.set(version.memoryId, toPlannedFile(version));
   }
   const wasThere = [...past.values()].some((state) => state.path === path);
 
   const left = [...past.keys()].filter((memoryId) => !now.has(memoryId));
   for await (const head of timeSliced((await query(findHeadsQuery, { tenant, memoryIds: left })).rows)) {
-    now.set(head.memoryId, fileOf(head));
+    now.set(head.memoryId, toPlannedFile(head));
   }
   const came = [...now.keys()].filter((memoryId) => !past.has(memoryId));
   for await (const version of timeSliced(
     (await query(findPastQuery, { tenant, memoryIds: came, at })).rows,
   )) {
-    past.set(version.memoryId, fileOf(version));
+    past.set(version.memoryId, toPlannedFile(version));
   }
   const memoryIds = new Set([...now.keys(), ...past.keys()]);
   // If a file was at the path itself, no other file can have been below it. Otherwise, pruning may have removed files
@@ -223,7 +223,7 @@ async function filesAt(
 }
 
 /** @throws ServiceError if the version is redacted */
-function fileOf({ versionId, path, sha256, sizeBytes }: VersionState): PlannedFile {
+function toPlannedFile({ versionId, path, sha256, sizeBytes }: VersionState): PlannedFile {
   if (path === null || sha256 === null || sizeBytes === null)
     throw new ServiceError('version_redacted', versionId);
   return { path, versionId, sha256, sizeBytes };

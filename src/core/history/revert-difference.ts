@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { changeTenant } from './apply.ts';
-import { type Fold, fileOf } from './fold.ts';
+import { type Fold, toFoldedFile } from './fold.ts';
 import { Folds } from './folds.ts';
 import { History } from './history.ts';
 import type { MergeThreads } from './line-merge.ts';
@@ -52,16 +52,16 @@ export async function readRevertedFile(
 }
 
 function currentState({ head }: TouchedFile, contents: ReadonlyMap<string, string>): LoadedState {
-  const file = head && fileOf(head);
-  return file === null ? { kind: 'absent' } : loaded(file.path, contents.get(file.versionId ?? ''));
+  const file = head && toFoldedFile(head);
+  return file === null ? { kind: 'absent' } : toLoadedState(file.path, contents.get(file.versionId ?? ''));
 }
 
 function revertedState({ state, conflict }: Fold, contents: ReadonlyMap<string, string>): LoadedState {
   if (state === undefined) return { kind: conflict?.reason === 'redacted' ? 'redacted' : 'pruned' };
   if (state === null) return { kind: 'absent' };
-  return loaded(state.path, state.text ?? contents.get(state.versionId ?? ''));
+  return toLoadedState(state.path, state.text ?? contents.get(state.versionId ?? ''));
 }
 
-function loaded(path: string, content: string | undefined): LoadedState {
+function toLoadedState(path: string, content: string | undefined): LoadedState {
   return content === undefined ? { kind: 'pruned' } : { kind: 'file', path, content };
 }

@@ -1,6 +1,6 @@
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { listOpenDraftsQuery } from '../tenants/queries.ts';
-import { type ActorChanges, isTheirs } from './touched.ts';
+import { type ActorChanges, isByActorSql } from './touched.ts';
 
 /* Finds the open drafts that a revert leaves with the reverted changes, because each draft is a separate memory. */
 
@@ -14,7 +14,7 @@ const hasChangesQuery = defineQuery<ActorChanges & { memoryIds: string[] }, { fo
 SELECT EXISTS (
   SELECT FROM memory_versions AS v
   WHERE v.tenant_id = $tenant AND v.id >= memory_first_id($since::text::timestamptz)
-    AND ((${isTheirs('v.origin', 'v.created_at')}) OR v.memory_id = ANY ($memoryIds::text[]::uuid[]))
+    AND ((${isByActorSql('v.origin', 'v.created_at')}) OR v.memory_id = ANY ($memoryIds::text[]::uuid[]))
 ) AS found
 `,
 );

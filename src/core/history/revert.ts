@@ -5,7 +5,7 @@ import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import type { Redaction } from '../memory/secrets/secrets.ts';
 import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
 import type { Choice, Conflict, RevertResolution, Side } from './conflicts.ts';
-import { type Fold, type FoldedFile, fileOf, fileWithText } from './fold.ts';
+import { type Fold, type FoldedFile, fileWithText, toFoldedFile } from './fold.ts';
 import { Folds } from './folds.ts';
 import type { MergeThreads } from './line-merge.ts';
 import type { Changes } from './log.ts';
@@ -78,7 +78,7 @@ export async function revertActor(
   const found = await changeTenant(database, tenant, { ...options, dryRun: true }, async (query) => {
     const { changes, lastChangeAt } = await readSelection(query, tenant, selection);
     const touched = await findTouched(query, changes, onProgress);
-    return { changes, lastChangeAt, touched, redactions: await redactionsOf(query, tenant) };
+    return { changes, lastChangeAt, touched, redactions: await readRedactions(query, tenant) };
   });
   const { changes } = found;
   const resolutions = await checkResolutions(database.query, tenant, found.touched, options);
@@ -89,17 +89,18 @@ export async function revertActor(
     const { lastChangeAt } = await readSelection(query, tenant, selection);
     const isSame = lastChangeAt === found.lastChangeAt;
     const touched = isSame ? found.touched : await findTouched(query, changes, () => {});
-    if ((await redactionsOf(query, tenant)) !== found.redactions) folds.clear();
+    if ((await readRedactions(query, tenant)) !== found.redactions) folds.clear();
     const files: ResolvedFile[] = [];
     for await (const [file, fold] of timeSliced(folds.read(query, readTouched(query, tenant, touched))))
       files.push(resolveOrTake(file, fold, resolutions.get(file.memoryId), takeAll));
     const directories = await touchedDirectories(query, changes, touched);
     const { plan, conflicts } = await planFiles(query, tenant, files, directories, takeAll);
-    const textOf = ({ memoryId, to }: RestoreTarget) => folds.textOf(query, memoryId, to as FoldedFile);
+    const readTargetText = ({ memoryId, to }: RestoreTarget) =>
+      folds.readText(query, memoryId, to as FoldedFile);
     const resolves = { by: changes.by, since: changes.since, until: selection.until ?? null };
-    const originOf = ({ memoryId }: RestoreTarget) =>
+    const targetOrigin = ({ memoryId }: RestoreTarget) =>
       typeof resolutions.get(memoryId) === 'object' ? { ...options.origin, resolves } : options.origin;
-    const made = await apply(query, tenant, plan, options, 'revert', textOf, originOf);
+    const made = await apply(query, tenant, plan, options, 'revert', readTargetText, targetOrigin);
     return { ...made, conflicts };
   });
   const drafts = await draftsWithChanges(database.query, changes, found.touched.files.keys());
@@ -117,7 +118,7 @@ export async function readSelection(
   return { changes: { tenant, by: by ?? null, since: from, until }, lastChangeAt };
 }
 
-async function redactionsOf(query: QueryExecutor, tenant: string): Promise<string> {
+async function readRedactions(query: QueryExecutor, tenant: string): Promise<string> {
   const [row] = (await query(redactionsQuery, { tenant })).rows;
   return `${row?.count} ${row?.last}`;
 }
@@ -166,7 +167,7 @@ export function resolve(
   resolution: RevertResolution | undefined,
 ): ResolvedFile {
   const { memoryId, head, startedAt } = file;
-  const from = head && fileOf(head);
+  const from = head && toFoldedFile(head);
   const choices: Choice[] = [
     ...(state === undefined ? [] : ['reverted' as const]),
     'current',

@@ -25,7 +25,7 @@ export type ChangeKind = 'added' | 'changed' | 'moved' | 'deleted';
 export type SameContent<File extends SideFile = SideFile> = (a: File, b: File) => boolean;
 
 /** Classifies the change of a file on one side since the base; null if unchanged. */
-export function changeOf<File extends SideFile>(
+export function sideChange<File extends SideFile>(
   base: File | null,
   side: File | null,
   same: SameContent<File>,

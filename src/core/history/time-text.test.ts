@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseTime, shownTime } from './time-text.ts';
+import { displayTime, parseTime } from './time-text.ts';
 
 const NOW = new Date('2026-11-22T10:00:00.123Z');
 
@@ -29,7 +29,7 @@ describe('the time parser', () => {
     ['2026-11-22T09:30:00.123456Z', '2026-11-22T09:30:00.123456Z'],
     ['2026-11-22T09:30:00.000000Z', '2026-11-22T09:30:00.000Z'],
   ])('shows the time %s as %s', (time, shown) => {
-    expect(shownTime(time)).toBe(shown);
+    expect(displayTime(time)).toBe(shown);
     expect(parseTime(shown, NOW)).toBe(time);
   });
 

@@ -20,23 +20,23 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
  */
 export function parseTime(text: string, now: Date): string {
   const duration = parseDuration(text);
-  if (duration !== undefined) return written(text, now.getTime() - duration);
-  if (z.iso.date().safeParse(text).success) return written(text, Date.parse(`${text}T00:00:00Z`));
+  if (duration !== undefined) return formatTime(text, now.getTime() - duration);
+  if (z.iso.date().safeParse(text).success) return formatTime(text, Date.parse(`${text}T00:00:00Z`));
   const digits = FRACTION.exec(text)?.groups?.digits ?? '';
   const withSeconds = text.replace(HOUR_AND_MINUTE, '$&:00');
   if (!DATE_TIME.safeParse(withSeconds).success || digits.length > 6)
     throw new ServiceError('invalid_time', text);
   // JavaScript times only have milliseconds.
   const seconds = withSeconds.replace(FRACTION, '');
-  return written(text, Date.parse(OFFSET.test(seconds) ? seconds : `${seconds}Z`), digits);
+  return formatTime(text, Date.parse(OFFSET.test(seconds) ? seconds : `${seconds}Z`), digits);
 }
 
 /** Formats a time for display and for commands. Omits the microseconds if they are zero. */
-export function shownTime(time: string): string {
+export function displayTime(time: string): string {
   return time.replace(/000Z$/, 'Z');
 }
 
-function written(text: string, ms: number, digits?: string): string {
+function formatTime(text: string, ms: number, digits?: string): string {
   if (!(ms >= FIRST_MS && ms <= LAST_MS)) throw new ServiceError('invalid_time', text);
   const iso = new Date(ms).toISOString();
   return digits === undefined ? iso.replace('Z', '000Z') : `${iso.slice(0, 19)}.${digits.padEnd(6, '0')}Z`;

@@ -56,8 +56,8 @@ export async function activity(
   const totals = new Map<string, { actor: Actor; changes: number }>();
   for (const { actor, changes } of rows) {
     if (actor === null) continue;
-    const total = totals.get(keyOf(actor)) ?? { actor, changes: 0 };
-    totals.set(keyOf(actor), { actor, changes: total.changes + changes });
+    const total = totals.get(toActorKey(actor)) ?? { actor, changes: 0 };
+    totals.set(toActorKey(actor), { actor, changes: total.changes + changes });
   }
   // By key among equals, because the rows have no order.
   const busiest = [...totals.entries()].sort(
@@ -74,7 +74,7 @@ export async function activity(
   for (const { bucket, actor, changes } of rows) {
     const at = counted[Math.min(bucket, buckets) - 1];
     if (at === undefined) throw new Error('A change is in no bucket.');
-    const position = actor === null ? undefined : positions.get(keyOf(actor));
+    const position = actor === null ? undefined : positions.get(toActorKey(actor));
     if (position === undefined) at.others += changes;
     else at.counts[position] = changes;
   }
@@ -82,7 +82,7 @@ export async function activity(
 }
 
 /** Serializes an actor. Keys are comparable, because the database returns equal JSON for equal actors. */
-function keyOf(actor: Actor): string {
+function toActorKey(actor: Actor): string {
   return JSON.stringify(actor);
 }
 

@@ -2,7 +2,7 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { readPages } from '../lib/pages.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { type ActorChanges, isTheirs, ROWS_A_PAGE, type Touched } from './touched.ts';
+import { type ActorChanges, isByActorSql, ROWS_A_PAGE, type Touched } from './touched.ts';
 
 /** Sorts after every path of a memory. */
 const LAST_PATH = '/memories0';
@@ -11,8 +11,8 @@ const LAST_PATH = '/memories0';
  * SQL value: whether a change of a directory was made by the actor, according to any superseded version of the same
  * change. Null if the change has no superseded version.
  */
-const isTheirsAt = (at: string) => `(
-    SELECT ${isTheirs('v.origin', 'v.created_at')} FROM versions AS v
+const isByActorAtSql = (at: string) => `(
+    SELECT ${isByActorSql('v.origin', 'v.created_at')} FROM versions AS v
     WHERE v.tenant_id = $tenant AND ${at} >= $since::text::timestamptz
       AND v.id >= memory_first_id(${at}) AND v.id < memory_first_id(${at} + interval '1 microsecond') LIMIT 1
   )`;
@@ -35,7 +35,7 @@ const listPeriodsQuery = defineQuery<
   'list_periods',
   `
 SELECT d.path, ${time('d.created_at')} AS "createdAt", ${time('d.removed_at')} AS "removedAt",
-  ${isTheirsAt('d.created_at')} AS "isMadeByThem", ${isTheirsAt('d.removed_at')} AS "isRemovedByThem"
+  ${isByActorAtSql('d.created_at')} AS "isMadeByThem", ${isByActorAtSql('d.removed_at')} AS "isRemovedByThem"
 FROM (
   SELECT path, created_at, removed_at FROM past_directories
   WHERE tenant_id = $tenant AND removed_at >= $since::text::timestamptz
@@ -54,7 +54,7 @@ const listDirectoriesSinceQuery = defineQuery<ActorChanges & { after: string; li
   'list_directories_since',
   `
 SELECT d.path, ${time('d.changed_at')} AS "createdAt", NULL AS "removedAt",
-  ${isTheirsAt('d.changed_at')} AS "isMadeByThem",
+  ${isByActorAtSql('d.changed_at')} AS "isMadeByThem",
   NULL::boolean AS "isRemovedByThem"
 FROM (
   SELECT path, changed_at FROM entries

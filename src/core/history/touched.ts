@@ -18,7 +18,7 @@ export type ActorChanges = { tenant: string; by: string | null; since: string; u
  * SQL condition: whether a change was made by the actor, at or before `until`. Later changes of the actor are treated
  * like changes of others.
  */
-export const isTheirs = (origin: string, at: string) =>
+export const isByActorSql = (origin: string, at: string) =>
   `($by::text IS NULL OR ${isBy(origin, '$by')}) AND ${at} <= $until::text::timestamptz`;
 
 /**
@@ -45,7 +45,7 @@ const listSinceQuery = defineQuery<
   'list_since',
   `
 WITH page AS MATERIALIZED (
-  SELECT v.id::text COLLATE "C" AS id, v.memory_id, (${isTheirs('v.origin', 'v.created_at')}) AS is_theirs
+  SELECT v.id::text COLLATE "C" AS id, v.memory_id, (${isByActorSql('v.origin', 'v.created_at')}) AS is_theirs
   FROM versions AS v
   WHERE v.tenant_id = $tenant AND v.id >= memory_first_id($since::text::timestamptz) AND v.id > $after::text::uuid
   ORDER BY v.id LIMIT $limit::integer
@@ -64,7 +64,7 @@ const listHeadsSinceQuery = defineQuery<
   'list_heads_since',
   `
 SELECT e.path, e.memory_id AS "memoryId", e.version, ${time('e.changed_at')} AS "createdAt",
-  (${isTheirs('e.origin', 'e.changed_at')}) AS "isTheirs"
+  (${isByActorSql('e.origin', 'e.changed_at')}) AS "isTheirs"
 FROM entries AS e
 WHERE e.tenant_id = $tenant AND e.path > $after AND e.kind = 'file' AND e.changed_at >= $since::text::timestamptz
 ORDER BY e.path LIMIT $limit::integer
@@ -146,11 +146,11 @@ const findTouchedQuery = defineQuery<
   `
 SELECT min(c.id) FILTER (WHERE c.is_theirs) AS first, max(c.id) FILTER (WHERE NOT c.is_theirs) AS other
 FROM (
-  SELECT v.id::text COLLATE "C" AS id, (${isTheirs('v.origin', 'v.created_at')}) AS is_theirs FROM versions AS v
+  SELECT v.id::text COLLATE "C" AS id, (${isByActorSql('v.origin', 'v.created_at')}) AS is_theirs FROM versions AS v
   WHERE v.tenant_id = $tenant AND v.memory_id = $memoryId::text::uuid
     AND v.id >= memory_first_id($since::text::timestamptz)
   UNION ALL
-  SELECT e.version::text, (${isTheirs('e.origin', 'e.changed_at')}) FROM entries AS e
+  SELECT e.version::text, (${isByActorSql('e.origin', 'e.changed_at')}) FROM entries AS e
   WHERE e.tenant_id = $tenant AND e.memory_id = $memoryId::text::uuid AND e.changed_at >= $since::text::timestamptz
 ) AS c
 `,
@@ -220,12 +220,12 @@ export async function findTouched(
 
   const files: Touched['files'] = new Map();
   for await (const [memoryId, { first, other }] of timeSliced(seen)) {
-    if (first !== null) files.set(memoryId, { first, other: laterThan(first, other) });
+    if (first !== null) files.set(memoryId, { first, other: laterTime(first, other) });
   }
   return { files, headTimes };
 }
 
-const laterThan = (first: string, other: string | null) => (other !== null && other > first ? other : null);
+const laterTime = (first: string, other: string | null) => (other !== null && other > first ? other : null);
 
 /** Finds one file. Returns undefined if the actor has not changed it. */
 export async function findTouchedFile(
@@ -236,7 +236,7 @@ export async function findTouchedFile(
   const { first = null, other = null } =
     (await query(findTouchedQuery, { ...changes, memoryId })).rows[0] ?? {};
   if (first === null) return undefined;
-  const files = new Map([[memoryId, { first, other: laterThan(first, other) }]]);
+  const files = new Map([[memoryId, { first, other: laterTime(first, other) }]]);
   for await (const file of readTouched(query, changes.tenant, { files })) return file;
   return undefined;
 }

@@ -4,8 +4,8 @@ import { FIRST_ID } from '../lib/uuids.ts';
 import type { Actor } from '../memory/origin.ts';
 import {
   type ActorChanges,
+  isByActorSql,
   isResolution,
-  isTheirs,
   type TouchedFile,
   type TouchedVersion,
 } from './touched.ts';
@@ -14,7 +14,7 @@ import {
  * Consecutive changes of a file by others, after changes of the actor. If the actor deleted the file, its restoration
  * is a separate turn.
  */
-export interface Turn {
+export interface InterveningChange {
   file: TouchedFile;
   /** Last version of the actor before the changes by others. Null if this version was pruned. */
   base: TouchedVersion | null;
@@ -49,7 +49,7 @@ const listTurnsQuery = defineQuery<
 SELECT f.item, v.id AS "versionId", v.operation, v.path, encode(v.content_sha256, 'hex') AS sha256,
   v.size_bytes AS "sizeBytes",
   ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin -> 'actor' AS actor,
-  (${isTheirs('v.origin', 'v.created_at')}) AS "isTheirs", ${isResolution('v.origin')} AS "isResolution"
+  (${isByActorSql('v.origin', 'v.created_at')}) AS "isTheirs", ${isResolution('v.origin')} AS "isResolution"
 FROM unnest($items::integer[], $memoryIds::text[]::uuid[], $afters::text[]::uuid[]) AS f (item, memory_id, after),
 LATERAL (
   SELECT * FROM versions WHERE tenant_id = $tenant AND memory_id = f.memory_id AND id > f.after
@@ -80,19 +80,19 @@ export async function* readTurns(
   query: QueryExecutor,
   changes: ActorChanges,
   files: readonly TouchedFile[],
-): AsyncGenerator<Turn> {
+): AsyncGenerator<InterveningChange> {
   const heads = await query(headActorsQuery, {
     ...changes,
     memoryIds: files.map(({ memoryId }) => memoryId),
   });
-  const headOf = new Map(heads.rows.map((row) => [row.memoryId, row]));
+  const headById = new Map(heads.rows.map((row) => [row.memoryId, row]));
   const afters = files.map(({ before }) => before?.versionId ?? FIRST_ID);
   let item = 0;
   let turns = new Turns(files[0]);
-  const endOfFile = (): Turn | null => {
+  const finishFile = (): InterveningChange | null => {
     const file = files[item];
-    const head = file && headOf.get(file.memoryId);
-    let last: Turn | null = null;
+    const head = file && headById.get(file.memoryId);
+    let last: InterveningChange | null = null;
     if (file?.head && head) {
       const isTheirs = file.head.versionId !== file.other;
       last = turns.add({ ...file.head, ...head, item, supersededAt: null, isTheirs });
@@ -114,7 +114,7 @@ export async function* readTurns(
     });
     for await (const row of timeSliced(rows)) {
       while (item < row.item) {
-        const ended = endOfFile();
+        const ended = finishFile();
         if (ended !== null) yield ended;
       }
       const ended = turns.add(row);
@@ -123,7 +123,7 @@ export async function* readTurns(
     }
     if (rows.length === ROWS_A_PAGE) continue;
     while (item < files.length) {
-      const ended = endOfFile();
+      const ended = finishFile();
       if (ended !== null) yield ended;
     }
   }
@@ -133,14 +133,14 @@ export async function* readTurns(
 class Turns {
   readonly #file: TouchedFile | undefined;
   #base: VersionRow | null = null;
-  #turn: Turn | null = null;
+  #turn: InterveningChange | null = null;
 
   constructor(file: TouchedFile | undefined) {
     this.#file = file;
   }
 
   /** @returns the turn that ended before this version, if any */
-  add(row: VersionRow): Turn | null {
+  add(row: VersionRow): InterveningChange | null {
     if (row.isTheirs) {
       const ended = this.end();
       this.#base = row;
@@ -149,7 +149,7 @@ class Turns {
     if (this.#file === undefined) return null;
     this.#turn = {
       file: this.#file,
-      base: this.#turn === null ? this.#baseOf(row) : this.#turn.base,
+      base: this.#turn === null ? this.#adjacentBase(row) : this.#turn.base,
       last: row,
       changedBy: row.actor ?? { type: 'anonymous' },
       changedAt: row.createdAt,
@@ -162,13 +162,13 @@ class Turns {
   }
 
   /** Returns null if a version between the actor's last version and `row` was pruned. A deletion has no period. */
-  #baseOf(row: VersionRow): VersionRow | null {
+  #adjacentBase(row: VersionRow): VersionRow | null {
     const base = this.#base;
     if (base === null || base.operation === 'deleted') return base;
     return base.supersededAt === row.createdAt ? base : null;
   }
 
-  end(): Turn | null {
+  end(): InterveningChange | null {
     const ended = this.#turn;
     this.#turn = null;
     return ended;

@@ -1,5 +1,5 @@
 import { time } from '../database/query.ts';
-import { type Actor, actorOf, type Origin, sourceOf } from '../memory/origin.ts';
+import { type Actor, actorSource, type Origin, originActor } from '../memory/origin.ts';
 
 /** `renamed`: only the path changed. */
 export type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
@@ -91,12 +91,12 @@ export interface Version {
   redactedBy: Actor | null;
 }
 
-export function versionOf(row: VersionRow): Version {
+export function toVersion(row: VersionRow): Version {
   const { origin, sizeBytes, ...fields } = row;
   return {
     ...fields,
     contentSizeBytes: sizeBytes,
-    actor: actorOf(origin),
+    actor: originActor(origin),
     requestId: origin?.requestId ?? null,
     toolUseId: origin?.toolUseId ?? null,
     viaTenant: origin?.viaTenant ?? null,
@@ -119,7 +119,7 @@ export function versionRecord(version: Version) {
     request_id: version.requestId,
     tool_use_id: version.toolUseId,
     via_tenant: version.viaTenant,
-    source: sourceOf(version.actor),
+    source: actorSource(version.actor),
     draft: version.draft,
     approved_by: version.approvedBy,
     redacted_at: version.redactedAt,

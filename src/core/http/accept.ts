@@ -33,13 +33,13 @@ export function quality(accept: string, type: string): number {
     // Java's `HttpURLConnection` writes `*` instead of `*/*`.
     const index = ranges.indexOf(range === '*' ? '*/*' : range);
     if (index === -1 || index > specificity) continue;
-    found = index < specificity ? qualityOf(text) : Math.max(found, qualityOf(text));
+    found = index < specificity ? rangeQuality(text) : Math.max(found, rangeQuality(text));
     specificity = index;
   }
   return found;
 }
 
-function qualityOf(range: string): number {
+function rangeQuality(range: string): number {
   for (const [, name, value = ''] of range.matchAll(PARAMETER)) {
     if (name?.toLowerCase() !== 'q') continue;
     const given = Number.parseFloat(value.replace('"', ''));

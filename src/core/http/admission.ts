@@ -4,8 +4,8 @@ import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors/errors.ts';
 import { maxEntries } from '../lib/max-entries.ts';
-import { contextOf, countedTenant } from './authentication.ts';
-import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './capacity.ts';
+import { countedTenant, requireContext } from './authentication.ts';
+import { type Capacity, InFlightRequest, REQUEST_BYTES, requireInFlight } from './capacity.ts';
 import { bytesInMemory } from './slow-clients.ts';
 
 /**
@@ -16,7 +16,7 @@ export const concurrencyLimit = fp<{ capacity: Capacity }>(
   async (app, { capacity }) => {
     app.decorateRequest('inFlight');
     app.addHook('onRequest', (request, reply, done) => {
-      const context = contextOf(request);
+      const context = requireContext(request);
       request.inFlight = new InFlightRequest(capacity, countedTenant(context), request, reply);
       const waiting = countBody(request, reply, context.policy.maxBodyBytes);
       if (waiting) waiting.then(() => done(), done);
@@ -45,7 +45,7 @@ function countBody(
 ): Promise<void> | undefined {
   const declared = Number(request.headers['content-length']);
   if (isOver(declared, maxBytes)) throw new ServiceError('body_too_large', maxBytes, 'tenant');
-  const waiting = inFlightOf(request).bytes.acquire(REQUEST_BYTES);
+  const waiting = requireInFlight(request).bytes.acquire(REQUEST_BYTES);
   // A small body needs no further count, because each request already counts `REQUEST_BYTES`.
   if (declared <= REQUEST_BYTES) return waiting;
   if (waiting) return waiting.then(() => countChunks(request, reply, maxBytes));
@@ -55,7 +55,7 @@ function countBody(
 
 function countChunks(request: FastifyRequest, reply: FastifyReply, maxBytes: number): void {
   const { raw: body, transfer } = request;
-  const { bytes } = inFlightOf(request);
+  const { bytes } = requireInFlight(request);
   let received = 0;
   let counted = REQUEST_BYTES;
   let hasEnded = false;
@@ -102,8 +102,8 @@ export const rateLimit = fp(
       store: RateStore,
       timeWindow: WINDOW_MS,
       enableDraftSpec: true,
-      keyGenerator: (request) => countedTenant(contextOf(request)),
-      max: (request) => contextOf(request).policy.ratePerMinute,
+      keyGenerator: (request) => countedTenant(requireContext(request)),
+      max: (request) => requireContext(request).policy.ratePerMinute,
       errorResponseBuilder: (_request, { max, ttl }) =>
         new ServiceError('rate_limited', max, Math.max(1, Math.ceil(ttl / 1000))),
     });
@@ -113,7 +113,7 @@ export const rateLimit = fp(
       reply: FastifyReply,
     ) => Promise<void>;
     app.addHook('onRequest', (request, reply, done) => {
-      if (contextOf(request).policy.ratePerMinute === 0) done();
+      if (requireContext(request).policy.ratePerMinute === 0) done();
       else limit.call(app, request, reply).then(() => done(), done);
     });
   },

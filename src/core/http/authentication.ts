@@ -92,7 +92,7 @@ async function lookUpAgain(
 
 /** Replaces the context of a request whose tenant was deleted or renamed since the caller was identified. */
 async function identifyAgain(request: FastifyRequest, by: Authentication): Promise<void> {
-  const { tenant, draftOf } = contextOf(request).principal;
+  const { tenant, draftOf } = requireContext(request).principal;
   by.policies.forget(tenant);
   request.context = await lookUpAgain(request, by, draftOf ?? tenant);
 }
@@ -112,7 +112,7 @@ export function countedTenant({ principal, policy }: RequestContext): string {
 }
 
 /** @throws Error if the route has no authentication */
-export function contextOf({ context }: FastifyRequest): RequestContext {
+export function requireContext({ context }: FastifyRequest): RequestContext {
   if (context === undefined) throw new Error('The route is not behind the authentication plugin.');
   return context;
 }

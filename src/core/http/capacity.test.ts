@@ -11,7 +11,7 @@ const config = loadConfig({
   MAX_QUEUE_MS: '1',
 });
 
-function requestOf(capacity: Capacity, tenant: string) {
+function createRequest(capacity: Capacity, tenant: string) {
   const onClose: FastifyRequest['onClose'] = [];
   const reply = { raw: { destroyed: false } } as FastifyReply;
   const inFlight = new InFlightRequest(capacity, tenant, { onClose } as FastifyRequest, reply);
@@ -31,12 +31,12 @@ function responseBytes(capacity: Capacity): number {
 
 it("rejects a response that exceeds its tenant's capacity and admits other tenants", async () => {
   const capacity = new Capacity(config);
-  const first = requestOf(capacity, 'a');
+  const first = createRequest(capacity, 'a');
   await first.inFlight.takeSlot(60_000);
-  await expect(requestOf(capacity, 'a').inFlight.takeSlot(20_000)).rejects.toMatchObject({
+  await expect(createRequest(capacity, 'a').inFlight.takeSlot(20_000)).rejects.toMatchObject({
     code: 'too_many_at_once',
   });
-  await requestOf(capacity, 'b').inFlight.takeSlot(60_000);
+  await createRequest(capacity, 'b').inFlight.takeSlot(60_000);
   expect(responseBytes(capacity)).toBe(120_000);
   first.close();
   expect(responseBytes(capacity)).toBe(60_000);
@@ -44,7 +44,7 @@ it("rejects a response that exceeds its tenant's capacity and admits other tenan
 
 it('counts the actual size of a response until its connection is closed', async () => {
   const capacity = new Capacity(config);
-  const { inFlight, close } = requestOf(capacity, 'a');
+  const { inFlight, close } = createRequest(capacity, 'a');
   await inFlight.takeSlot(60_000);
   inFlight.countResponse(100);
   expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([100, 0]);
@@ -54,7 +54,7 @@ it('counts the actual size of a response until its connection is closed', async 
 
 it('releases the slot and the first reservation of a request that waits for more capacity', async () => {
   const capacity = new Capacity({ ...config, MAX_QUEUE_MS: 60_000 });
-  const [one, other] = [requestOf(capacity, 'a'), requestOf(capacity, 'a')];
+  const [one, other] = [createRequest(capacity, 'a'), createRequest(capacity, 'a')];
   await one.inFlight.takeSlot(30_000);
   await other.inFlight.takeSlot(30_000);
   const more = one.inFlight.reserveResponse(50_000);
@@ -66,7 +66,7 @@ it('releases the slot and the first reservation of a request that waits for more
 
 it('caps a reservation at the share of the tenant, so that a longer response is served', async () => {
   const capacity = new Capacity(config);
-  await requestOf(capacity, 'a').inFlight.takeSlot(1_000_000);
+  await createRequest(capacity, 'a').inFlight.takeSlot(1_000_000);
   expect(responseBytes(capacity)).toBe(100_000);
 });
 

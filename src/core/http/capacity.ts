@@ -100,7 +100,7 @@ export class InFlightRequest {
   }
 
   /** Aborts when the client disconnects. */
-  get gone(): AbortSignal {
+  get closedSignal(): AbortSignal {
     this.#gone ??= disconnectSignal(this.#reply.request, this.#reply);
     return this.#gone;
   }
@@ -137,7 +137,7 @@ export class InFlightRequest {
     const wanted = bytesOfTenant === 0 ? bytes : Math.min(bytes, bytesOfTenant);
     if (wanted <= this.#responseBytes) return undefined;
     // A deadlock is possible if requests keep a part while they wait for the rest.
-    this.bytes.giveBack(this.#responseBytes);
+    this.bytes.releaseUnits(this.#responseBytes);
     this.#responseBytes = 0;
     const waiting = this.bytes.acquire(wanted);
     const count = () => {
@@ -194,7 +194,7 @@ export class InFlightRequest {
 }
 
 /** @throws Error if the route has no concurrency limit */
-export function inFlightOf({ inFlight }: FastifyRequest): InFlightRequest {
+export function requireInFlight({ inFlight }: FastifyRequest): InFlightRequest {
   if (inFlight === undefined) throw new Error('The route is not behind the concurrency-limit plugin.');
   return inFlight;
 }

@@ -7,7 +7,7 @@ import { type Config, isLoopback } from '../config.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { TurnQueue } from '../lib/queues.ts';
 import { commonHeaders } from './access-log.ts';
-import { PROBLEM_JSON, problemOf, TITLES } from './problem-details.ts';
+import { PROBLEM_JSON, TITLES, toProblem } from './problem-details.ts';
 
 const SANE = /^[A-Za-z0-9._:@/+=-]{1,128}$/;
 
@@ -123,7 +123,7 @@ function reject(error: ConnectionError, socket: Socket, rawError: RawError): voi
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
     const problem = clientProblem(error.code);
-    const { headers, body } = complete(rawError, urlOf(error), problem, requestId({ headers: {} }));
+    const { headers, body } = complete(rawError, packetUrl(error), problem, requestId({ headers: {} }));
     const lines = Object.entries({ ...headers, Connection: 'close' }).map(
       ([name, value]) => `${name}: ${value}`,
     );
@@ -146,7 +146,7 @@ function clientProblem(code: string | undefined): ServiceError {
 }
 
 /** Returns the URL of a request that Node could not parse, if the last packet starts with the request line. */
-function urlOf({ rawPacket }: { rawPacket?: unknown }): string {
+function packetUrl({ rawPacket }: { rawPacket?: unknown }): string {
   // At run time, the packet is a buffer. Fastify's type describes its JSON form.
   if (!Buffer.isBuffer(rawPacket)) return '';
   const [, url = ''] = /^[A-Z]+ (\S+)/.exec(rawPacket.toString('latin1', 0, URL_BYTES)) ?? [];
@@ -158,7 +158,7 @@ const URL_BYTES = 200;
 
 export const rawProblem: RawError = (_url, problem, id) => ({
   headers: { 'Content-Type': PROBLEM_JSON },
-  body: JSON.stringify(problemOf(problem, id)),
+  body: JSON.stringify(toProblem(problem, id)),
 });
 
 function complete(rawError: RawError, url: string, error: ServiceError, id: string): ReturnType<RawError> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressesOf } from './forwarded-for.ts';
+import { forwardedAddresses } from './forwarded-for.ts';
 
 describe('addressesOf', () => {
   it.each([
@@ -22,6 +22,6 @@ describe('addressesOf', () => {
     ['1.2.3.999', ''],
     ['1.2.3.4, ', ''],
   ])('reads the addresses of %j', (header, expected) => {
-    expect(addressesOf({ 'x-forwarded-for': header })).toBe(expected);
+    expect(forwardedAddresses({ 'x-forwarded-for': header })).toBe(expected);
   });
 });

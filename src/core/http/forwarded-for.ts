@@ -8,7 +8,7 @@ import fp from 'fastify-plugin';
  */
 export const forwardedFor = fp(async (app) => {
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
-    if (headers['x-forwarded-for'] !== undefined) headers['x-forwarded-for'] = addressesOf(headers);
+    if (headers['x-forwarded-for'] !== undefined) headers['x-forwarded-for'] = forwardedAddresses(headers);
     done();
   });
 });
@@ -17,14 +17,14 @@ export const forwardedFor = fp(async (app) => {
  * Returns the addresses of the header from the right, which proxies add last, up to an entry without an address. An
  * `unknown` client has the address of the proxy that reported it.
  */
-export function addressesOf({ 'x-forwarded-for': header = '' }: IncomingMessage['headers']): string {
+export function forwardedAddresses({ 'x-forwarded-for': header = '' }: IncomingMessage['headers']): string {
   const entries = [header].flat().join(',').split(',');
-  const addresses = entries.map((entry) => addressOf(entry));
+  const addresses = entries.map((entry) => parseAddress(entry));
   return addresses.slice(addresses.lastIndexOf(undefined) + 1).join(', ');
 }
 
 /** Returns the address of `1.2.3.4`, `1.2.3.4:80`, `[::1]:80`, and `for="[::1]:80"`. Undefined without an address. */
-function addressOf(entry: string): string | undefined {
+function parseAddress(entry: string): string | undefined {
   const element = entry.split(';').find((each) => /^\s*for=/i.test(each)) ?? entry;
   const node = element
     .replace(/^\s*for=/i, '')

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endOfString, exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-limits.ts';
+import { exceededJsonLimit, findStringEnd, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-limits.ts';
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const items = (count: number) => `[${Array(count).fill('0').join(',')}]`;
@@ -29,7 +29,7 @@ describe('the JSON limits', () => {
       for (const text of ['"', '\\', '"\\', '\\"', '"x'])
         for (const rest of [text.repeat(count), `${'x'.repeat(count)}${text.repeat(1100)}`]) {
           const json = JSON.stringify(rest);
-          expect(endOfString(`${json}[{,`, 1)).toBe(json.length - 1);
+          expect(findStringEnd(`${json}[{,`, 1)).toBe(json.length - 1);
           expect(exceededJsonLimit(`[${json},${'['.repeat(MAX_JSON_DEPTH)}`)).toBe('levels');
         }
     },

@@ -24,7 +24,7 @@ export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined
   for (let i = 0; i < json.length; i++) {
     switch (json.charCodeAt(i)) {
       case QUOTE:
-        i = endOfString(json, i + 1);
+        i = findStringEnd(json, i + 1);
         break;
       case 0x5b: // [
       case 0x7b: // {
@@ -45,7 +45,7 @@ export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined
 }
 
 /** Returns the offset of the quote that ends the string. The text of the string starts at `from`. */
-export function endOfString(json: string, from: number): number {
+export function findStringEnd(json: string, from: number): number {
   for (let start = from; ; ) {
     const quote = json.indexOf('"', start);
     if (quote === -1) return json.length;
@@ -93,7 +93,7 @@ const HEAD_MEMBER = /\s*"(?:type|id|name)"\s*:/y;
  */
 export function parseBlocks(json: string): unknown {
   const isArray = json.trimStart().startsWith('[');
-  const parts = partsOf(isArray ? json.trim() : `[${json}]`);
+  const parts = splitJson(isArray ? json.trim() : `[${json}]`);
   if (parts === undefined || parts.length > MAX_BLOCKS) return undefined;
   let values = 0;
   const blocks: unknown[] = [];
@@ -111,7 +111,7 @@ export function parseBlocks(json: string): unknown {
 
 /** Parses the type, ID, and name of a block, and replaces its input by `TooComplexInput`. */
 function parseHead(text: string, excess: TooComplexInput['excess']): object | undefined {
-  const members = text.startsWith('{') ? partsOf(text, HEAD_MEMBER) : undefined;
+  const members = text.startsWith('{') ? splitJson(text, HEAD_MEMBER) : undefined;
   const head = members?.filter(({ depth }) => depth === 0).map((member) => member.text);
   const block = head && parse(`{${head.join(',')}}`);
   if (!isToolUse(block)) return undefined;
@@ -145,7 +145,7 @@ interface Part {
  * @param wanted matches the start of the members to return; by default, all are returned
  * @returns undefined if the brackets do not match, or if there are too many items or brackets
  */
-function partsOf(json: string, wanted?: RegExp): Part[] | undefined {
+function splitJson(json: string, wanted?: RegExp): Part[] | undefined {
   const parts: Part[] = [];
   let level = 0;
   let start = 1;
@@ -165,7 +165,7 @@ function partsOf(json: string, wanted?: RegExp): Part[] | undefined {
     const { index } = found;
     switch (found[0]) {
       case '"':
-        mark.lastIndex = endOfString(json, index + 1) + 1;
+        mark.lastIndex = findStringEnd(json, index + 1) + 1;
         break;
       case '[':
       case '{':

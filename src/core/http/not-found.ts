@@ -9,7 +9,7 @@ export const notFound = fp(
   async (app) => {
     const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>();
     app.addHook('onRoute', ({ url, method }) => {
-      const route = routes.get(url) ?? { pattern: patternOf(url), methods: new Set() };
+      const route = routes.get(url) ?? { pattern: urlPattern(url), methods: new Set() };
       routes.set(url, route);
       for (const each of [method].flat()) route.methods.add(each);
     });
@@ -32,7 +32,7 @@ export const notFound = fp(
 );
 
 /** Returns a pattern that matches the URL of a route with any values of its parameters. */
-function patternOf(url: string): RegExp {
+function urlPattern(url: string): RegExp {
   const parts = url
     .split('/')
     .map((part) => (part.startsWith(':') ? '[^/]+' : part.replace(/[^A-Za-z0-9_-]/g, '\\$&')));

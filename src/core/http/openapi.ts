@@ -69,14 +69,14 @@ function shareErrors(operations: Operation[]): Record<string, Response> {
   for (const group of groups.sort((a, b) => a[0].codes.length - b[0].codes.length)) {
     const [{ status, response, type, media, codes }] = group;
     if (group.length === 1) continue;
-    const name = nameOf(codes, `${kindOf(media)}${TITLES[Number(status)] ?? status}`, namedCodes);
+    const name = responseName(codes, `${bodyKind(media)}${TITLES[Number(status)] ?? status}`, namedCodes);
     namedCodes.set(name, codes);
     const lines = [...new Set(group.flatMap((each) => each.lines))];
     const examples = group.flatMap((each) => Object.values(each.media.examples ?? {}) as Example[]);
     shared[name] = {
       ...response,
       description: lines.length === 1 ? lines.join() : lines.map((line) => `- ${line}`).join('\n'),
-      content: { [type]: examples.length === 0 ? media : { ...media, examples: named(examples) } },
+      content: { [type]: examples.length === 0 ? media : { ...media, examples: nameExamples(examples) } },
     };
     for (const { responses } of group) responses[status] = { $ref: `#/components/responses/${name}` };
   }
@@ -87,7 +87,7 @@ function shareErrors(operations: Operation[]): Record<string, Response> {
  * Returns the prefix of names for errors with this schema: empty for `Problem`, and `MemoryStore` for
  * `MemoryStoreError`. The prefix separates the errors of different APIs.
  */
-function kindOf({ schema = {} }: OpenAPIV3_1.MediaTypeObject): string {
+function bodyKind({ schema = {} }: OpenAPIV3_1.MediaTypeObject): string {
   return '$ref' in schema ? schema.$ref.replace(/^.*\//, '').replace(/(Problem|Error)$/, '') : '';
 }
 
@@ -95,7 +95,7 @@ function kindOf({ schema = {} }: OpenAPIV3_1.MediaTypeObject): string {
  * Returns the first free name: the single error, then the status, then the status with the first error that the
  * response of that name lacks.
  */
-function nameOf(codes: string[], title: string, taken: Map<string, string[]>): string {
+function responseName(codes: string[], title: string, taken: Map<string, string[]>): string {
   const status = title.replaceAll(/[^A-Za-z]/g, '');
   const added = codes.filter((code) => !taken.get(status)?.includes(code));
   const names = [status, ...added.map((code) => `${status}Or${pascalCase(code)}`)];
@@ -107,7 +107,7 @@ function nameOf(codes: string[], title: string, taken: Map<string, string[]>): s
 }
 
 /** Names each distinct example by its code, with a number if the code repeats: `rejected`, `rejected_2`. */
-function named(examples: Example[]): Record<string, Example> {
+function nameExamples(examples: Example[]): Record<string, Example> {
   const byName: Record<string, Example> = {};
   for (const [example] of groupBy(examples, (each) => JSON.stringify(each))) {
     const { code } = example.value;
@@ -245,11 +245,13 @@ function complete(document: Document, firstPaths: readonly string[]): Document {
   withoutUnusedSchemas(document);
   shareComponents(document);
   const kinds = Object.entries(document.components ?? {}) as [string, object][];
-  document.components = Object.fromEntries(kinds.map(([kind, components]) => [kind, sorted(components)]));
+  document.components = Object.fromEntries(
+    kinds.map(([kind, components]) => [kind, sortComponents(components)]),
+  );
   return document;
 }
 
-function sorted(components: object): object {
+function sortComponents(components: object): object {
   return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 

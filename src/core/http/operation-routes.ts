@@ -21,9 +21,9 @@ import { utf8Problem } from './json-body.ts';
 /** The behavior that all operations of an API share. */
 export interface OperationApi<Types extends OperationTypes> {
   /** Returns the configuration of the route that authentication, permissions, and audit read. */
-  configOf(operation: AnyOperation<Types>): FastifyContextConfig;
+  routeConfig(operation: AnyOperation<Types>): FastifyContextConfig;
   /** Documents the errors of the operation, including the errors that all operations share. */
-  errorResponsesOf(operation: AnyOperation<Types>): Record<number, object>;
+  describeErrors(operation: AnyOperation<Types>): Record<number, object>;
   /** Executes the operation within the limits of the API and returns the response. */
   respond(operation: AnyOperation<Types>, request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
@@ -58,7 +58,7 @@ function declareRoute<Types extends OperationTypes>(
     // The default HEAD route would create the whole archive.
     exposeHeadRoute: response.mediaType !== ARCHIVE,
     config: {
-      ...api.configOf(operation),
+      ...api.routeConfig(operation),
       hasNoBody: body === undefined,
       ...(bodyType && { bodyType }),
     },
@@ -73,8 +73,8 @@ function declareRoute<Types extends OperationTypes>(
       ...(body && { body }),
       ...(headers && { headers }),
       response: {
-        ...successes({ [status]: response, ...otherResponses }),
-        ...api.errorResponsesOf(operation),
+        ...successResponses({ [status]: response, ...otherResponses }),
+        ...api.describeErrors(operation),
       },
     },
     handler: (request, reply) => api.respond(operation, request, reply),
@@ -83,7 +83,7 @@ function declareRoute<Types extends OperationTypes>(
 
 const EMPTY = new Set(['204', '304']);
 
-function successes(responses: Record<number, ResponseDescription>): Record<string, object> {
+function successResponses(responses: Record<number, ResponseDescription>): Record<string, object> {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
       const { description, schema, mediaType = JSON_TYPE, lines, headers } = response;

@@ -56,10 +56,10 @@ export function handleError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  return sendProblem(serviceErrorOf(error, request), request, reply);
+  return sendProblem(toServiceError(error, request), request, reply);
 }
 
-export function serviceErrorOf(error: FastifyError | ServiceError, request: FastifyRequest): ServiceError {
+export function toServiceError(error: FastifyError | ServiceError, request: FastifyRequest): ServiceError {
   if (error instanceof ServiceError) return error;
   const known = FASTIFY_ERRORS[error.code];
   if (known) return known(request, error);
@@ -77,20 +77,20 @@ function sendProblem(error: ServiceError, request: FastifyRequest, reply: Fastif
   request.logEntry ??= {};
   request.logEntry.outcome = error.code;
   noteFault(error, request);
-  if (error.status === 401) reply.header('WWW-Authenticate', challengeOf(request));
+  if (error.status === 401) reply.header('WWW-Authenticate', requestChallenge(request));
   if (error.retryAfter !== undefined) reply.header('Retry-After', String(error.retryAfter));
   return reply
     .headers(commonHeaders(request.id))
     .code(error.status)
     .type(PROBLEM_JSON)
-    .send(JSON.stringify(problemOf(error, request.id)));
+    .send(JSON.stringify(toProblem(error, request.id)));
 }
 
-function challengeOf(request: FastifyRequest): string {
+function requestChallenge(request: FastifyRequest): string {
   return request.routeOptions.config?.challenge?.(request) ?? 'Bearer';
 }
 
-export function problemOf(
+export function toProblem(
   { status, code, message }: ServiceError,
   requestId: string,
 ): z.output<typeof problemSchema> {

@@ -1,6 +1,6 @@
-import { descriptionOf, ServiceError } from '../errors/errors.ts';
+import { reasonDescription, ServiceError } from '../errors/errors.ts';
 import { MAX_HEADERS, MAX_PIPELINED } from './connections.ts';
-import { PROBLEM_JSON, problemOf, problemSchema } from './problem-details.ts';
+import { PROBLEM_JSON, problemSchema, toProblem } from './problem-details.ts';
 
 const REQUEST_ID = 'b7c1c1f0-5d4e-4a57-9a53-3f1f3b0e8a11';
 
@@ -13,11 +13,13 @@ export function problemResponses(errors: ServiceError[]): Record<number, object>
 }
 
 function problemResponse(errors: ServiceError[]): object {
-  const meanings = [...new Set(errors.map(({ code, reason }) => `\`${code}\`: ${descriptionOf(reason)}`))];
+  const meanings = [
+    ...new Set(errors.map(({ code, reason }) => `\`${code}\`: ${reasonDescription(reason)}`)),
+  ];
   const description =
     meanings.length === 1 ? meanings.join() : meanings.map((each) => `- ${each}`).join('\n');
   const examples = Object.fromEntries(
-    errors.map((error) => [error.reason, { value: problemOf(error, REQUEST_ID) }]),
+    errors.map((error) => [error.reason, { value: toProblem(error, REQUEST_ID) }]),
   );
   return { description, content: { [PROBLEM_JSON]: { schema: problemSchema, examples } } };
 }

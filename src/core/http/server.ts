@@ -43,7 +43,7 @@ export function createHttpServer(
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: onError,
     clientErrorHandler: clientErrorHandler(rawError),
-    schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
+    schemaController: { compilersFactory: { buildValidator: throwUncalled, buildSerializer: throwUncalled } },
   });
   app.setErrorHandler(onError);
   // The first hook of all, because later hooks read the address.
@@ -60,6 +60,6 @@ const MAX_PARAMETER_LENGTH = 3 * 128;
 /**
  * Replaces Fastify's default factories of compilers, which take 50 ms to load. Each listener sets its compilers itself.
  */
-function notCalled(): never {
+function throwUncalled(): never {
   throw new Error('The app sets compilers for schemas that work for all routes.');
 }

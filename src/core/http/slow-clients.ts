@@ -32,16 +32,16 @@ export const slowClients = fp<{ timeoutMs: number }>(
     });
     app.addHook('onSend', (request, reply, payload, done) => {
       request.transfer?.keepOpenForBody();
-      done(null, inParts(request, reply, payload));
+      done(null, splitPayload(request, reply, payload));
     });
   },
   { name: 'slow-clients', dependencies: ['access-log'] },
 );
 
 /** Converts a long response to a stream of parts, so that progress can be measured. */
-function inParts({ method }: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
+function splitPayload({ method }: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (method === 'HEAD') return payload;
-  const content = typeof payload === 'string' ? longText(payload) : payload;
+  const content = typeof payload === 'string' ? encodeLongText(payload) : payload;
   if (!Buffer.isBuffer(content) || content.length <= MIN_TRANSFER_BYTES) return payload;
   reply.header('Content-Length', content.length);
   return new PartsOfBuffer(content);
@@ -58,7 +58,7 @@ export function bytesInMemory(payload: unknown): number {
 }
 
 /** Returns the bytes of a text that may be longer than one part, or undefined for a shorter text. */
-function longText(text: string): Buffer | undefined {
+function encodeLongText(text: string): Buffer | undefined {
   return text.length * MAX_UTF8_BYTES_OF_UNIT > MIN_TRANSFER_BYTES ? Buffer.from(text) : undefined;
 }
 

@@ -27,7 +27,7 @@ export interface RequestDetails {
 export interface RequestTrace {
   readonly traceId: string;
   /** Runs `work` in the context of the request's span. */
-  within(work: () => void): void;
+  runWithin(work: () => void): void;
   startCommand(call: CommandDetails): CommandTrace;
   /** Starts the span of an operation of the Memory Stores API. */
   startOperation(details: OperationDetails): OperationTrace;
@@ -114,7 +114,7 @@ export const requestTracing = fp<{ tracing: Tracing }>(
         const { tenant } = request.logEntry;
         trace.end({ ...disconnectOutcome(reply), tenant });
       });
-      trace.within(done);
+      trace.runWithin(done);
     });
     app.addHook('onResponse', (request, reply, done) => {
       const { tenant, outcome } = request.logEntry;

@@ -25,7 +25,7 @@ export function countUse(request: FastifyRequest, use: keyof Uses): void {
 }
 
 /** Returns the creation time of the tenant whose usage the request counts for, or null if the time is unknown. */
-function createdAtOf(context: RequestContext | undefined): string | null {
+function creationTime(context: RequestContext | undefined): string | null {
   if (context === undefined) return null;
   const { principal, policy } = context;
   // Uses of a draft count for its original. Only a key of the original knows when the original was created.
@@ -44,7 +44,7 @@ export const usageCounting = fp<{ counts: UsageCounts }>(
       const { uses, context, logEntry } = request;
       // A request that was rejected before authentication has no context.
       const tenant = context === undefined ? logEntry.tenant : countedTenant(context);
-      if (uses !== undefined && tenant !== undefined) counts.add(tenant, createdAtOf(context), uses);
+      if (uses !== undefined && tenant !== undefined) counts.add(tenant, creationTime(context), uses);
       done();
     });
   },

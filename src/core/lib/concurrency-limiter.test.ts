@@ -57,7 +57,7 @@ it('limits the time that a request waits for all of its units together', async (
   const slot = slots.slot('b');
   const first = code(slot.acquire(1));
   vi.advanceTimersByTime(600);
-  other.giveBack(1);
+  other.releaseUnits(1);
   expect(await first).toBe('admitted');
   const second = code(slot.acquire(1));
   vi.advanceTimersByTime(400);

@@ -135,10 +135,10 @@ export class ConcurrencyLimiter {
     }
     slot.share.slots--;
     if (slot.share.slots === 0) this.#shares.delete(slot.key);
-    this.giveBack(slot, units);
+    this.releaseUnits(slot, units);
   }
 
-  giveBack(slot: Slot, units: number): void {
+  releaseUnits(slot: Slot, units: number): void {
     slot.units -= units;
     if (slot.units === 0 && units > 0) this.#slotsInFlight--;
     this.#inFlight -= units;
@@ -146,7 +146,7 @@ export class ConcurrencyLimiter {
     if (this.#waiting > 0) this.#admit();
   }
 
-  released(): Error {
+  releasedError(): Error {
     return this.#errorFor('released');
   }
 
@@ -176,18 +176,18 @@ export class ConcurrencyLimiter {
     for (const queue of this.#queues.values()) if (queue.length > longest.length) longest = queue;
     const newest = longest.at(-1);
     const own = this.#queues.get(slot.key)?.length ?? 0;
-    if (newest === undefined || longest.length <= own + 1) throw this.#rejection(slot, units);
+    if (newest === undefined || longest.length <= own + 1) throw this.#rejectionError(slot, units);
     this.#reject(newest);
   }
 
   #reject(waiter: Waiter): void {
-    const rejection = this.#rejection(waiter.slot, waiter.units);
+    const rejection = this.#rejectionError(waiter.slot, waiter.units);
     this.#remove(waiter);
     waiter.reject(rejection);
     this.#admit();
   }
 
-  #rejection(slot: Slot, units: number): Error {
+  #rejectionError(slot: Slot, units: number): Error {
     return this.#errorFor(this.#keyHasRoom(slot, units) ? 'at_limit' : 'key_at_limit');
   }
 
@@ -247,7 +247,7 @@ export class Slot {
    * @throws (also through the promise) if the units are not available in time, or if the slot is released
    */
   acquire(units: number): Promise<void> | undefined {
-    if (this.#isReleased) throw this.#limiter.released();
+    if (this.#isReleased) throw this.#limiter.releasedError();
     return this.#limiter.acquire(this, units);
   }
 
@@ -259,17 +259,17 @@ export class Slot {
   /** Replaces acquired units by the units that are in use, even beyond the limits. */
   replace(taken: number, inUse: number): void {
     if (inUse > taken) this.add(inUse - taken);
-    else this.giveBack(taken - inUse);
+    else this.releaseUnits(taken - inUse);
   }
 
-  giveBack(units: number): void {
-    if (!this.#isReleased && units > 0) this.#limiter.giveBack(this, units);
+  releaseUnits(units: number): void {
+    if (!this.#isReleased && units > 0) this.#limiter.releaseUnits(this, units);
   }
 
   /** Releases all units while `work` runs, and adds them again afterward, even beyond the limits. */
   async runWithout<T>(work: () => Promise<T>): Promise<T> {
     const { units } = this;
-    this.#limiter.giveBack(this, units);
+    this.#limiter.releaseUnits(this, units);
     try {
       return await work();
     } finally {

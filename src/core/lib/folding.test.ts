@@ -10,11 +10,11 @@ const FORMS = ['NFC', 'NFD', 'NFKC', 'NFKD'];
  *
  * @param all minimum number of pairs of all characters
  */
-function formsOfCharacters(formsOf: (character: string) => string[], all: number) {
+function characterForms(listForms: (character: string) => string[], all: number) {
   const pairs: [character: string, form: string][] = [];
   const { characters, part } = unicodeSample();
   for (const character of characters)
-    for (const form of formsOf(character)) if (form !== character) pairs.push([character, form]);
+    for (const form of listForms(character)) if (form !== character) pairs.push([character, form]);
   expect(pairs.length).toBeGreaterThan(all * part);
   return pairs;
 }
@@ -38,10 +38,7 @@ describe('fold', () => {
   });
 
   it('folds every character of Unicode as its normal forms', { tags: 'random' }, () => {
-    const pairs = formsOfCharacters(
-      (each) => [...new Set(FORMS.map((form) => each.normalize(form)))],
-      13_000,
-    );
+    const pairs = characterForms((each) => [...new Set(FORMS.map((form) => each.normalize(form)))], 13_000);
     const differing = pairs.filter(([one, other]) => {
       const [text, form] = [one, other].map((each) => fold(`x${each.repeat(9)}y`));
       return text !== form;
@@ -50,7 +47,7 @@ describe('fold', () => {
   });
 
   it('folds every letter of Unicode in upper and in lower case to the same form', { tags: 'random' }, () => {
-    const pairs = formsOfCharacters((each) => [each.toUpperCase(), each.toLowerCase()], 2_000);
+    const pairs = characterForms((each) => [each.toUpperCase(), each.toLowerCase()], 2_000);
     expect(pairs.filter(([one, other]) => fold(one) !== fold(other))).toStrictEqual([]);
   });
 
@@ -67,12 +64,14 @@ describe('foldWithOffsets', () => {
         const folded = foldWithOffsets(text);
         expect(folded.text).toBe(fold(text));
         for (let unit = 0, end = 0; unit < folded.text.length; unit++) {
-          expect(folded.startOf(unit)).toBeGreaterThanOrEqual(unit === 0 ? 0 : folded.startOf(unit - 1));
-          expect(folded.endOf(unit)).toBeGreaterThan(folded.startOf(unit));
-          expect(folded.endOf(unit)).toBeGreaterThanOrEqual(end);
-          end = folded.endOf(unit);
+          expect(folded.originStart(unit)).toBeGreaterThanOrEqual(
+            unit === 0 ? 0 : folded.originStart(unit - 1),
+          );
+          expect(folded.originEnd(unit)).toBeGreaterThan(folded.originStart(unit));
+          expect(folded.originEnd(unit)).toBeGreaterThanOrEqual(end);
+          end = folded.originEnd(unit);
         }
-        expect(folded.endOf(folded.text.length)).toBe(text.length);
+        expect(folded.originEnd(folded.text.length)).toBe(text.length);
       }),
       fuzzParameters(200),
     );
@@ -80,15 +79,15 @@ describe('foldWithOffsets', () => {
 
   it('maps units to characters that became shorter or longer', () => {
     const text = 'ß½e\u0301\u00ad x';
-    const { text: folded, startOf, endOf } = foldWithOffsets(text);
+    const { text: folded, originStart, originEnd } = foldWithOffsets(text);
     expect(folded).toBe('ss1⁄2e x');
     const at = folded.indexOf('e');
-    expect(text.slice(startOf(at), endOf(at))).toBe('e');
-    expect(startOf(folded.indexOf('x'))).toBe(text.indexOf('x'));
+    expect(text.slice(originStart(at), originEnd(at))).toBe('e');
+    expect(originStart(folded.indexOf('x'))).toBe(text.indexOf('x'));
   });
 });
 
 it('maps offsets in a text without case', () => {
-  const { text, startOf } = foldParts('ßßA İ MÜLLER', withoutCase);
-  expect(startOf(text.indexOf('müller'))).toBe(6);
+  const { text, originStart } = foldParts('ßßA İ MÜLLER', withoutCase);
+  expect(originStart(text.indexOf('müller'))).toBe(6);
 });

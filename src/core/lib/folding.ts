@@ -2,14 +2,14 @@
 export interface Folded {
   text: string;
   /** Returns the offset in the original text at which the origin of a unit starts. */
-  startOf(unit: number): number;
+  originStart(unit: number): number;
   /** Returns the offset in the original text after the origin of a unit. */
-  endOf(unit: number): number;
+  originEnd(unit: number): number;
 }
 
 /**
  * Folds the parts of a text one by one, and keeps the range of each part. A string consists of its characters, and
- * `clustersOf` returns longer parts.
+ * `splitClusters` returns longer parts.
  */
 export function foldParts(parts: Iterable<string>, foldPart: (part: string) => string): Folded {
   const folded: string[] = [];
@@ -28,8 +28,8 @@ export function foldParts(parts: Iterable<string>, foldPart: (part: string) => s
   }
   return {
     text: folded.join(''),
-    startOf: (unit) => starts[unit] ?? start,
-    endOf: (unit) => ends[unit] ?? start,
+    originStart: (unit) => starts[unit] ?? start,
+    originEnd: (unit) => ends[unit] ?? start,
   };
 }
 
@@ -51,17 +51,17 @@ export function fold(text: string): string {
 /** Folds a text as `fold` does, with the origin of each unit. */
 export function foldWithOffsets(text: string): Folded {
   const lower = text.toLowerCase();
-  if (MAY_CHANGE.test(lower) || lower.length !== text.length) return foldParts(clustersOf(text), fold);
+  if (MAY_CHANGE.test(lower) || lower.length !== text.length) return foldParts(splitClusters(text), fold);
   // Most lines are ASCII. Each of their characters keeps its place.
   return {
     text: lower,
-    startOf: (unit) => Math.min(unit, text.length),
-    endOf: (unit) => Math.min(unit + 1, text.length),
+    originStart: (unit) => Math.min(unit, text.length),
+    originEnd: (unit) => Math.min(unit + 1, text.length),
   };
 }
 
 /** Returns the parts of a text that are folded independently of each other. */
-export function clustersOf(text: string): string[] {
+export function splitClusters(text: string): string[] {
   return text.match(CLUSTER) ?? [];
 }
 
@@ -108,14 +108,14 @@ const MAX_REMEMBERED_LENGTH = 16;
 function foldRun(run: string): string {
   const known = forms.get(run);
   if (known !== undefined) return known;
-  const form = formOf(run);
+  const form = foldedForm(run);
   if (run.length > MAX_REMEMBERED_LENGTH) return form;
   if (forms.size >= MAX_FORMS) forms.clear();
   forms.set(run, form);
   return form;
 }
 
-function formOf(run: string): string {
+function foldedForm(run: string): string {
   const decomposed = withoutCase(run.normalize('NFKD')).normalize('NFKD');
   return decomposed
     .replace(IGNORED, '')

@@ -1,4 +1,4 @@
-import { endOfSlice } from './time-slice.ts';
+import { pauseAfterSlice } from './time-slice.ts';
 
 /** Maximum number of bytes of one UTF-16 code unit in JSON: a control character is `\u0001`. */
 export const MAX_JSON_BYTES_OF_UNIT = 6;
@@ -55,26 +55,26 @@ const PART_CHARACTERS = 64 * 1024;
 export async function jsonInSlices(data: unknown): Promise<Buffer> {
   const parts: Buffer[] = [];
   let text = '';
-  for (const piece of piecesOf(data)) {
+  for (const piece of jsonPieces(data)) {
     text += piece;
     if (text.length < PART_CHARACTERS) continue;
     parts.push(Buffer.from(text));
     text = '';
-    await endOfSlice();
+    await pauseAfterSlice();
   }
   parts.push(Buffer.from(text));
   return Buffer.concat(parts);
 }
 
-function* piecesOf(data: unknown): Generator<string> {
-  if (typeof data === 'string') yield* piecesOfText(data);
+function* jsonPieces(data: unknown): Generator<string> {
+  if (typeof data === 'string') yield* textPieces(data);
   else if (typeof data !== 'object' || data === null || 'toJSON' in data)
     yield JSON.stringify(data) ?? 'null';
-  else if (Array.isArray(data)) yield* piecesOfArray(data);
-  else yield* piecesOfObject(data);
+  else if (Array.isArray(data)) yield* arrayPieces(data);
+  else yield* objectPieces(data);
 }
 
-function* piecesOfText(text: string): Generator<string> {
+function* textPieces(text: string): Generator<string> {
   if (text.length <= PART_CHARACTERS) {
     yield JSON.stringify(text);
     return;
@@ -90,22 +90,22 @@ function* piecesOfText(text: string): Generator<string> {
   yield '"';
 }
 
-function* piecesOfArray(items: readonly unknown[]): Generator<string> {
+function* arrayPieces(items: readonly unknown[]): Generator<string> {
   let separator = '[';
   for (const item of items) {
     yield separator;
-    yield* piecesOf(item);
+    yield* jsonPieces(item);
     separator = ',';
   }
   yield items.length === 0 ? '[]' : ']';
 }
 
-function* piecesOfObject(data: object): Generator<string> {
+function* objectPieces(data: object): Generator<string> {
   let isEmpty = true;
   for (const [name, value] of Object.entries(data)) {
     if (value === undefined) continue;
     yield `${isEmpty ? '{' : ','}${JSON.stringify(name)}:`;
-    yield* piecesOf(value);
+    yield* jsonPieces(value);
     isEmpty = false;
   }
   yield isEmpty ? '{}' : '}';

@@ -83,7 +83,7 @@ export type Operation<
   /** Errors other than the common errors of the operation's method and body. */
   errors?: Types['error'][];
   /** Returns the tenant named by the body for the audit trail, which records the tenant before the operation runs. */
-  tenantOf?(body: Body): string | undefined;
+  auditedTenant?(body: Body): string | undefined;
   run(call: Types['context'] & OperationInput<Params, Query, Body, Headers>): Promise<Output>;
   /** Converts the output to an HTTP response. The default is the output as JSON. */
   encode?(output: Output, headers: Headers): EncodedResponse | Promise<EncodedResponse>;
@@ -92,7 +92,7 @@ export type Operation<
 };
 
 /** Returns a function that declares operations of an API and infers their types from the schemas. */
-export function operationsOf<Types extends OperationTypes>() {
+export function operationDefiner<Types extends OperationTypes>() {
   return <Params, Query, Body, Output extends object | null, Headers>(
     operation: Operation<Types, Params, Query, Body, Output, Headers>,
   ): Operation<Types, Params, Query, Body, Output, Headers> => operation;

@@ -42,7 +42,7 @@ it('loads a page only when the rows before it are consumed', async () => {
 
 it('batches end before they exceed their number or their weight', async () => {
   const split = (weights: number[]) =>
-    collect(batches(weights, { items: 3, weight: 10, weightOf: (weight) => weight }));
+    collect(batches(weights, { items: 3, weight: 10, weigh: (weight) => weight }));
   expect(await split([])).toStrictEqual([]);
   expect(await split([6, 4, 1, 9, 1])).toStrictEqual([[6, 4], [1, 9], [1]]);
   expect(await split([1, 11, 11, 1])).toStrictEqual([[1], [11], [11], [1]]);

@@ -14,21 +14,21 @@ export interface TimePosition {
 export function cutPage<Row, Position>(
   rows: readonly Row[],
   limit: number,
-  positionOf: (last: Row) => Position,
+  toPosition: (last: Row) => Position,
 ): Page<Row, Position> {
   const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { rows: rows.slice(0, limit), next: last === undefined ? null : positionOf(last) };
+  return { rows: rows.slice(0, limit), next: last === undefined ? null : toPosition(last) };
 }
 
 /** Splits items into batches of at most `items` items and at most `weight`. A heavier item is in a separate batch. */
 export async function* batches<T>(
   source: AsyncIterable<T> | Iterable<T>,
-  { items, weight, weightOf }: { items: number; weight: number; weightOf: (item: T) => number },
+  { items, weight, weigh }: { items: number; weight: number; weigh: (item: T) => number },
 ): AsyncGenerator<T[]> {
   let batch: T[] = [];
   let total = 0;
   for await (const item of source) {
-    const added = weightOf(item);
+    const added = weigh(item);
     if (batch.length === items || (batch.length > 0 && total + added > weight)) {
       yield batch;
       batch = [];

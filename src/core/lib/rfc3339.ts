@@ -12,7 +12,7 @@ const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
  *
  * @returns undefined if the text is not a time, or if its year in UTC is not between 1 and 9999
  */
-export function boundOf(text: string, bound: 'since' | 'until'): string | undefined {
+export function parseBound(text: string, bound: 'since' | 'until'): string | undefined {
   if (text.length > 64 || !DATE_TIME.safeParse(text).success) return undefined;
   const digits = FRACTION.exec(text)?.[1] ?? '';
   const seconds = Date.parse(text.replace(FRACTION, ''));
@@ -25,20 +25,20 @@ export function boundOf(text: string, bound: 'since' | 'until'): string | undefi
 }
 
 /** A stored time in a position that a caller sends back. */
-export const storedTime = z.string().refine((text) => boundOf(text, 'until') === text);
+export const storedTime = z.string().refine((text) => parseBound(text, 'until') === text);
 
 /**
  * Converts a time in RFC 3339 to microseconds since 1970, without further digits.
  *
  * @returns undefined if the text is not a valid time
  */
-export function microsecondsOf(text: string): number | undefined {
-  const at = boundOf(text, 'until');
+export function parseMicroseconds(text: string): number | undefined {
+  const at = parseBound(text, 'until');
   return at === undefined ? undefined : Date.parse(at) * 1000 + Number(at.slice(-4, -1));
 }
 
 /** Converts microseconds since 1970 to a time in the format of Postgres (src/core/database/query.ts). */
-export function timeOf(microseconds: number): string {
+export function formatMicroseconds(microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   const rest = String(microseconds - milliseconds * 1000).padStart(3, '0');
   return new Date(milliseconds).toISOString().replace('Z', `${rest}Z`);

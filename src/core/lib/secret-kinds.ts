@@ -12,6 +12,6 @@ export function describeSecrets(kinds: readonly string[]): string {
 }
 
 /** Describes how to remove detected secrets, as the start of a sentence. */
-export function removalOf(kinds: readonly string[]): string {
+export function removalAdvice(kinds: readonly string[]): string {
   return kinds.every((kind) => kind === KEPT_OUT) ? 'Remove the text' : 'Remove the secret';
 }

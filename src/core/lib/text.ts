@@ -15,13 +15,13 @@ export function camelCase(name: string): string {
 }
 
 /** Renames the fields of a JSON value. The names in `metadata` are kept, because users chose them. */
-export function renamed(value: unknown, rename: (name: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((each) => renamed(each, rename));
+export function renameKeys(value: unknown, rename: (name: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((each) => renameKeys(each, rename));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [
       rename(name),
-      name === 'metadata' ? each : renamed(each, rename),
+      name === 'metadata' ? each : renameKeys(each, rename),
     ]),
   );
 }

@@ -2,13 +2,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { turnsDuring } from '../../../test/support/event-loop.ts';
 import type { SourceEntry } from '../../features/archive/entry.ts';
 import { prepareImport } from '../../features/archive/prepare-import.ts';
-import { reviewOf } from '../../features/drafts/compare.ts';
+import { reviewFingerprint } from '../../features/drafts/compare.ts';
 import { pairFiles } from '../../features/drafts/pair-files.ts';
 import { planMerge, planReplacement } from '../../features/drafts/plan.ts';
 import { changeRecords, mergedFiles } from '../../features/drafts/records.ts';
 import type { Sides, Tree } from '../../features/drafts/trees.ts';
 import { MergeThreads } from '../history/line-merge.ts';
-import { changesOf } from '../history/log.ts';
+import { toFileChanges } from '../history/log.ts';
 import { planTree } from '../history/plan.ts';
 import type { SideFile, ThreeWay } from '../history/three-way.ts';
 import type { MemoryPath } from '../memory/path.ts';
@@ -38,7 +38,7 @@ describe('a loop in time slices', () => {
 
 const path = (name: string) => `/memories/${name}` as MemoryPath;
 
-function treeOf(directory: string, version: string): Tree {
+function createTree(directory: string, version: string): Tree {
   const files = Array.from({ length: ITEMS }, (_, i): [string, SideFile] => {
     const memoryId = `memory-${i}`;
     return [
@@ -51,9 +51,9 @@ function treeOf(directory: string, version: string): Tree {
 
 describe('a draft that moves many files', () => {
   const sides: Sides = {
-    base: treeOf('d', 'old'),
-    draft: treeOf('e', 'new'),
-    original: treeOf('d', 'old'),
+    base: createTree('d', 'old'),
+    draft: createTree('e', 'new'),
+    original: createTree('d', 'old'),
     draftAt: '2026-11-25T12:00:00.000000Z',
     originalAt: '2026-11-25T12:00:00.000000Z',
   };
@@ -69,7 +69,7 @@ describe('a draft that moves many files', () => {
     ['pairs the files', () => pairFiles(sides)],
     ['plans the merge', ({ files }) => planMerge(input(files))],
     ['plans the replacement', ({ files }) => planReplacement({ sides, files, same })],
-    ['identifies the review', ({ files, plan }) => reviewOf(sides, files, plan)],
+    ['identifies the review', ({ files, plan }) => reviewFingerprint(sides, files, plan)],
     [
       'describes the changes',
       ({ files, plan }) =>
@@ -91,7 +91,7 @@ it('plans a restore of many files without blocking the event loop', async () => 
   }));
   const around = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>(), kinds: new Map() };
   expect(await turnsDuring(() => planTree(targets, around))).toBeGreaterThanOrEqual(ITEMS);
-  expect(await turnsDuring(() => changesOf(targets))).toBeGreaterThanOrEqual(ITEMS);
+  expect(await turnsDuring(() => toFileChanges(targets))).toBeGreaterThanOrEqual(ITEMS);
 });
 
 it('checks an archive of many directories without blocking the event loop', async () => {

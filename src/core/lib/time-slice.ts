@@ -17,13 +17,13 @@ let startedAt = performance.now();
  */
 export async function* timeSliced<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   for await (const item of items) {
-    await endOfSlice();
+    await pauseAfterSlice();
     yield item;
   }
 }
 
 /** Lets the event loop run once if the time slice has ended. */
-export function endOfSlice(): Promise<void> | undefined {
+export function pauseAfterSlice(): Promise<void> | undefined {
   return performance.now() - startedAt < SLICE_MS ? undefined : nextSlice();
 }
 
@@ -36,11 +36,11 @@ async function nextSlice(): Promise<void> {
 export type Steps<T> = Generator<void, T>;
 
 /** Runs all steps, and lets the event loop run after each time slice. */
-export async function inSlices<T>(steps: Steps<T>): Promise<T> {
+export async function runInSlices<T>(steps: Steps<T>): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
-    await endOfSlice();
+    await pauseAfterSlice();
   }
 }
 
@@ -55,21 +55,21 @@ export function withoutPause<T>(steps: Steps<T>): T {
 /** Sorts any number of items in time slices. The sort is stable. */
 export async function timeSlicedSort<T>(
   items: readonly T[],
-  compare: (a: T, b: T) => number = byValue,
+  compare: (a: T, b: T) => number = compareValues,
 ): Promise<T[]> {
   let runs: T[][] = [];
   for await (const run of timeSliced(chunks(items, RUN_ITEMS))) runs.push(run.sort(compare));
   while (runs.length > 1) {
     const merged: T[][] = [];
     for (let i = 0; i < runs.length; i += 2)
-      merged.push(await collected(mergedRuns(runs[i] ?? [], runs[i + 1] ?? [], compare)));
+      merged.push(await collectItems(mergeRuns(runs[i] ?? [], runs[i + 1] ?? [], compare)));
     runs = merged;
   }
   return runs[0] ?? [];
 }
 
 /** Compares strings in the default order of `sort`. */
-function byValue<T>(a: T, b: T): number {
+function compareValues<T>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
@@ -77,13 +77,13 @@ function* chunks<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 
-async function collected<T>(items: Iterable<T>): Promise<T[]> {
+async function collectItems<T>(items: Iterable<T>): Promise<T[]> {
   const array: T[] = [];
   for await (const item of timeSliced(items)) array.push(item);
   return array;
 }
 
-function* mergedRuns<T>(a: readonly T[], b: readonly T[], compare: (a: T, b: T) => number): Generator<T> {
+function* mergeRuns<T>(a: readonly T[], b: readonly T[], compare: (a: T, b: T) => number): Generator<T> {
   let [i, j] = [0, 0];
   while (i < a.length && j < b.length) yield (compare(b[j] as T, a[i] as T) < 0 ? b[j++] : a[i++]) as T;
   for (; i < a.length; i++) yield a[i] as T;

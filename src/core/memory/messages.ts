@@ -22,7 +22,7 @@ export function numberedLine(number: number, line: string): string {
 export const MAX_QUOTED_CHARS = 4096;
 
 /** Quotes a text in a message. A longer text is truncated and ends with a note. */
-export function quoted(text: string): string {
+export function quoteText(text: string): string {
   if (text.length <= MAX_QUOTED_CHARS) return text;
   const kept = prefix(text, MAX_QUOTED_CHARS);
   return `${kept}[… ${text.length - kept.length} more characters]`;
@@ -110,7 +110,7 @@ export const entriesTruncated = (shown: number, total: number) =>
 
 // create
 
-export const created = (path: string) => `File created successfully at: ${path}`;
+export const createdMessage = (path: string) => `File created successfully at: ${path}`;
 const alreadyExists = (path: string) => `Error: File ${path} already exists`;
 const notADirectory = (path: string) => `Error: ${path} is not a directory`;
 const fileTooLarge = (path: string, maxBytes: number) =>
@@ -141,7 +141,7 @@ export const cannotRenameMount = (path: string) =>
 export const renameAcrossMemories = (from: string, to: string) =>
   `Error: Cannot rename ${from} to ${to}: they are in different memories. Create ${to} with the same content, then delete ${from}.`;
 /** For a read-only source, where the original cannot be deleted. */
-export const renameOutOfReadOnly = (from: string, to: string) =>
+export const renameFromReadOnly = (from: string, to: string) =>
   `Error: Cannot rename ${from} to ${to}: they are in different memories. To have a copy, create ${to} with the same content.`;
 /** Reason why a mounted memory is unavailable. */
 export type Unavailable = 'suspended' | 'missing' | 'unreachable';
@@ -150,11 +150,11 @@ const whyUnavailable: Record<Unavailable, string> = {
   missing: 'does not exist',
   unreachable: 'cannot be reached at the moment',
 };
-const unavailable = (path: string, why: Unavailable) =>
+const unavailableMessage = (path: string, why: Unavailable) =>
   `${path} is not available: the memory mounted there ${whyUnavailable[why]}.`;
 export const mountUnavailable = (path: string, why: Unavailable) =>
-  `Error: ${unavailable(path, why)} You can still use the rest of /memories.`;
-export const mountUnavailableNote = (path: string, why: Unavailable) => `[${unavailable(path, why)}]`;
+  `Error: ${unavailableMessage(path, why)} You can still use the rest of /memories.`;
+export const mountUnavailableNote = (path: string, why: Unavailable) => `[${unavailableMessage(path, why)}]`;
 /** Stored result of a write whose memory is no longer mounted. */
 export const mountedWriteUnknown =
   'Error: This call wrote to a memory that is no longer mounted here. What came of it is not known.';
@@ -167,7 +167,7 @@ const secretsRejected = (kinds: readonly string[]) =>
   `Error: Nothing was written: the text contains ${describeSecrets(kinds)}. Leave it out and try again.`;
 
 /** Returns the error message of a rejected write. */
-export function rejected(rejection: Rejection): string {
+export function rejectionMessage(rejection: Rejection): string {
   switch (rejection.kind) {
     case 'exists':
       return alreadyExists(rejection.path);
@@ -207,9 +207,9 @@ export const resultRedacted = '[Redacted: the answer to this request was removed
 export const replaced =
   'The memory file has been edited. Here is the snippet showing the change (with line numbers):';
 export const noOccurrence = (oldStr: string, path: string) =>
-  `No replacement was performed, old_str \`${quoted(oldStr)}\` did not appear verbatim in ${path}.`;
+  `No replacement was performed, old_str \`${quoteText(oldStr)}\` did not appear verbatim in ${path}.`;
 export const severalOccurrences = (oldStr: string, lines: readonly number[]) =>
-  `No replacement was performed. Multiple occurrences of old_str \`${quoted(oldStr)}\` in lines: ${lines.join(', ')}. Please ensure it is unique`;
+  `No replacement was performed. Multiple occurrences of old_str \`${quoteText(oldStr)}\` in lines: ${lines.join(', ')}. Please ensure it is unique`;
 export const occurrencesTruncated = (shown: number) =>
   `[Truncated: showing the lines of the first ${shown} occurrences; there are more.]`;
 export const snippetTruncated = (first: number, last: number, end: number) =>
@@ -224,13 +224,13 @@ export const replaceMissing = (path: string) =>
 
 // insert, delete, rename
 
-export const inserted = (path: string) => `The file ${path} has been edited.`;
+export const insertedMessage = (path: string) => `The file ${path} has been edited.`;
 export const invalidInsertLine = (line: number, lineCount: number) =>
   `Error: Invalid \`insert_line\` parameter: ${line}. It should be within the range of lines of the file: [0, ${lineCount}]`;
-export const missing = (path: string) => `Error: The path ${path} does not exist`;
-export const deleted = (path: string) => `Successfully deleted ${path}`;
+export const missingMessage = (path: string) => `Error: The path ${path} does not exist`;
+export const deletedMessage = (path: string) => `Successfully deleted ${path}`;
 export const cannotDeleteRoot = 'Error: Cannot delete the /memories directory itself';
-export const renamed = (from: string, to: string) => `Successfully renamed ${from} to ${to}`;
+export const renamedMessage = (from: string, to: string) => `Successfully renamed ${from} to ${to}`;
 export const cannotRenameRoot = 'Error: Cannot rename the /memories directory itself';
 export const destinationExists = (to: string) => `Error: The destination ${to} already exists`;
 export const destinationInsideSource = (from: string, to: string) =>
@@ -239,9 +239,9 @@ export const destinationInsideSource = (from: string, to: string) =>
 // Wrong input
 
 export const unknownCommand = (command: string, known: readonly string[]) =>
-  `Error: Unknown command: ${quoted(command)}. The commands are ${known.join(', ')}`;
+  `Error: Unknown command: ${quoteText(command)}. The commands are ${known.join(', ')}`;
 export const unknownTool = (name: string, known: readonly string[]) =>
-  `Error: Unknown tool: ${quoted(name)}. The tools are ${known.join(', ')}`;
+  `Error: Unknown tool: ${quoteText(name)}. The tools are ${known.join(', ')}`;
 export const tooComplexBlock = (excess: 'levels' | 'values') =>
   `Error: This call was not run: with its tool_use block, the request ${
     excess === 'levels'

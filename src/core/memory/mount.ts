@@ -13,7 +13,7 @@ export interface Mount {
 }
 
 /** Returns a mount without its internal fields. */
-export function shownMount({ createdAt: _, ...mount }: Mount): Omit<Mount, 'createdAt'> {
+export function toShownMount({ createdAt: _, ...mount }: Mount): Omit<Mount, 'createdAt'> {
   return mount;
 }
 

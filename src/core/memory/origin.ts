@@ -14,7 +14,7 @@ export type Actor =
   | { type: 'anonymous' };
 
 /** Returns the source declared for an actor's key, or null. */
-export function sourceOf(actor: Actor): string | null {
+export function actorSource(actor: Actor): string | null {
   return ('source' in actor && actor.source) || null;
 }
 
@@ -73,11 +73,11 @@ export function storedActor(actor: Actor): string {
 }
 
 function printableJson(value: Origin | Actor): string {
-  return JSON.stringify(value, (_, each) => (typeof each === 'string' ? printable(each) : each));
+  return JSON.stringify(value, (_, each) => (typeof each === 'string' ? replaceUnprintable(each) : each));
 }
 
 /** Replaces lone surrogates and control characters. Postgres cannot store U+0000. */
-function printable(text: string): string {
+function replaceUnprintable(text: string): string {
   return text
     .slice(0, MAX_CHARACTERS)
     .toWellFormed()
@@ -87,6 +87,6 @@ function printable(text: string): string {
 const ANONYMOUS: Actor = { type: 'anonymous' };
 
 /** Returns the actor of a stored origin. A version older than the history has no origin and counts as anonymous. */
-export function actorOf(origin: Origin | null): Actor {
+export function originActor(origin: Origin | null): Actor {
   return origin?.actor ?? ANONYMOUS;
 }

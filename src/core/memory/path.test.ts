@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { executeCommand } from './commands/index.ts';
-import { invalidPath, MAX_QUOTED_CHARS, quoted } from './messages.ts';
+import { invalidPath, MAX_QUOTED_CHARS, quoteText } from './messages.ts';
 import { MAX_RAW_PATH_BYTES, parsePath } from './path.ts';
 
 const rejection = (given: string) => {
@@ -52,10 +52,10 @@ describe('a path within the length limit', () => {
 describe('a quoted text', () => {
   it('quotes a short text unchanged, and cuts a long one between characters', () => {
     const whole = 'x'.repeat(MAX_QUOTED_CHARS);
-    expect(quoted(whole)).toBe(whole);
-    expect(quoted(`${whole}y`)).toBe(`${whole}[… 1 more characters]`);
+    expect(quoteText(whole)).toBe(whole);
+    expect(quoteText(`${whole}y`)).toBe(`${whole}[… 1 more characters]`);
     const pair = `${'x'.repeat(MAX_QUOTED_CHARS - 1)}😀`;
-    expect(quoted(pair)).toBe(`${'x'.repeat(MAX_QUOTED_CHARS - 1)}[… 2 more characters]`);
+    expect(quoteText(pair)).toBe(`${'x'.repeat(MAX_QUOTED_CHARS - 1)}[… 2 more characters]`);
   });
 });
 

@@ -72,14 +72,14 @@ export function lengthProblem(path: string): PathProblem | undefined {
 }
 
 /** Returns the parent directory; undefined for the root. */
-export function parentOf(path: MemoryPath): MemoryPath | undefined {
+export function parentPath(path: MemoryPath): MemoryPath | undefined {
   return path === ROOT ? undefined : (path.slice(0, path.lastIndexOf('/')) as MemoryPath);
 }
 
 /** Returns all directories above `path`, beginning with the root. Empty for the root. */
-export function ancestorsOf(path: MemoryPath): MemoryPath[] {
+export function ancestorPaths(path: MemoryPath): MemoryPath[] {
   const ancestors: MemoryPath[] = [];
-  for (let parent = parentOf(path); parent !== undefined; parent = parentOf(parent))
+  for (let parent = parentPath(path); parent !== undefined; parent = parentPath(parent))
     ancestors.unshift(parent);
   return ancestors;
 }

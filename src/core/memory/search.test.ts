@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CodeUnits, linesOfOffsets, occurrencesOf, searchLinearly } from './text.ts';
+import { type CodeUnits, findOccurrences, lineNumbersAt, searchLinearly } from './text.ts';
 
 /** Returns a text that counts its reads. */
 function counting(text: string): CodeUnits & { reads: number } {
@@ -33,10 +33,10 @@ describe('the text search', () => {
     fc.assert(
       fc.property(text(1, 6), text(0, 60), (needle, content) => {
         const expected = naively(needle, content);
-        expect(occurrencesOf(needle, content)).toStrictEqual(expected);
+        expect(findOccurrences(needle, content)).toStrictEqual(expected);
         expect(searchLinearly(needle, content, Number.POSITIVE_INFINITY)).toStrictEqual(expected);
         expect(searchLinearly(needle, content, 2)).toStrictEqual(expected.slice(0, 2));
-        expect(occurrencesOf(needle, content, 2)).toStrictEqual(expected.slice(0, 2));
+        expect(findOccurrences(needle, content, 2)).toStrictEqual(expected.slice(0, 2));
       }),
       { numRuns: 2000 },
     );
@@ -45,8 +45,8 @@ describe('the text search', () => {
   it('finds a long needle in a long text', () => {
     const needle = `${'a'.repeat(5000)}b${'a'.repeat(5000)}`;
     const content = `${'a'.repeat(400_000)}b${'a'.repeat(400_000)}`;
-    expect(occurrencesOf(needle, content)).toStrictEqual([395_000]);
-    expect(occurrencesOf(needle, 'a'.repeat(800_000))).toStrictEqual([]);
+    expect(findOccurrences(needle, content)).toStrictEqual([395_000]);
+    expect(findOccurrences(needle, 'a'.repeat(800_000))).toStrictEqual([]);
   });
 
   it.each([
@@ -79,7 +79,7 @@ it('computes line numbers from the newlines before each offset', () => {
   fc.assert(
     fc.property(text(0, 60), fc.uniqueArray(fc.nat(60)), (content, numbers) => {
       const offsets = numbers.filter((n) => n <= content.length).sort((a, b) => a - b);
-      expect(linesOfOffsets(content, offsets)).toStrictEqual(
+      expect(lineNumbersAt(content, offsets)).toStrictEqual(
         offsets.map((offset) => content.slice(0, offset).split('\n').length),
       );
     }),
@@ -88,7 +88,7 @@ it('computes line numbers from the newlines before each offset', () => {
 
 it('computes the line of a million offsets in one pass', () => {
   const content = 'a'.repeat(2 ** 20);
-  const lines = linesOfOffsets(
+  const lines = lineNumbersAt(
     content,
     Array.from(content, (_, i) => i),
   );

@@ -22,7 +22,7 @@ export function linesFrom(content: string, first: number, maxLines: number, maxC
 }
 
 /** Returns the 1-based line numbers of ascending `offsets`, in one pass over `content`. */
-export function linesOfOffsets(content: string, offsets: readonly number[]): number[] {
+export function lineNumbersAt(content: string, offsets: readonly number[]): number[] {
   let line = 1;
   let newline = content.indexOf('\n');
   return offsets.map((offset) => {
@@ -58,7 +58,7 @@ export function insertLines(content: string, after: number, text: string): Chang
 const LINES_AROUND = 2;
 
 /** Returns the changed lines with their context, and the number of the first line. */
-export function snippetOf({ content, start, end }: Change): { lines: string[]; first: number } {
+export function changeSnippet({ content, start, end }: Change): { lines: string[]; first: number } {
   let from = lineStart(content, start);
   let first = countNewlines(content, 0, from) + 1;
   for (let above = 0; above < LINES_AROUND && from > 0; above++, first--) from = lineStart(content, from - 1);
@@ -107,7 +107,7 @@ const MAX_COMPARISONS = 2 ** 22;
  *
  * @param limit number of occurrences after which the search stops
  */
-export function occurrencesOf(
+export function findOccurrences(
   needle: string,
   content: string,
   limit: number = Number.POSITIVE_INFINITY,
@@ -124,13 +124,13 @@ export function occurrencesOf(
 }
 
 /**
- * Like `occurrencesOf`, by the algorithm of Knuth, Morris, and Pratt. It reads fewer than three characters per
+ * Like `findOccurrences`, by the algorithm of Knuth, Morris, and Pratt. It reads fewer than three characters per
  * character of needle and content. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content of
  * `a`.
  */
 export function searchLinearly(needle: CodeUnits, content: CodeUnits, limit: number): number[] {
   const offsets: number[] = [];
-  const borders = bordersOf(needle);
+  const borders = borderLengths(needle);
   let matched = 0;
   for (let i = 0; i < content.length && offsets.length < limit; i++) {
     const unit = content.charCodeAt(i);
@@ -145,7 +145,7 @@ export function searchLinearly(needle: CodeUnits, content: CodeUnits, limit: num
 }
 
 /** Returns, for each prefix of `needle`, the length of its longest proper prefix that is also its suffix. */
-export function bordersOf(needle: CodeUnits): Int32Array {
+export function borderLengths(needle: CodeUnits): Int32Array {
   const borders = new Int32Array(needle.length);
   let length = 0;
   for (let i = 1; i < needle.length; i++) {

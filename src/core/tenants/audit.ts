@@ -3,11 +3,11 @@ import { channel } from 'node:diagnostics_channel';
 import { databaseTime } from '../database/clock.ts';
 import { containsText, type SoughtPart } from '../database/contains-text.ts';
 import type { Database } from '../database/database.ts';
-import { asDatabaseError, retrying } from '../database/errors.ts';
+import { asDatabaseError, runWithRetries } from '../database/errors.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { cutPage, type Page, type TimePosition } from '../lib/pages.ts';
-import { renamed, snakeCase } from '../lib/text.ts';
+import { renameKeys, snakeCase } from '../lib/text.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 
@@ -143,7 +143,7 @@ const ACTOR_NAMES =
  * Lists a page of events from the position at which the previous page ended in the index. The columns in `ORDER BY` are
  * qualified, because the result has columns of the same names.
  */
-const listQueryOf = (name: string, ofTenant: string) =>
+const defineListQuery = (name: string, ofTenant: string) =>
   defineQuery<
     { [name in keyof AuditFilter]: AuditFilter[name] } & {
       afterAt: string | null;
@@ -170,8 +170,8 @@ ORDER BY audit_events.at DESC, audit_events.id DESC LIMIT $limit::bigint
 `,
   );
 
-const listQuery = listQueryOf('list_audit_events', '($tenant::text IS NULL OR tenant_id = $tenant)');
-const listOfTenantQuery = listQueryOf('list_audit_events_of_tenant', 'tenant_id = $tenant');
+const listQuery = defineListQuery('list_audit_events', '($tenant::text IS NULL OR tenant_id = $tenant)');
+const listTenantQuery = defineListQuery('list_audit_events_of_tenant', 'tenant_id = $tenant');
 
 const EVENTS_A_BATCH = 1000;
 
@@ -218,10 +218,10 @@ export async function beginAudit(
     },
     async finish(outcome) {
       const { tenant = null, key = null } = noted;
-      const details = renamed(noted.details ?? {}, snakeCase) as Record<string, unknown>;
+      const details = renameKeys(noted.details ?? {}, snakeCase) as Record<string, unknown>;
       publish(() => ({ ...intent, ...noted, details, id, startedAt, outcome }));
       const params = { id, outcome, tenant, key, details: JSON.stringify(details) };
-      await retrying(true, () => database.query(finishQuery, params)).then(() => {}, onUnrecorded);
+      await runWithRetries(true, () => database.query(finishQuery, params)).then(() => {}, onUnrecorded);
     },
   };
 }
@@ -232,12 +232,12 @@ export async function beginAudit(
  * @param work makes the change; its argument adds to the record
  * @param options.outcomeOf maps errors of the channel to outcomes
  */
-export async function audited<T>(
+export async function runAudited<T>(
   database: Database,
   intent: AuditIntent,
   subject: AuditSubject,
   work: (note: OpenAuditEvent['note']) => Promise<T>,
-  options: { onUnrecorded: (error: Error) => void; outcomeOf?: (error: unknown) => string | undefined },
+  options: { onUnrecorded: (error: Error) => void; describeOutcome?: (error: unknown) => string | undefined },
 ): Promise<T> {
   const event = await beginAudit(database, intent, subject, options.onUnrecorded);
   try {
@@ -245,12 +245,12 @@ export async function audited<T>(
     await event.finish('ok');
     return result;
   } catch (error) {
-    await event.finish(options.outcomeOf?.(error) ?? outcomeOf(error));
+    await event.finish(options.describeOutcome?.(error) ?? describeOutcome(error));
     throw error;
   }
 }
 
-function outcomeOf(error: unknown): string {
+function describeOutcome(error: unknown): string {
   return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
 }
 
@@ -274,7 +274,7 @@ async function insert(
   const id = randomUUID();
   const about = { tenant: tenant ?? null, key: key ?? null };
   const params = { ...intent, ...about, id, actor: storedActor(actor), outcome };
-  await retrying(false, () => database.query(insertQuery, params));
+  await runWithRetries(false, () => database.query(insertQuery, params));
   return id;
 }
 
@@ -283,7 +283,7 @@ export async function listAudit(
   filter: AuditFilter,
   { limit, after }: { limit: number; after: TimePosition | null },
 ): Promise<Page<AuditEvent, TimePosition>> {
-  const statement = filter.tenant === null ? listQuery : listOfTenantQuery;
+  const statement = filter.tenant === null ? listQuery : listTenantQuery;
   const params = { ...filter, afterAt: after?.time ?? null, afterId: after?.id ?? null, limit: limit + 1 };
   const { rows } = await database.query(statement, params);
   return cutPage(rows, limit, ({ at: time, id }) => ({ time, id }));

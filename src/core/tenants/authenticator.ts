@@ -106,14 +106,14 @@ class KeyAuthenticator implements Authenticator {
   }
 
   authenticate(credentials: Credentials): Principal | Promise<Principal> {
-    return mapMaybePromise(this.identify(credentials), (caller) => principalOf(caller, credentials));
+    return mapMaybePromise(this.identify(credentials), (caller) => toPrincipal(caller, credentials));
   }
 
   identify(credentials: Credentials): Caller | Promise<Caller> {
-    return mapMaybePromise(this.#keys.identify(credentials), (key) => this.#callerOf(key));
+    return mapMaybePromise(this.#keys.identify(credentials), (key) => this.#toCaller(key));
   }
 
-  #callerOf({ id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access }: KnownKey): Caller {
+  #toCaller({ id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access }: KnownKey): Caller {
     if (isAdmin) throw new ServiceError('is_admin_key');
     return {
       tenant,
@@ -135,7 +135,7 @@ class KeyAuthenticator implements Authenticator {
   }
 }
 
-function principalOf(caller: Caller, credentials: Credentials): Principal {
+function toPrincipal(caller: Caller, credentials: Credentials): Principal {
   const { tenant, tenantCreatedAt, actor, access, autoCreate, proposesAs } = caller;
   const named = namedTenant(credentials);
   if (tenant !== null) {

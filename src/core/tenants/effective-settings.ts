@@ -37,12 +37,12 @@ export function fullness(
   { maxFiles, maxBytes }: Pick<EffectiveSettings, 'maxFiles' | 'maxBytes'>,
 ): Fullness | undefined {
   const candidates: Fullness[] = [];
-  if (maxFiles > 0) candidates.push({ percent: percentOf(files, maxFiles), of: 'files' });
-  if (maxBytes > 0) candidates.push({ percent: percentOf(bytes, maxBytes), of: 'bytes' });
+  if (maxFiles > 0) candidates.push({ percent: percentUsed(files, maxFiles), of: 'files' });
+  if (maxBytes > 0) candidates.push({ percent: percentUsed(bytes, maxBytes), of: 'bytes' });
   return candidates.sort((a, b) => b.percent - a.percent)[0];
 }
 
 /** Computes a percentage, rounded down. */
-export function percentOf(used: number, limit: number): number {
+export function percentUsed(used: number, limit: number): number {
   return Math.floor((100 * used) / limit);
 }

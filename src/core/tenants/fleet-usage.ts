@@ -6,7 +6,7 @@ import { runTenantJob } from '../database/tenant-job.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { tenantDefaults } from './effective-settings.ts';
 import { fullnessColumn } from './listing.ts';
-import { DAY, type Days, dayOf, type Sizes, type Uses } from './usage.ts';
+import { DAY, type Days, type Sizes, toDay, type Uses } from './usage.ts';
 
 /** Totals of all tenants. */
 export interface FleetTotals extends Sizes {
@@ -158,8 +158,8 @@ const pruneFleetQuery = defineQuery<{ before: string }>(
  */
 export async function recordSizes(database: Database, config: Config, at?: Date): Promise<boolean> {
   const now = at ?? (await databaseTime(database));
-  const day = dayOf(now);
-  const before = dayOf(new Date(now.getTime() - config.USAGE_DAYS * DAY_MS));
+  const day = toDay(now);
+  const before = toDay(new Date(now.getTime() - config.USAGE_DAYS * DAY_MS));
   const ran = await runTenantJob(database, {
     job: 'usage',
     now,

@@ -109,11 +109,11 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
       await database.query(listJobMentionsQuery, { tenant, after, limit: JOBS_A_PAGE })
     ).rows;
     for (const { id, selection, request, createdBy } of page) {
-      const changed = (value: unknown) => JSON.stringify(withoutTenant(value, tenant, hash));
+      const changedJson = (value: unknown) => JSON.stringify(withoutTenant(value, tenant, hash));
       const changes = {
-        selection: changed(selection),
-        request: changed(request),
-        createdBy: changed(createdBy),
+        selection: changedJson(selection),
+        request: changedJson(request),
+        createdBy: changedJson(createdBy),
       };
       await database.query(replaceInJobQuery, { id, tenant, hash, ...changes });
     }
@@ -144,8 +144,8 @@ export async function forgetTenant(
     for (const found of rows) {
       const changes = {
         tenant: found.tenant === tenant ? hash : null,
-        actor: changed(found.actor, withoutTenant(found.actor, tenant, hash)),
-        details: changed(found.details, withoutTenant(found.details, tenant, hash)),
+        actor: changedJson(found.actor, withoutTenant(found.actor, tenant, hash)),
+        details: changedJson(found.details, withoutTenant(found.details, tenant, hash)),
       };
       if (Object.values(changes).every((change) => change === null)) continue;
       await database.query(replaceMentionsQuery, { id: found.id, ...changes });
@@ -156,7 +156,7 @@ export async function forgetTenant(
   return { hash, events, salt };
 }
 
-function changed(before: unknown, after: unknown): string | null {
+function changedJson(before: unknown, after: unknown): string | null {
   const text = JSON.stringify(after);
   return text === JSON.stringify(before) ? null : text;
 }
@@ -189,12 +189,12 @@ export function withoutTenant(value: unknown, tenant: string, hash: string): unk
   );
   const isOperator =
     typeof value === 'object' && value !== null && 'type' in value && value.type === 'operator';
-  const inText = (text: string) => text.replace(word, hash);
+  const hashInText = (text: string) => text.replace(word, hash);
 
   const replace = (each: unknown, field: string): unknown => {
     const isText = TEXTS.has(field) || (field === NAME && !isOperator);
     if (typeof each === 'string') {
-      if (isText) return inText(each);
+      if (isText) return hashInText(each);
       return IDS.has(field) && each === tenant ? hash : each;
     }
     if (Array.isArray(each)) return each.map((item) => replace(item, field));
@@ -203,7 +203,7 @@ export function withoutTenant(value: unknown, tenant: string, hash: string): unk
       Object.entries(each).map(([name, item]) => {
         // `{ old, new }` contains values of the enclosing field. The names in `metadata` are chosen by its author.
         if (name === 'old' || name === 'new') return [name, replace(item, field)];
-        return field === 'metadata' ? [inText(name), replace(item, field)] : [name, replace(item, name)];
+        return field === 'metadata' ? [hashInText(name), replace(item, field)] : [name, replace(item, name)];
       }),
     );
   };

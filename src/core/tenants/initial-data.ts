@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import { camelCase, nameText, renamed, snakeCase } from '../lib/text.ts';
+import { camelCase, nameText, renameKeys, snakeCase } from '../lib/text.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
-import { hashOf, isApiKey, Keys, keyId } from './keys.ts';
+import { hashKey, isApiKey, Keys, keyId } from './keys.ts';
 import { mountFields, mountNameSchema, mountsSchema, setMount } from './mounts.ts';
 import { typedSettingSchemas } from './setting-schemas.ts';
 import type { TenantSettings } from './settings.ts';
@@ -24,7 +24,7 @@ const tenantFields = {
   ...z.object(typedSettingSchemas).partial().shape,
 };
 const tenantSchema = z.preprocess(
-  (given) => renamed(given, camelCase),
+  (given) => renameKeys(given, camelCase),
   z
     .strictObject(tenantFields)
     .refine(({ id, mounts = [] }) => mounts.every(({ tenant }) => tenant !== id), 'mounts itself'),
@@ -152,7 +152,7 @@ export async function applyBootstrap(
     source,
   } of keys) {
     const purpose = { tenant, isAdmin, managesStores, access, label, source, expiresAt: null };
-    const isNew = await allKeys.createOnce({ ...purpose, hash: hashOf(key), id: keyId() });
+    const isNew = await allKeys.createOnce({ ...purpose, hash: hashKey(key), id: keyId() });
     if (isNew) made.keys++;
   }
   return made;

@@ -59,7 +59,7 @@ export async function findInstallation(
   const [row] = (await query(findInstallationQuery, {})).rows;
   if (row === undefined) return undefined;
   const secret = configuredSecret(config) ?? Buffer.from(row.secret ?? '', 'hex');
-  if (secretIdOf(secret) !== row.secretId) throw new ServiceError('installation_secret_differs');
+  if (toSecretId(secret) !== row.secretId) throw new ServiceError('installation_secret_differs');
   return { secret, keptOutChanges: row.keptOutChanges };
 }
 
@@ -74,7 +74,7 @@ export async function requireInstallation(query: QueryExecutor, config: Config):
   const made = configured ?? randomBytes(32);
   const row = {
     secret: configured === undefined ? made.toString('hex') : null,
-    secretId: secretIdOf(made),
+    secretId: toSecretId(made),
   };
   const isNew = (await query(createInstallationQuery, row)).count === 1;
   const [found] = (await query(findInstallationQuery, {})).rows;
@@ -94,7 +94,7 @@ export function deriveKey({ secret }: Pick<Installation, 'secret'>, purpose: str
   return Buffer.from(hkdfSync('sha256', secret, '', `memory-service ${purpose}`, bytes));
 }
 
-function secretIdOf(secret: Buffer): string {
+function toSecretId(secret: Buffer): string {
   return deriveKey({ secret }, 'secret id', 8).toString('hex');
 }
 

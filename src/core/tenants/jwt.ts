@@ -52,15 +52,15 @@ export class RemoteKeySet {
     if (this.#keys === undefined) await this.#waitForFetch(ip);
     else if (performance.now() - this.#fetchedAt > MAX_AGE_MS) this.#fetchInBackground();
     try {
-      return await this.#known(header, token);
+      return await this.#findKnownKey(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       await this.#waitForFetch(ip);
-      return this.#known(header, token);
+      return this.#findKnownKey(header, token);
     }
   }
 
-  #known(header: JWSHeaderParameters, token: Token) {
+  #findKnownKey(header: JWSHeaderParameters, token: Token) {
     if (this.#keys === undefined) throw new ServiceError('issuer_unavailable');
     return this.#keys(header, token);
   }

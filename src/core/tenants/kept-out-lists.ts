@@ -108,12 +108,12 @@ export class KeptOutLists {
   async #read(): Promise<Entries> {
     const readAt = performance.now();
     const installation = await findInstallation(this.#database.query, this.#config);
-    this.#entries = installation === undefined ? new Entries() : await this.#changed(installation);
+    this.#entries = installation === undefined ? new Entries() : await this.#readChanged(installation);
     this.#readAt = readAt;
     return this.#entries;
   }
 
-  async #changed(installation: Installation): Promise<Entries> {
+  async #readChanged(installation: Installation): Promise<Entries> {
     const changes = installation.keptOutChanges;
     const known = this.#entries;
     if (changes === known.changes) return known;

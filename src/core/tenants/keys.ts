@@ -48,7 +48,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export function newApiKey(): { key: string; hash: string; id: string } {
   const body = `msk_${randomBytes(32).toString('base64url')}`;
   const key = body + checksum(body);
-  return { key, hash: hashOf(key), id: keyId() };
+  return { key, hash: hashKey(key), id: keyId() };
 }
 
 /** Generates an ID for a key. The ID is not confidential. */
@@ -63,7 +63,7 @@ export function isApiKey(given: string): boolean {
 }
 
 /** Returns the hash under which a key is stored. */
-export function hashOf(key: string): string {
+export function hashKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
@@ -90,7 +90,7 @@ type NewKey = KeyPurpose & {
   creationRequest?: string;
 };
 
-export function kindOfKey({ tenant, isAdmin }: Pick<KeyRow, 'tenant' | 'isAdmin'>): KeyKind {
+export function keyKind({ tenant, isAdmin }: Pick<KeyRow, 'tenant' | 'isAdmin'>): KeyKind {
   if (isAdmin) return 'admin';
   return tenant === null ? 'service' : 'tenant';
 }
@@ -163,7 +163,7 @@ export class Keys {
     const { key, hash, id } = newApiKey();
     await this.#database.transaction(async (query) => {
       await keepTenants(query, purpose);
-      await query(createKeyQuery, paramsOf({ ...purpose, hash, id }));
+      await query(createKeyQuery, keyParams({ ...purpose, hash, id }));
     });
     return { key, id };
   }
@@ -177,12 +177,12 @@ export class Keys {
    */
   async issueOnce(purpose: KeyPurpose, creation: CreationRequest): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
-    const creationKey = hashOf(creation.key);
-    const creationRequest = hashOf(creation.request);
+    const creationKey = hashKey(creation.key);
+    const creationRequest = hashKey(creation.request);
     return this.#database.transaction(async (query) => {
       await keepTenants(query, purpose);
       await query(forgetCreationQuery, { creationKey });
-      const params = paramsOf({ ...purpose, hash, id, creationKey, creationRequest });
+      const params = keyParams({ ...purpose, hash, id, creationKey, creationRequest });
       if ((await query(createKeyOnceQuery, params)).count === 1) return { key, id };
       const created = (await query(findCreationQuery, { creationKey })).rows[0];
       if (created?.request !== creationRequest) throw new ServiceError('creation_key_reused');
@@ -204,8 +204,8 @@ export class Keys {
 
   #store(statement: typeof createKeyQuery, key: NewKey): Promise<boolean> {
     return this.#database.transaction(async (query) => {
-      const exists = key.tenant === null || (await keep(query, key.tenant)) !== undefined;
-      return exists && (await query(statement, paramsOf(key))).count === 1;
+      const exists = key.tenant === null || (await keepTenant(query, key.tenant)) !== undefined;
+      return exists && (await query(statement, keyParams(key))).count === 1;
     });
   }
 
@@ -280,7 +280,7 @@ export class Keys {
     const { key, hash: newHash } = newApiKey();
     return this.#database.transaction(async (query) => {
       // Locks tenants before the key, in the same order as deleting and renaming a tenant.
-      await keepTenants(query, await current(query, id, scope));
+      await keepTenants(query, await requireCurrentKey(query, id, scope));
       const { hash, isExpired, tenant } = await lock(query, id, scope);
       if (isExpired) throw new ServiceError('key_expired', id);
       await query(addSecretQuery, { hash, newHash });
@@ -329,18 +329,21 @@ export class Keys {
 async function lock(query: QueryExecutor, id: string, scope: string[] | null) {
   await query(lockSecretsQuery, { id });
   // Reads the current secret again after the lock, because a rotation adds a row that only a later statement sees.
-  while ((await query(lockKeyQuery, { id })).rows.length === 0) await current(query, id, scope);
-  return current(query, id, scope);
+  while ((await query(lockKeyQuery, { id })).rows.length === 0) await requireCurrentKey(query, id, scope);
+  return requireCurrentKey(query, id, scope);
 }
 
-async function current(query: QueryExecutor, id: string, scope: string[] | null) {
+async function requireCurrentKey(query: QueryExecutor, id: string, scope: string[] | null) {
   const row = (await query(currentKeyQuery, { id, scope })).rows[0];
   if (row === undefined) throw new ServiceError('no_such_key', id);
   return row;
 }
 
 /** Locks a tenant against deletion until the transaction ends. Returns undefined if the tenant does not exist. */
-async function keep(query: QueryExecutor, tenant: string): Promise<{ draftOf: string | null } | undefined> {
+async function keepTenant(
+  query: QueryExecutor,
+  tenant: string,
+): Promise<{ draftOf: string | null } | undefined> {
   return (await query(keepTenantQuery, { tenant })).rows[0];
 }
 
@@ -350,13 +353,13 @@ async function keepTenants(
   { tenant, onlyTenants, access }: Pick<KeyPurpose, 'tenant' | 'onlyTenants' | 'access'>,
 ): Promise<void> {
   for (const each of [...(tenant === null ? [] : [tenant]), ...(onlyTenants ?? [])]) {
-    const kept = await keep(query, each);
+    const kept = await keepTenant(query, each);
     if (kept === undefined) throw new ServiceError('no_such_tenant', each);
     if (kept.draftOf !== null && access === 'propose')
       throw new ServiceError('propose_for_draft', each, kept.draftOf);
   }
 }
 
-function paramsOf(key: NewKey) {
+function keyParams(key: NewKey) {
   return { ...DEFAULTS, creationKey: null, creationRequest: null, ...key };
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { FoundKeyRow } from './key-queries.ts';
-import { hashOf, newApiKey } from './keys.ts';
+import { hashKey, newApiKey } from './keys.ts';
 import { KnownKeys } from './known-keys.ts';
 import { createLookupLimiter } from './request-limiter.ts';
 
@@ -56,7 +56,7 @@ it('records the first use of a key within a second, and the next use after five 
   expect(uses).toStrictEqual([[hash]]);
   await known.identify(credentials);
   await known.close();
-  expect(uses).toStrictEqual([[hash], [hashOf(key)]]);
+  expect(uses).toStrictEqual([[hash], [hashKey(key)]]);
 });
 
 it('rejects a revoked key when its cached lookup is older than cacheSeconds', async () => {

@@ -6,7 +6,7 @@ import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { WriteBehindBuffer } from '../lib/write-behind-buffer.ts';
 import type { Actor } from '../memory/origin.ts';
 import type { FoundKeyRow } from './key-queries.ts';
-import { hashOf, isApiKey, type Keys } from './keys.ts';
+import { hashKey, isApiKey, type Keys } from './keys.ts';
 import { bearerToken, type Credentials } from './principal.ts';
 
 const CACHED_KEYS = 10_000;
@@ -83,7 +83,7 @@ export class KnownKeys {
     // A missing key is not counted as a failed attempt, because the console sends such a request to find out whether it
     // needs a key.
     if (given === undefined) throw new ServiceError('unauthorized');
-    const hash = this.#hashOf(given, credentials);
+    const hash = this.#hashToken(given, credentials);
     const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);
     return mapMaybePromise(key, (found) => {
       if (found === undefined || !isValid(found)) {
@@ -105,10 +105,10 @@ export class KnownKeys {
     return this.#used.flush();
   }
 
-  #hashOf(token: string, { socket }: Credentials): string {
+  #hashToken(token: string, { socket }: Credentials): string {
     const last = socket && this.#tokens.get(socket);
     if (last?.token === token) return last.hash;
-    const hash = hashOf(token);
+    const hash = hashKey(token);
     if (socket) this.#tokens.set(socket, { token, hash });
     return hash;
   }

@@ -19,7 +19,7 @@ export const TENANT_STATUSES = ['active', 'suspended', 'archived'] as const;
 /** A tenant that is both suspended and archived is suspended. */
 export type TenantStatus = (typeof TENANT_STATUSES)[number];
 
-export function statusOf({
+export function deriveStatus({
   suspendedAt,
   archivedAt,
 }: Pick<TenantRow, 'suspendedAt' | 'archivedAt'>): TenantStatus {
@@ -74,7 +74,7 @@ export type Filter = ConditionParams & {
 const LISTED = `${TENANT_COLUMNS}, ${time('last_change_at')} AS "lastChangeAt",
   ${time('history_since')} AS "historySince"`;
 
-/** SQL value of `percentOf`; -1 without a limit. */
+/** SQL value of `percentUsed`; -1 without a limit. */
 const PERCENT = (used: string, own: string, limit: string) =>
   `COALESCE(floor(100 * ${used}::float8 / NULLIF(COALESCE(${own}, ${limit}::bigint), 0)), -1)`;
 

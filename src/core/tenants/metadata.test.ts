@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { pairsOf, pairsProblem } from './metadata.ts';
+import { pairsProblem, parsePairs } from './metadata.ts';
 
 const NOT_A_PAIR =
   'must be a key of 1 to 64 characters, an equals sign, and a value of at most 512 characters, such as plan=pro.';
@@ -7,7 +7,7 @@ const NOT_A_PAIR =
 it('splits a pair at its first equals sign', () => {
   const texts = ['plan=pro', 'note=a=b\nc', 'empty=', `${'k'.repeat(64)}=${'v'.repeat(512)}`];
   expect(pairsProblem(texts)).toBeNull();
-  expect(pairsOf(texts)).toStrictEqual({
+  expect(parsePairs(texts)).toStrictEqual({
     plan: 'pro',
     note: 'a=b\nc',
     empty: '',

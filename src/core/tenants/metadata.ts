@@ -47,6 +47,6 @@ export function pairsProblem(texts: readonly string[]): string | null {
 }
 
 /** Converts pairs without a problem to an object. */
-export function pairsOf(texts: readonly string[]): Record<string, string> {
+export function parsePairs(texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(texts.flatMap((text) => [parsePair(text) ?? []]));
 }

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints, storableText } from '../lib/text.ts';
-import { type Mount, mountPath, shownMount } from '../memory/mount.ts';
+import { type Mount, mountPath, toShownMount } from '../memory/mount.ts';
 import { parsePath, ROOT } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 import { findTenantQuery, lockTenantQuery, type TenantRow, tenantCreatedAtQuery } from './queries.ts';
@@ -148,7 +148,7 @@ export function removeMount(database: Database, tenant: string, name: string): P
   return changeMounts(database, tenant, async (_, mounts) => {
     const mount = mounts.find((each) => each.name === name);
     if (mount === undefined) throw new ServiceError('no_such_mount', tenant, name);
-    return { mounts: mounts.filter((each) => each !== mount), result: shownMount(mount) };
+    return { mounts: mounts.filter((each) => each !== mount), result: toShownMount(mount) };
   });
 }
 
@@ -169,7 +169,7 @@ export async function mountStatuses(
   ]);
   const hidden = new Set(taken.rows.map(({ path }) => path));
   return mounts.map((own, i) => {
-    const mount = shownMount(own);
+    const mount = toShownMount(own);
     const isHidden = hidden.has(mountPath(mount));
     if (scope !== null && !scope.includes(mount.tenant))
       return { ...mount, status: isHidden ? 'name_taken' : null };
@@ -185,7 +185,7 @@ export async function mountStatuses(
  *
  * @param options.scope mounting tenants that the caller may see; null means all
  */
-export async function mountedBy(
+export async function findMountingTenants(
   { query }: Pick<Database, 'query'>,
   tenant: string,
   { scope, limit }: { scope: string[] | null; limit: number },
@@ -208,9 +208,10 @@ export async function rejectMounted(
   tenant: string,
   scope: string[] | null,
 ): Promise<void> {
-  const { mounts, more } = await mountedBy(database, tenant, { scope: null, limit: NAMED });
+  const { mounts, more } = await findMountingTenants(database, tenant, { scope: null, limit: NAMED });
   if (mounts.length === 0) return;
-  const seen = scope === null ? mounts : (await mountedBy(database, tenant, { scope, limit: NAMED })).mounts;
+  const seen =
+    scope === null ? mounts : (await findMountingTenants(database, tenant, { scope, limit: NAMED })).mounts;
   const by = [...new Set(seen.map((mount) => mount.tenant))];
   const hasOthers = more || mounts.some((mount) => !by.includes(mount.tenant));
   throw new ServiceError('tenant_is_mounted', tenant, by, hasOthers);

@@ -54,7 +54,7 @@ export class TenantPolicyCache {
 
   constructor(tenants: Pick<Tenants, 'find'>, config: Config, keptOut?: Pick<KeptOutLists, 'check'>) {
     this.#config = config;
-    this.#defaults = this.#policyOf({});
+    this.#defaults = this.#toPolicy({});
     const lookups = createLookupLimiter(config.MAX_QUEUE_MS);
     this.#cache = new LRUCache({
       ...maxEntries(CACHED_TENANTS),
@@ -64,7 +64,7 @@ export class TenantPolicyCache {
       fetchMethod: async (tenant, _, { context: ip }) => {
         const found = lookups.run(ip, () => tenants.find(tenant));
         const [row] = await Promise.all([found, keptOut?.check()]);
-        return { row, policy: this.#policyOf(row ?? {}) };
+        return { row, policy: this.#toPolicy(row ?? {}) };
       },
     });
   }
@@ -102,7 +102,7 @@ export class TenantPolicyCache {
     this.#cache.delete(tenant);
   }
 
-  #policyOf({
+  #toPolicy({
     mounts = [],
     draftOf = null,
     createdAt,

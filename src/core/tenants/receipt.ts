@@ -63,7 +63,7 @@ export function publicKeyPem(key: KeyObject): string {
   return own.export({ format: 'pem', type: 'spki' }).toString();
 }
 
-export function keyIdOf(key: KeyObject): string {
+export function toKeyId(key: KeyObject): string {
   const own = key.type === 'private' ? createPublicKey(key) : key;
   const der = own.export({ format: 'der', type: 'spki' });
   return createHash('sha256').update(der).digest('hex').slice(0, 16);
@@ -74,7 +74,7 @@ export function signReceipt(receipt: Omit<Receipt, 'format'>, key: KeyObject): S
   return {
     receipt: body,
     signature: sign(null, signedBytes(body), key).toString('base64'),
-    key_id: keyIdOf(key),
+    key_id: toKeyId(key),
   };
 }
 
@@ -96,7 +96,7 @@ export function receiptProblem(
   { receipt, signature, key_id: keyId, proof }: SignedReceipt,
   publicKey: KeyObject,
 ): ReceiptProblem | undefined {
-  if (keyId !== keyIdOf(publicKey)) return 'another_key';
+  if (keyId !== toKeyId(publicKey)) return 'another_key';
   if (!verify(null, signedBytes(receipt), publicKey, Buffer.from(signature, 'base64'))) return 'signature';
   if (proof !== undefined && forgottenId(proof.tenant, proof.salt) !== receipt.tenant) return 'proof';
   return undefined;

@@ -97,7 +97,7 @@ export async function addReceipt(
 ): Promise<SignedReceipt> {
   const key = signingKey(await requireInstallation(database.query, config));
   const at = await databaseInstant(database);
-  const later = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
+  const timeAfter = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
   const signed = signReceipt(
     {
       ...erasure,
@@ -105,14 +105,14 @@ export async function addReceipt(
       at,
       by: JSON.parse(storedActor(by)),
       remaining: [
-        { place: 'audit_trail', until: later(config.AUDIT_DAYS * DAY_MS) },
+        { place: 'audit_trail', until: timeAfter(config.AUDIT_DAYS * DAY_MS) },
         { place: 'backups', until: null },
         { place: 'exports', until: null },
         ...(erasure.kind === 'text_erased'
-          ? [{ place: 'hashes_of_requests', until: later((config.IDEMPOTENCY_HOURS * DAY_MS) / 24) }]
+          ? [{ place: 'hashes_of_requests', until: timeAfter((config.IDEMPOTENCY_HOURS * DAY_MS) / 24) }]
           : []),
         { place: 'logs', until: null },
-        { place: 'memory_of_replicas', until: later(SEARCH_CACHE_MS) },
+        { place: 'memory_of_replicas', until: timeAfter(SEARCH_CACHE_MS) },
         { place: 'unused_space_of_the_database', until: null },
         { place: 'write_ahead_log', until: null },
       ],
@@ -131,7 +131,7 @@ export async function addReceipt(
   return proof === undefined ? signed : { ...signed, proof };
 }
 
-function stored({ body, signature, keyId, publicKey }: ReceiptRow): StoredReceipt {
+function toStoredReceipt({ body, signature, keyId, publicKey }: ReceiptRow): StoredReceipt {
   return { receipt: body, signature, key_id: keyId, publicKey };
 }
 
@@ -139,7 +139,7 @@ function stored({ body, signature, keyId, publicKey }: ReceiptRow): StoredReceip
 export async function findReceipt({ query }: Pick<Database, 'query'>, id: string): Promise<StoredReceipt> {
   const [row] = (await query(findReceiptQuery, { id })).rows;
   if (row === undefined) throw new ServiceError('no_such_receipt', id);
-  return stored(row);
+  return toStoredReceipt(row);
 }
 
 const AFTER_ALL: TimePosition = { time: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
@@ -166,7 +166,7 @@ export async function listReceipts(
     limit: limit + 1,
   });
   const page = cutPage(rows, limit, ({ at: time, id }) => ({ time, id }));
-  return { ...page, rows: page.rows.map(stored) };
+  return { ...page, rows: page.rows.map(toStoredReceipt) };
 }
 
 /** Deletes the receipts that contain the ID of a tenant. */

@@ -10,15 +10,17 @@ import {
 
 /** Schemas of the settings in JSON, by name. */
 export const settingSchemas = settingsFrom<{ [Name in SettingName]: z.ZodType<SettingValue<Name>> }>(
-  (_, setting) => schemaOf(setting).meta({ description: descriptionOf(setting) }),
+  (_, setting) => settingSchema(setting).meta({ description: settingDescription(setting) }),
 );
 
 /** Schemas of the settings in JSON written by people, which also accept quantities such as `"10MB"` and `"90d"`. */
 export const typedSettingSchemas = settingsFrom<typeof settingSchemas>((name, setting) =>
-  'choices' in setting ? settingSchemas[name] : z.preprocess(numberOf(setting), settingSchemas[name]),
+  'choices' in setting
+    ? settingSchemas[name]
+    : z.preprocess(createNumberParser(setting), settingSchemas[name]),
 );
 
-function numberOf({ unit }: NumberSetting) {
+function createNumberParser({ unit }: NumberSetting) {
   return (given: unknown, context: z.RefinementCtx): unknown => {
     if (typeof given !== 'string') return given;
     const value = parseQuantity(given, unit);
@@ -28,12 +30,12 @@ function numberOf({ unit }: NumberSetting) {
   };
 }
 
-function schemaOf(setting: Setting): z.ZodType {
+function settingSchema(setting: Setting): z.ZodType {
   if ('choices' in setting) return z.enum(Object.keys(setting.choices));
   return z.int().min(0).max(setting.max);
 }
 
-function descriptionOf(setting: Setting): string {
+function settingDescription(setting: Setting): string {
   const sentence = `${setting.help.charAt(0).toUpperCase()}${setting.help.slice(1)}.`;
   return 'choices' in setting ? sentence : `${sentence} 0: ${setting.zero}.`;
 }

@@ -15,12 +15,12 @@ export function newStoreId(): string {
 
 export type IdKind = 'mem' | 'memver';
 
-export function shownId(kind: IdKind, uuid: string): string {
+export function toPublicId(kind: IdKind, uuid: string): string {
   return `${kind}_${uuid.replaceAll('-', '')}`;
 }
 
 /** Returns the UUID of an ID, or undefined for an invalid ID. */
-export function uuidOf(kind: IdKind, id: string): string | undefined {
+export function toUuid(kind: IdKind, id: string): string | undefined {
   const digits = id.startsWith(`${kind}_`) ? id.slice(kind.length + 1) : '';
   return DIGITS.test(digits) ? digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : undefined;
 }
@@ -33,22 +33,22 @@ export const PATH_RULE =
   'also not percent-encoded. The path is in Unicode Normalization Form C, without backslashes, control and format characters, and U+2028 and U+2029.';
 
 /** Returns the path of a memory's file, or undefined if the memory's path is invalid or not normalized. */
-export function filePathOf(path: string): MemoryPath | undefined {
+export function toFilePath(path: string): MemoryPath | undefined {
   const whole = ROOT + path;
   const parsed = path.startsWith('/') ? parsePath(whole) : undefined;
   return parsed?.ok && parsed.path === whole ? parsed.path : undefined;
 }
 
 export function isFilePath(path: string): boolean {
-  return filePathOf(path) !== undefined;
+  return toFilePath(path) !== undefined;
 }
 
 /** Returns the directory of a prefix such as `/notes/`, or undefined for an invalid prefix. */
-export function directoryOf(prefix: string): MemoryPath | undefined {
+export function toDirectoryPath(prefix: string): MemoryPath | undefined {
   if (prefix === '/') return ROOT;
-  return prefix.endsWith('/') ? filePathOf(prefix.slice(0, -1)) : undefined;
+  return prefix.endsWith('/') ? toFilePath(prefix.slice(0, -1)) : undefined;
 }
 
-export function shownPath(path: string): string {
+export function toPublicPath(path: string): string {
   return path.slice(ROOT.length);
 }

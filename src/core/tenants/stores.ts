@@ -155,8 +155,8 @@ export class Stores {
     return this.#database.transaction(async (query) => {
       if ((await query(createTenantQuery, { tenant: id })).count === 0)
         throw new ServiceError('tenant_exists', id);
-      await query(setStoreQuery, paramsOf(id, details));
-      return existing(query, id);
+      await query(setStoreQuery, detailParams(id, details));
+      return requireStore(query, id);
     });
   }
 
@@ -180,7 +180,7 @@ export class Stores {
       await query(archiveStoreQuery, { tenant: id });
       const { rows: drafts } = await query(listOpenDraftsQuery, { tenant: id });
       for (const draft of drafts) await query(archiveDraftQuery, { tenant: draft.id });
-      return existing(query, id);
+      return requireStore(query, id);
     });
   }
 }
@@ -192,7 +192,7 @@ export async function rejectArchived(query: QueryExecutor, tenant: string): Prom
 }
 
 export async function copyStore(query: QueryExecutor, from: string, to: string): Promise<void> {
-  const { id, name, metadata, description, archivedAt, updatedAt } = await existing(query, from);
+  const { id, name, metadata, description, archivedAt, updatedAt } = await requireStore(query, from);
   await query(copyStoreQuery, {
     tenant: to,
     description,
@@ -214,12 +214,12 @@ export async function changeDetails(
   change: (before: StoreDetails) => StoreDetails,
 ): Promise<StoreRow> {
   await query(lockTenantQuery, { tenant: id });
-  const before = await existing(query, id);
+  const before = await requireStore(query, id);
   if (before.archivedAt !== null) throw new ServiceError('tenant_archived', id);
   const after = change(before);
   if (isSame(before, after)) return before;
-  await query(setStoreQuery, paramsOf(id, after));
-  return existing(query, id);
+  await query(setStoreQuery, detailParams(id, after));
+  return requireStore(query, id);
 }
 
 /** Changes the details of a tenant, in a transaction that has locked the tenant. */
@@ -228,16 +228,16 @@ export async function setDetails(
   id: string,
   change: StoreDetailsChange,
 ): Promise<void> {
-  await query(setStoreQuery, paramsOf(id, mergeDetails(await existing(query, id), change)));
+  await query(setStoreQuery, detailParams(id, mergeDetails(await requireStore(query, id), change)));
 }
 
-async function existing(query: QueryExecutor, id: string): Promise<StoreRow> {
+async function requireStore(query: QueryExecutor, id: string): Promise<StoreRow> {
   const [row] = (await query(findStoreQuery, { tenant: id })).rows;
   if (row === undefined) throw new ServiceError('unknown_tenant', id);
   return row;
 }
 
-function paramsOf(id: string, { name, description, metadata }: StoreDetails) {
+function detailParams(id: string, { name, description, metadata }: StoreDetails) {
   return { tenant: id, name, description, metadata: JSON.stringify(metadata) };
 }
 

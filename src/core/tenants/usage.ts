@@ -52,7 +52,7 @@ export interface UsageDay extends Sizes, Uses {
 }
 
 /** Returns the day of a time in UTC, such as `2026-11-23`. */
-export function dayOf(time: Date): string {
+export function toDay(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
@@ -97,7 +97,7 @@ export async function usageDays(database: Database, tenant: string, days: Days):
 }
 
 /** Returns the days of a period: the day of `since`, and all later days that start before `until`. */
-export function daysOf({ since, until }: { since: string; until: string | undefined }): Days {
+export function toDays({ since, until }: { since: string; until: string | undefined }): Days {
   return { from: since.slice(0, 10), until: until ?? null };
 }
 
@@ -142,7 +142,7 @@ export class UsageCounts {
   add(tenant: string, createdAt: string | null, uses: Uses): void {
     const now = Date.now();
     const number = Math.floor(now / DAY_MS);
-    if (number !== this.#today.number) this.#today = { number, name: dayOf(new Date(now)) };
+    if (number !== this.#today.number) this.#today = { number, name: toDay(new Date(now)) };
     this.#add({ tenant, createdAt, day: this.#today.name, ...uses });
   }
 

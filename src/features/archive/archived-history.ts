@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { MAX_JSON_BYTES_OF_UNIT } from '../../core/lib/json.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
-import { cannotImport, printable, type SourceEntry } from './entry.ts';
+import { cannotImport, escapeInvisible, type SourceEntry } from './entry.ts';
 import {
   type ArchivedDirectory,
   DIRECTORY,
@@ -95,7 +95,7 @@ export class ArchivedHistory implements HistorySource {
     if (inside === MANIFEST) this.#manifest = this.#parse(name, manifestSchema, content.toString());
     else if (/^versions\/\d+\.ndjson$/.test(inside)) await this.#addVersions(name, content);
     else if (/^directories\/\d+\.ndjson$/.test(inside)) await this.#addDirectories(name, content);
-    else throw damagedHistory(`${printable(name)} does not belong to it`);
+    else throw damagedHistory(`${escapeInvisible(name)} does not belong to it`);
   }
 
   /**
@@ -120,17 +120,17 @@ export class ArchivedHistory implements HistorySource {
   }
 
   async *heads(): AsyncGenerator<StoredVersion[]> {
-    for await (const rows of pagesOf<StoredVersion>(this.#pages.heads)) {
+    for await (const rows of readSpool<StoredVersion>(this.#pages.heads)) {
       yield rows.map((row) => (this.#policy.isMasked(row.path ?? '') ? { ...row, sha256: null } : row));
     }
   }
 
   versions(): AsyncGenerator<StoredVersion[]> {
-    return pagesOf(this.#pages.versions);
+    return readSpool(this.#pages.versions);
   }
 
   directories(): AsyncGenerator<ArchivedDirectory[]> {
-    return pagesOf(this.#pages.directories);
+    return readSpool(this.#pages.directories);
   }
 
   async close(): Promise<void> {
@@ -168,14 +168,14 @@ export class ArchivedHistory implements HistorySource {
   async #checkPaths(name: string, paths: string[]): Promise<void> {
     const found = await this.#policy.findSecret([...new Set(paths)]);
     if (found === undefined) return;
-    throw cannotImport(name, 'entry_lists_secret_path', printable(found.masked), found.kinds);
+    throw cannotImport(name, 'entry_lists_secret_path', escapeInvisible(found.masked), found.kinds);
   }
 
   async *#rows<T>(name: string, schema: z.ZodType<T>, content: Buffer): AsyncGenerator<T> {
     let line = 0;
-    for await (const json of timeSliced(linesOf(content))) {
+    for await (const json of timeSliced(splitBuffer(content))) {
       if (json === undefined || ++line > PAGE_ROWS)
-        throw damagedHistory(`${printable(name)} is not a page of at most ${PAGE_ROWS} lines`);
+        throw damagedHistory(`${escapeInvisible(name)} is not a page of at most ${PAGE_ROWS} lines`);
       if (json.length > this.#maxLineBytes)
         throw cannotImport(`${name}, line ${line}`, 'entry_larger_than_any', json.length, this.#maxLineBytes);
       yield this.#parse(`${name}, line ${line}`, schema, json.toString());
@@ -188,7 +188,7 @@ export class ArchivedHistory implements HistorySource {
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     throw damagedHistory(
-      `${printable(place)}: ${issue?.path.join('.') || 'the line'} is not valid in an export`,
+      `${escapeInvisible(place)}: ${issue?.path.join('.') || 'the line'} is not valid in an export`,
     );
   }
 }
@@ -211,7 +211,7 @@ function longestLine(maxFileBytes: number): number {
 }
 
 /** Splits a page into lines. Yields undefined for a last line without a line feed. */
-function* linesOf(content: Buffer): Generator<Buffer | undefined> {
+function* splitBuffer(content: Buffer): Generator<Buffer | undefined> {
   for (let from = 0; from < content.length; ) {
     const end = content.indexOf('\n', from);
     yield end === -1 ? undefined : content.subarray(from, end);
@@ -224,7 +224,7 @@ async function addRows(spool: Spool<object>, rows: object[]): Promise<void> {
   for await (const row of timeSliced(rows)) await spool.add({}, Buffer.from(JSON.stringify(row)));
 }
 
-async function* pagesOf<T>(spool: Spool<object>): AsyncGenerator<T[]> {
+async function* readSpool<T>(spool: Spool<object>): AsyncGenerator<T[]> {
   for await (const batch of spool.batches()) {
     const rows: T[] = [];
     for await (const { content } of timeSliced(batch)) rows.push(JSON.parse(content));

@@ -33,7 +33,7 @@ async function memoriesDirectory(directory: string): Promise<string> {
 /** Uses bytes for paths, because names may not be valid UTF-8. */
 async function* walk(directory: Buffer, name: string): AsyncGenerator<SourceEntry> {
   const { mtime } = await stat(directory);
-  yield { name: name === '' ? '.' : name, kind: 'dir', bytes: 0, modified: mtime, content: nothing() };
+  yield { name: name === '' ? '.' : name, kind: 'dir', bytes: 0, modified: mtime, content: emptyContent() };
   const entries = await readdir(directory, { withFileTypes: true, encoding: 'buffer' });
   for (const entry of entries.sort((a, b) => Buffer.compare(a.name, b.name))) {
     const path = Buffer.concat([directory, Buffer.from('/'), entry.name]);
@@ -46,14 +46,14 @@ async function* walk(directory: Buffer, name: string): AsyncGenerator<SourceEntr
       yield* walk(path, below);
     } else if (entry.isFile()) {
       const { size, mtime: modified } = await lstat(path);
-      yield { name: below, kind: 'file', bytes: size, modified, content: contentOf(path) };
+      yield { name: below, kind: 'file', bytes: size, modified, content: readFileContent(path) };
     } else {
-      throw cannotImport(below, faultOf(entry));
+      throw cannotImport(below, entryFault(entry));
     }
   }
 }
 
-async function* contentOf(path: Buffer): AsyncGenerator<Uint8Array> {
+async function* readFileContent(path: Buffer): AsyncGenerator<Uint8Array> {
   // Fails immediately if the file has been replaced by a link or a pipe since it was listed.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -63,9 +63,9 @@ async function* contentOf(path: Buffer): AsyncGenerator<Uint8Array> {
   }
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+async function* emptyContent(): AsyncGenerator<Uint8Array> {}
 
-function faultOf(entry: Dirent<Buffer>) {
+function entryFault(entry: Dirent<Buffer>) {
   if (entry.isSymbolicLink()) return 'entry_symlink';
   if (entry.isFIFO()) return 'entry_fifo';
   return entry.isSocket() ? 'entry_socket' : 'entry_device';

@@ -21,24 +21,27 @@ const SHOWN_CHARACTERS = 300;
  *
  * @param visible matches the characters that need no escape
  */
-export function printable(text: string, visible: RegExp = /[^\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u): string {
+export function escapeInvisible(
+  text: string,
+  visible: RegExp = /[^\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u,
+): string {
   const shown: string[] = [];
   for (const character of text) {
-    if (shown.push(visible.test(character) ? character : escaped(character)) === SHOWN_CHARACTERS) {
+    if (shown.push(visible.test(character) ? character : escapeCharacter(character)) === SHOWN_CHARACTERS) {
       return `${shown.join('')}…`;
     }
   }
   return shown.join('');
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
 }
 
 /** Escapes all characters except printable ASCII, to distinguish names that look the same. */
-export function spelledOut(text: string): string {
-  return printable(text, /[ -~]/);
+export function escapeNonAscii(text: string): string {
+  return escapeInvisible(text, /[ -~]/);
 }
 
 /** Reason why an entry cannot be imported. The first value of each error is the name of the entry. */
@@ -51,7 +54,7 @@ export function cannotImport<F extends EntryFault>(
   fault: F,
   ...values: FaultValues<F>
 ): ServiceError {
-  return new ServiceError(fault, ...([printable(name), ...values] as unknown as ErrorValues[F]));
+  return new ServiceError(fault, ...([escapeInvisible(name), ...values] as unknown as ErrorValues[F]));
 }
 
 /** Formats a character up to U+00FF as the byte that it represents. */

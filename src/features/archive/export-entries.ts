@@ -2,7 +2,7 @@ import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { History } from '../../core/history/history.ts';
-import { COLUMNS, type VersionRow, versionOf } from '../../core/history/version.ts';
+import { COLUMNS, toVersion, type VersionRow } from '../../core/history/version.ts';
 import { BATCH, batches, readPages } from '../../core/lib/pages.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
 import { LAST_ID } from '../../core/lib/uuids.ts';
@@ -96,7 +96,7 @@ ORDER BY past_directories.path, past_directories.removed_at LIMIT $limit
 `,
 );
 
-const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weightOf: (line: string) => Buffer.byteLength(line) };
+const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weigh: (line: string) => Buffer.byteLength(line) };
 
 /** An archive entry of the history. `modified` is in seconds since 1970. */
 export interface ExportedHistory {
@@ -127,14 +127,14 @@ export async function exportHistory(
     write({ path: `/${DIRECTORY}/${name}`, kind: 'history', content, modified });
   const addPages = async (directory: string, rows: AsyncIterable<object>) => {
     let page = 0;
-    for await (const lines of batches(linesOf(rows), PAGE)) {
+    for await (const lines of batches(toJsonLines(rows), PAGE)) {
       page++;
       await add(`${directory}/${String(page).padStart(6, '0')}.ndjson`, lines.join(''));
     }
   };
 
   await add(MANIFEST, `${JSON.stringify({ format: 1, ...manifest }, null, 2)}\n`);
-  await addPages('versions', namedInScope(versionsOf(query, tenant), scope));
+  await addPages('versions', namedInScope(readVersions(query, tenant), scope));
   await addPages('directories', directoryLines(query, tenant));
   return manifest.versions;
 }
@@ -146,18 +146,18 @@ async function* namedInScope(versions: AsyncIterable<ArchivedVersion>, scope: re
   }
 }
 
-async function* linesOf(rows: AsyncIterable<object>): AsyncGenerator<string> {
+async function* toJsonLines(rows: AsyncIterable<object>): AsyncGenerator<string> {
   for await (const row of timeSliced(rows)) yield `${JSON.stringify(row)}\n`;
 }
 
-async function* versionsOf(query: QueryExecutor, tenant: string) {
+async function* readVersions(query: QueryExecutor, tenant: string) {
   const heads = readPages<VersionRow>(
     async (last) =>
       (await query(exportHeadsQuery, { tenant, after: last?.path ?? '', limit: PAGE_ROWS })).rows,
     PAGE_ROWS,
   );
   const inLiveFile = { spliceStart: null, spliceLength: null, keptContent: null };
-  for await (const row of heads) yield archivedVersion(versionOf(row), inLiveFile);
+  for await (const row of heads) yield archivedVersion(toVersion(row), inLiveFile);
 
   const history = new History({ query });
   const past = readPages(async (last: VersionRow | undefined) => {
@@ -173,7 +173,7 @@ async function* versionsOf(query: QueryExecutor, tenant: string) {
     const kept = needsWhole
       ? { spliceStart: null, spliceLength: null, keptContent: whole }
       : { spliceStart, spliceLength, keptContent };
-    yield archivedVersion(versionOf(row), kept);
+    yield archivedVersion(toVersion(row), kept);
   }
 }
 
@@ -289,9 +289,9 @@ export async function exportEntries(
       await query(waitForReaderQuery, {});
       const row = (await query(findTenantQuery, { tenant })).rows[0];
       if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
-      for await (const file of filesOf(query, tenant, path)) await write({ kind: 'file', ...file });
+      for await (const file of readFiles(query, tenant, path)) await write({ kind: 'file', ...file });
       let last: string | undefined;
-      for await (const directory of directoriesOf(query, tenant, path)) {
+      for await (const directory of readDirectories(query, tenant, path)) {
         await write({ kind: 'dir', ...directory });
         last = directory.path;
       }
@@ -303,14 +303,14 @@ export async function exportEntries(
   );
 }
 
-function filesOf(query: QueryExecutor, tenant: string, path: MemoryPath) {
+function readFiles(query: QueryExecutor, tenant: string, path: MemoryPath) {
   return readPages<ExportedFileRow>(async (last) => {
     const page = { tenant, after: last?.path ?? '', limit: BATCH.rows, bytes: BATCH.bytes, path };
     return (await query(exportFilesQuery, page)).rows;
   });
 }
 
-function directoriesOf(query: QueryExecutor, tenant: string, path: MemoryPath) {
+function readDirectories(query: QueryExecutor, tenant: string, path: MemoryPath) {
   return readPages<ExportedDirectoryRow>(async (last) => {
     const page = { tenant, before: last?.path ?? PAST_THE_END, limit: BATCH.rows, path };
     return (await query(exportDirectoriesQuery, page)).rows;

@@ -53,7 +53,7 @@ export async function exportArchive(
   },
 ): Promise<Total> {
   const total: Total = { files: 0, bytes: 0, versions: null, actedUpon: null };
-  return explainingOutput(async () => {
+  return explainOutput(async () => {
     await writeTar(output, end, async (add) => {
       const write = async (entry: Exported) => {
         await add(entry);
@@ -74,7 +74,7 @@ export async function exportArchive(
  *
  * @throws ServiceError if the output cannot be written
  */
-export async function explainingOutput<T>(write: () => Promise<T>): Promise<T> {
+export async function explainOutput<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {

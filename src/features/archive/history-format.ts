@@ -84,7 +84,7 @@ export const versionSchema = version
     ({ created_at, superseded_at }) => (superseded_at ?? created_at) >= created_at,
     'ends before it begins',
   )
-  .refine(hasItsContent, 'has another content than its operation');
+  .refine(hasOwnContent, 'has another content than its operation');
 
 export const directorySchema = z
   .strictObject({ path: PATH, created_at: TIME, removed_at: TIME.nullable() })
@@ -92,7 +92,7 @@ export const directorySchema = z
 
 export type ArchivedDirectory = z.infer<typeof directorySchema>;
 
-function hasItsContent(each: ArchivedVersion): boolean {
+function hasOwnContent(each: ArchivedVersion): boolean {
   const { path, content, content_sha256, content_size_bytes, splice_start, splice_length, superseded_at } =
     each;
   const isSplice = splice_start !== null;

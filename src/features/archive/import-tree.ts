@@ -1,13 +1,13 @@
 import { pathProblemText } from '../../core/memory/messages.ts';
 import {
-  ancestorsOf,
+  ancestorPaths,
   MAX_PATH_BYTES,
   type MemoryPath,
   type PathProblem,
   parsePath,
   ROOT,
 } from '../../core/memory/path.ts';
-import { cannotImport, printable, type SourceEntry, spelledOut } from './entry.ts';
+import { cannotImport, escapeInvisible, escapeNonAscii, type SourceEntry } from './entry.ts';
 
 export interface Placement {
   /** Directory that names are relative to. By default, names must start with `memories/`. */
@@ -91,7 +91,7 @@ export class ImportTree {
 
   #addDirectoriesAbove(path: MemoryPath, spelled: string, name: string): void {
     let above = spelled;
-    for (const directory of ancestorsOf(path).reverse()) {
+    for (const directory of ancestorPaths(path).reverse()) {
       above = above.slice(0, above.lastIndexOf('/'));
       const known = this.#nodes.get(directory);
       if (known === undefined) {
@@ -107,9 +107,9 @@ export class ImportTree {
 }
 
 function sameName(spelled: string, other: string) {
-  return cannotImport(spelled, 'entry_same_name', spelledOut(spelled), spelledOut(other));
+  return cannotImport(spelled, 'entry_same_name', escapeNonAscii(spelled), escapeNonAscii(other));
 }
 
 function invalidPath(name: string, problem: PathProblem) {
-  return cannotImport(name, 'entry_path_invalid', printable(pathProblemText(problem)));
+  return cannotImport(name, 'entry_path_invalid', escapeInvisible(pathProblemText(problem)));
 }

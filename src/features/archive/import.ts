@@ -88,7 +88,7 @@ export async function importEntries(
         { quotas: tenantDefaults(config), origin, dryRun, onWritten, check },
       ),
     );
-    const { files, bytes, directories, versions } = successful(imported, tenant.id);
+    const { files, bytes, directories, versions } = requireImported(imported, tenant.id);
     const filePaths = [...prepared.entries].flatMap(([path, { kind }]) => (kind === 'file' ? [path] : []));
     const isLeftOut = prepared.history !== undefined && versions === null;
     const reason = historyDays === 0 ? 'keeps no history' : 'has files or its own history';
@@ -114,7 +114,7 @@ export async function inspectorFor(secretsMode: EffectiveSettings['secrets'], ke
 }
 
 /** @throws ServiceError if no entries were imported */
-function successful(imported: Imported, tenant: string) {
+function requireImported(imported: Imported, tenant: string) {
   switch (imported.kind) {
     case 'imported':
       return imported;

@@ -4,14 +4,14 @@ import { JOB_LOCKS } from '../../core/database/tenant-job.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { noteArrival } from '../../core/tenants/arrivals.ts';
 import {
+  computeDigest,
   Digest,
   describeTable,
-  digestOf,
   identity,
   insertRows,
   isSameRow,
   matchingRows,
-  readPagesOf,
+  readTablePages,
   SHARED_TABLES,
   TABLES_OF_TENANTS,
   type Table,
@@ -31,13 +31,13 @@ export async function compareRows(
   table: Table,
   onPage: (rows: TextRow[], missing: TextRow[]) => Promise<void> | void,
 ): Promise<void> {
-  for await (const rows of readPagesOf(from, table, null)) {
+  for await (const rows of readTablePages(from, table, null)) {
     const there = await matchingRows(to, table, rows);
     const missing: TextRow[] = [];
     for (const row of rows) {
       const other = there.get(identity(table, row));
       if (other === undefined) missing.push(row);
-      else if (!isSameRow(row, other)) throw new ServiceError('target_has_other_data', nameOf(table, row));
+      else if (!isSameRow(row, other)) throw new ServiceError('target_has_other_data', rowName(table, row));
     }
     await onPage(rows, missing);
   }
@@ -65,7 +65,7 @@ export async function copyShared(from: QueryExecutor, to: QueryExecutor, table: 
  * Returns a readable name of a row for error messages. An API key is not named by its hash, which means little to an
  * operator.
  */
-function nameOf(table: Table, row: TextRow): string {
+function rowName(table: Table, row: TextRow): string {
   switch (table.name) {
     case 'public.tenants':
       return `tenant ${identity(table, row)}`;
@@ -106,10 +106,10 @@ export function moveTenant(
         const digests = new Map<Table, Digest>();
         for (const table of tables) {
           const digest = wasThere
-            ? await digestOf(from, table, tenant, onRows)
+            ? await computeDigest(from, table, tenant, onRows)
             : await copyRows(from, to, table, tenant, onRows);
           digests.set(table, digest);
-          const copy = await digestOf(to, table, tenant);
+          const copy = await computeDigest(to, table, tenant);
           if (copy.sha256 === digest.sha256) continue;
           if (wasThere) throw new ServiceError('target_has_other_data', `tenant ${tenant}`);
           throw new ServiceError('copy_differs', table.name, copy.rows, digest.rows);
@@ -137,7 +137,7 @@ async function copyRows(
   onRows: (rows: number) => void,
 ): Promise<Digest> {
   const digest = new Digest();
-  for await (const rows of readPagesOf(from, table, tenant)) {
+  for await (const rows of readTablePages(from, table, tenant)) {
     digest.add(rows);
     await insertRows(to, table, tenant, rows);
     onRows(rows.length);

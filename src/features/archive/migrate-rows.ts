@@ -77,10 +77,10 @@ export async function describeTable(
 ): Promise<Table> {
   const columns = (await query(tableColumnsQuery, { table: name })).rows;
   const tenant = name === 'public.tenants' ? 'id' : 'tenant_id';
-  return tableOf(name, columns, by === 'tenant' ? tenant : undefined);
+  return toTable(name, columns, by === 'tenant' ? tenant : undefined);
 }
 
-function tableOf(name: string, columns: Column[], tenant: string | undefined): Table {
+function toTable(name: string, columns: Column[], tenant: string | undefined): Table {
   const keyed = columns
     .map((column, position) => ({ ...column, position }))
     .filter(({ key }) => key !== null)
@@ -92,7 +92,7 @@ function tableOf(name: string, columns: Column[], tenant: string | undefined): T
   const pages = (conditions: string[]) => `
 SELECT ${selected} FROM (
   SELECT *, sum(row_bytes) OVER (ORDER BY ${order}) - row_bytes AS bytes_before FROM (
-    SELECT *, ${sizeOf(columns)} AS row_bytes FROM ${name} WHERE ${conditions.join(' AND ')}
+    SELECT *, ${rowSizeSql(columns)} AS row_bytes FROM ${name} WHERE ${conditions.join(' AND ')}
     ORDER BY ${order} LIMIT $limit::bigint
   ) AS page
 ) AS page WHERE bytes_before < $bytes::bigint ORDER BY ${order}`;
@@ -155,7 +155,7 @@ function fromText(value: string, type: string): string {
 }
 
 /** SQL value of a row's approximate size in bytes. Measures texts without decompressing them. */
-function sizeOf(columns: Column[]): string {
+function rowSizeSql(columns: Column[]): string {
   const long = columns.filter(({ type }) => type === 'text' || type === 'bytea');
   return [`${ROW_BYTES}::bigint`, ...long.map(({ name }) => `COALESCE(octet_length(${name}), 0)`)].join(
     ' + ',
@@ -166,7 +166,7 @@ function sizeOf(columns: Column[]): string {
 const PAGE = { limit: 1000, bytes: 4 * 1024 * 1024 };
 
 /** Yields pages of rows in the order of their keys: the rows of a tenant, or all rows if `tenant` is null. */
-export async function* readPagesOf(
+export async function* readTablePages(
   query: QueryExecutor,
   table: Table,
   tenant: string | null,
@@ -189,7 +189,7 @@ async function readPage(
   const { rows } =
     last === undefined
       ? await query(table.firstPage, page)
-      : await query(table.nextPage, { ...page, ...keyOf(table, last) });
+      : await query(table.nextPage, { ...page, ...toKeyParams(table, last) });
   return rows.map((row) => textRow(table, row));
 }
 
@@ -209,7 +209,7 @@ function textRow({ columns }: Table, row: SelectedRow): TextRow {
   return Array.from({ length: columns }, (_, i) => row[`c${i}`] ?? null);
 }
 
-function keyOf(table: Table, row: TextRow): Record<string, Value> {
+function toKeyParams(table: Table, row: TextRow): Record<string, Value> {
   return Object.fromEntries(table.key.map((position, i) => [`after${i}`, row[position] ?? null]));
 }
 
@@ -271,14 +271,14 @@ export class Digest {
   }
 }
 
-export async function digestOf(
+export async function computeDigest(
   query: QueryExecutor,
   table: Table,
   tenant: string | null,
   onRows: (rows: number) => void = () => {},
 ): Promise<Digest> {
   const digest = new Digest();
-  for await (const rows of readPagesOf(query, table, tenant)) {
+  for await (const rows of readTablePages(query, table, tenant)) {
     digest.add(rows);
     onRows(rows.length);
   }

@@ -11,9 +11,9 @@ import { findPathsQuery } from '../../core/files/read-queries.ts';
 import { ARCHIVE, JSON_LINES } from '../../core/lib/operation.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import type { SourceEntry } from './entry.ts';
-import { explainingOutput, exportArchive, spoolArchive, type Total } from './export.ts';
+import { explainOutput, exportArchive, spoolArchive, type Total } from './export.ts';
 import { importEntries } from './import.ts';
-import { spooled } from './spool.ts';
+import { spoolChunks } from './spool.ts';
 import { packTar, readTar } from './tar.ts';
 
 const binary = z.any().meta({ type: 'string', format: 'binary' });
@@ -95,7 +95,7 @@ export const exportMemory = defineOperation({
     return {
       tenant,
       writeTo: (output, { end }) =>
-        explainingOutput(async () => {
+        explainOutput(async () => {
           await pipeline(Readable.from(body ?? []), output, { end });
           return total;
         }),
@@ -173,7 +173,7 @@ export const importMemory = defineOperation({
   // A source that may pause is stored first, because an admin API waits only seconds for each part.
   async pack(source) {
     const archive = 'archive' in source ? source.archive : packTar(source.entries);
-    return source.mayPause ? spooled(archive, 'import') : archive;
+    return source.mayPause ? spoolChunks(archive, 'import') : archive;
   },
   response: {
     description: 'The imported files, or with `dry_run` the files to import.',

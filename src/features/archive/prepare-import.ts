@@ -4,7 +4,7 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { ArchivedHistory, isHistory } from './archived-history.ts';
-import { cannotImport, printable, type SourceEntry } from './entry.ts';
+import { cannotImport, escapeInvisible, type SourceEntry } from './entry.ts';
 import type { HistorySource } from './history-import.ts';
 import type { ImportSource } from './import-transaction.ts';
 import { ImportTree, type Placement } from './import-tree.ts';
@@ -75,10 +75,10 @@ export async function prepareImport(
         continue;
       }
       if (await isDesktopFile(entry)) {
-        rules.onLeftOut?.(printable(entry.name));
+        rules.onLeftOut?.(escapeInvisible(entry.name));
         continue;
       }
-      const modified = believable(entry.modified, now);
+      const modified = clampToPresent(entry.modified, now);
       const path = tree.add({ ...entry, modified });
       if (path === undefined) continue;
       await checkPath(path, rules);
@@ -122,17 +122,17 @@ async function isDesktopFile(entry: SourceEntry): Promise<boolean> {
   }
   const isBinary = first[0] === 0;
   if (isBinary) while (!(await chunks.next()).done);
-  else entry.content = Readable.from(withFirst(first, chunks));
+  else entry.content = Readable.from(prependItem(first, chunks));
   return isBinary;
 }
 
-async function* withFirst<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
+async function* prependItem<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
   yield first;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
 /** Limits a modification time to the present, because a file from the future would never expire. */
-function believable(modified: Date, now: Date): Date {
+function clampToPresent(modified: Date, now: Date): Date {
   const time = modified.getTime();
   return time >= 0 && time <= now.getTime() ? modified : now;
 }
@@ -148,7 +148,7 @@ async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<C
   const bytes = await read(entry, (size) => checkSize(name, size, rules));
   if (rules.inspect === undefined) return { bytes, isMasked: false };
   const text = bytes.toString();
-  const kept = await inspected(name, text, rules, rules.inspect);
+  const kept = await inspectText(name, text, rules, rules.inspect);
   if (kept === text) return { bytes, isMasked: false };
   const changed = Buffer.from(kept);
   checkSize(name, changed.length, rules);
@@ -158,11 +158,11 @@ async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<C
 /** Creates a function that applies the policy to the content of a version. */
 function versionInspector(rules: ImportRules): HistorySource['inspect'] {
   const { inspect } = rules;
-  return inspect && ((version, content) => inspected(`version ${version}`, content, rules, inspect));
+  return inspect && ((version, content) => inspectText(`version ${version}`, content, rules, inspect));
 }
 
 /** Applies the policy, and returns the text to store. */
-async function inspected(
+async function inspectText(
   name: string,
   text: string,
   { onChanged }: ImportRules,

@@ -42,7 +42,7 @@ export function writerTo(handle: FileHandle): Writable {
 }
 
 /** Copies a stream to a temporary file, and returns a stream of the file. */
-export async function spooled(chunks: AsyncIterable<Uint8Array>, purpose: Purpose): Promise<Readable> {
+export async function spoolChunks(chunks: AsyncIterable<Uint8Array>, purpose: Purpose): Promise<Readable> {
   const handle = await openTemporaryFile(purpose);
   try {
     for await (const chunk of chunks) {

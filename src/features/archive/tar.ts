@@ -198,10 +198,10 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   /** Returns the reason why the archive could not be read. Errors of dependent streams lack this reason. */
   const reason = async () => {
     await closed;
-    return explained(failure, found > 0);
+    return toArchiveError(failure, found > 0);
   };
 
-  async function* contentOf(entry: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+  async function* entryContent(entry: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
     try {
       for await (const chunk of entry) yield chunk as Uint8Array;
     } catch {
@@ -209,7 +209,7 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
     }
   }
 
-  const fed = feed(archive, unpack, headerBytes);
+  const fed = pipeIntoParser(archive, unpack, headerBytes);
   try {
     for await (const entry of unpack) {
       found++;
@@ -217,7 +217,7 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
       const bytes = header.type === 'directory' ? 0 : header.size;
       const end = header.byteOffset + Math.ceil(bytes / BLOCK) * BLOCK;
       const headers = headerBytes.before(header.byteOffset, end);
-      yield { ...describe(header, headers), content: contentOf(entry) };
+      yield { ...describe(header, headers), content: entryContent(entry) };
       entry.resume();
     }
   } catch (error) {
@@ -227,11 +227,11 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
     archive.destroy();
     await fed;
   }
-  if (!isEnd(headerBytes.rest())) throw explained(undefined, found > 0);
+  if (!isEnd(headerBytes.rest())) throw toArchiveError(undefined, found > 0);
 }
 
 /** Feeds the archive to tar-stream with backpressure. Errors surface where the entries are read. */
-async function feed(archive: Readable, unpack: Extract, headerBytes: HeaderBytes): Promise<void> {
+async function pipeIntoParser(archive: Readable, unpack: Extract, headerBytes: HeaderBytes): Promise<void> {
   let resume = () => {};
   unpack.on('drain', () => resume());
   unpack.on('close', () => resume());
@@ -250,7 +250,7 @@ async function feed(archive: Readable, unpack: Extract, headerBytes: HeaderBytes
 }
 
 function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'content'> {
-  const name = nameOf(header, headers);
+  const name = entryName(header, headers);
   if (isZero(headers.subarray(0, BLOCK))) {
     throw cannotImport(name, 'entry_after_end');
   }
@@ -305,7 +305,7 @@ const UNSUPPORTED = {
  * Decodes the name of an entry. tar-stream has already decoded names in extended headers, with U+FFFD for invalid
  * UTF-8.
  */
-function nameOf({ name, pax }: ReadHeader, headers: Buffer): string {
+function entryName({ name, pax }: ReadHeader, headers: Buffer): string {
   if (pax?.path) {
     if (pax.path.includes('\uFFFD') && !headers.includes(`path=${pax.path}\n`))
       throw cannotImport(pax.path, 'entry_name_not_utf8');
@@ -326,7 +326,7 @@ function isEnd(bytes: Buffer): boolean {
 }
 
 /** @param isArchive whether the archive was valid up to the failure */
-function explained(failure: unknown, isArchive: boolean): ServiceError {
+function toArchiveError(failure: unknown, isArchive: boolean): ServiceError {
   if (failure instanceof ServiceError) return failure;
   const { code, message } = (failure ?? {}) as NodeJS.ErrnoException;
   if (code !== undefined) return new ServiceError('archive_unreadable', code);

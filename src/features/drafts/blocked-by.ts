@@ -1,6 +1,6 @@
 import type { ThreeWay } from '../../core/history/three-way.ts';
 import { timeSliced, timeSlicedSort } from '../../core/lib/time-slice.ts';
-import { ancestorsOf, type MemoryPath } from '../../core/memory/path.ts';
+import { ancestorPaths, type MemoryPath } from '../../core/memory/path.ts';
 
 /** Entries of the original that occupy the path of a file in the draft. */
 export interface BlockedBy {
@@ -29,7 +29,7 @@ export async function findBlockers(
   files: Iterable<ThreeWay>,
   remaining: Remaining,
 ): Promise<Map<string, BlockedBy>> {
-  const obstacles = await Obstacles.of(remaining);
+  const obstacles = await Obstacles.collect(remaining);
   const found = new Map<string, BlockedBy>();
   for await (const file of timeSliced(files)) {
     const blockedBy = obstacles.to(file);
@@ -56,7 +56,7 @@ class Obstacles {
     this.#unwanted = unwanted;
   }
 
-  static async of({ files, directories, unwanted }: Remaining): Promise<Obstacles> {
+  static async collect({ files, directories, unwanted }: Remaining): Promise<Obstacles> {
     const byPath = new Map<MemoryPath, ThreeWay>();
     for await (const file of timeSliced(files))
       if (file.original !== null) byPath.set(file.original.path, file);
@@ -67,21 +67,21 @@ class Obstacles {
   to(file: ThreeWay): BlockedBy | null {
     if (file.draft === null || file.draft.path === file.original?.path) return null;
     const { path } = file.draft;
-    for (const above of [path, ...ancestorsOf(path)]) {
+    for (const above of [path, ...ancestorPaths(path)]) {
       const other = this.#files.get(above);
       if (other !== undefined && other !== file) return { path: above, files: [other], directories: [] };
     }
-    const files = within(this.#filePaths, path)
+    const files = pathsWithin(this.#filePaths, path)
       .flatMap((each) => this.#files.get(each) ?? [])
       .filter((each) => each !== file);
-    const directories = within(this.#directories, path);
+    const directories = pathsWithin(this.#directories, path);
     if (files.length === 0 && directories.every((each) => this.#unwanted.has(each))) return null;
     return { path, files, directories };
   }
 }
 
 /** Filters sorted paths to those at or below `path`. */
-function within(sorted: readonly MemoryPath[], path: MemoryPath): MemoryPath[] {
+function pathsWithin(sorted: readonly MemoryPath[], path: MemoryPath): MemoryPath[] {
   const found: MemoryPath[] = [];
   const prefix = `${path}/`;
   if (sorted[firstFrom(sorted, path)] === path) found.push(path);

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
+import { createNameParser, memoryPath, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
 import { type Caller, readList } from '../../core/cli/caller.ts';
 import { type Cli, command, group } from '../../core/cli/command.ts';
 import { type Io, print } from '../../core/cli/io.ts';
-import { patchText, printLine, shown, table, time } from '../../core/cli/output.ts';
-import { type Resolutions, resolutionsOf, takeArgument, textArgument } from '../../core/cli/resolutions.ts';
+import { patchText, printLine, sanitizeForTerminal, table, time } from '../../core/cli/output.ts';
+import { findResolutions, type Resolutions, takeArgument, textArgument } from '../../core/cli/resolutions.ts';
 import { OperatorError } from '../../core/errors/errors.ts';
 import { amount } from '../../core/lib/units.ts';
 import { actorText } from '../../core/memory/origin.ts';
@@ -150,7 +150,7 @@ function mergedOutput(merged: MergedRecord, verb: string) {
   const { draft, merged_at: at, files } = merged;
   const text = async ({ stdout, stderr }: Io) => {
     const lines = files.map(({ change, path, from }) =>
-      shown(stdout, `${LETTERS[change]} ${from === null ? path : `${from} -> ${path}`}\n`),
+      sanitizeForTerminal(stdout, `${LETTERS[change]} ${from === null ? path : `${from} -> ${path}`}\n`),
     );
     await print(stdout, lines);
     printLine(stderr, `${verb} ${draft.id}: ${amount(files.length, 'file')} changed.`);
@@ -165,7 +165,7 @@ function mergedOutput(merged: MergedRecord, verb: string) {
 async function readResolutions(caller: Caller, params: { tenant: string; draft: string }, given: Given) {
   const unknown = (path: string) =>
     `${path} was not changed in the draft. See: memory-service drafts show ${params.tenant} ${params.draft}`;
-  return resolutionsOf(
+  return findResolutions(
     given,
     async () => {
       const touched = (await readChanges(caller, params)).changes.filter((each) => each.in_draft !== null);
@@ -184,7 +184,7 @@ const createCommand = (cli: Cli) =>
     'Create a draft (a working copy of the memory) and print its ID. The ID works wherever a tenant ID does.',
   )
     .argument('<tenant>', 'tenant ID', tenantId)
-    .requiredOption('--title <text>', 'purpose of the draft', nameOf(200, 1))
+    .requiredOption('--title <text>', 'purpose of the draft', createNameParser(200, 1))
     .option('--at <time>', 'start from the memory at this time (default: now)', timeArgument)
     .option('--json', 'print JSON')
     .addHelpText('after', TIME_HELP)
@@ -259,10 +259,12 @@ const showCommand = (cli: Cli) =>
 
 function printDraft({ stdout }: Io, draft: DraftRecord): void {
   const { id, title, state, author, closed_by: closedBy, expires_at: expiresAt } = draft;
-  printLine(stdout, `${id}  ${shown(stdout, title)}`);
-  const made = `created ${time(draft.created_at)} by ${shown(stdout, actorText(author))}, from ${time(draft.base_at)}`;
+  printLine(stdout, `${id}  ${sanitizeForTerminal(stdout, title)}`);
+  const made = `created ${time(draft.created_at)} by ${sanitizeForTerminal(stdout, actorText(author))}, from ${time(draft.base_at)}`;
   const end =
-    closedBy === null ? '' : `, ${state} ${time(draft.closed_at)} by ${shown(stdout, actorText(closedBy))}`;
+    closedBy === null
+      ? ''
+      : `, ${state} ${time(draft.closed_at)} by ${sanitizeForTerminal(stdout, actorText(closedBy))}`;
   const expiry = expiresAt === null ? '' : `, expires ${time(expiresAt)} if nobody uses it`;
   printLine(stdout, `${state}: ${made}${end}${expiry}`);
 }
@@ -275,7 +277,7 @@ function changeLine({ stdout }: Io, change: ChangeRecord): string {
   const where = isMoved ? `${base.path} -> ${path}` : path;
   const letters = `${inDraft === null ? '-' : LETTERS[inDraft]}${inOriginal === null ? ' ' : LETTERS[inOriginal]}`;
   const why = conflict === null ? '' : `  CONFLICT: ${conflictText(change)}`;
-  return shown(stdout, `${letters} ${where}${why}${blockedByText(change)}`);
+  return sanitizeForTerminal(stdout, `${letters} ${where}${why}${blockedByText(change)}`);
 }
 
 /** Returns the files or the directory that a resolution with the draft would remove or replace. */

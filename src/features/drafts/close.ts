@@ -8,7 +8,7 @@ import { archiveStoreQuery } from '../../core/tenants/stores.ts';
 import { Tenants } from '../../core/tenants/tenants.ts';
 import type { DraftIds } from './contents.ts';
 import { closeDraftQuery, type Draft, type DraftState, findDraft, findOpenDraft } from './drafts.ts';
-import { draftDaysOf, expiryAfter, lastUseOf } from './records.ts';
+import { expiryAfter, readDraftDays, readLastUse } from './records.ts';
 
 export interface Closing {
   state: Exclude<DraftState, 'open'>;
@@ -112,8 +112,8 @@ export async function expireDrafts(
         done.deleted++;
         return;
       }
-      const draftDays = (await draftDaysOf(database.query, config, [tenant])).get(tenant) ?? 0;
-      const expiry = expiryAfter(await lastUseOf(database.query, { id, createdAt }), draftDays);
+      const draftDays = (await readDraftDays(database.query, config, [tenant])).get(tenant) ?? 0;
+      const expiry = expiryAfter(await readLastUse(database.query, { id, createdAt }), draftDays);
       if (expiry === null || at.getTime() < expiry) return;
       await closeDraft(
         database,

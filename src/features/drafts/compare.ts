@@ -11,7 +11,7 @@ import { compareContents, type DraftIds, mergeTexts, type SideTexts } from './co
 import { type Draft, findOpenDraft } from './drafts.ts';
 import { isTouched, pairFiles } from './pair-files.ts';
 import { blockingFiles, directoryChanges, type MergePlan, planMerge } from './plan.ts';
-import { lastChangeOf, readSides, type Sides } from './trees.ts';
+import { readLastChange, readSides, type Sides } from './trees.ts';
 
 /** A draft compared with its original, from one snapshot. */
 export interface Comparison {
@@ -49,7 +49,7 @@ export async function compareDraft(
   // Outside the snapshot, because merging lines can take long. Versions are immutable.
   const texts = await mergeTexts(database.query, threads, ids, files.filter(isTouched), same);
   const plan = await planMerge({ sides, files, same, texts, resolutions: new Map() });
-  return { draft, sides, files, same, texts, plan, review: await reviewOf(sides, files, plan) };
+  return { draft, sides, files, same, texts, plan, review: await reviewFingerprint(sides, files, plan) };
 }
 
 /** Time for which a comparison is cached for the next request of its review. */
@@ -73,8 +73,8 @@ export async function currentComparison(
     const draft = await findOpenDraft(database.query, tenant, id);
     const { draftAt, originalAt } = kept.comparison.sides;
     const isCurrent =
-      (await lastChangeOf(database.query, id)) === draftAt &&
-      (await lastChangeOf(database.query, tenant)) === originalAt;
+      (await readLastChange(database.query, id)) === draftAt &&
+      (await readLastChange(database.query, tenant)) === originalAt;
     if (isCurrent) return { ...kept.comparison, draft };
   }
   const comparison = await compareDraft(database, threads, { tenant, draft: id });
@@ -104,7 +104,11 @@ export interface Reviewed {
  *
  * @param plan plan without resolutions
  */
-export async function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: MergePlan): Promise<string> {
+export async function reviewFingerprint(
+  sides: Sides,
+  files: readonly ThreeWay[],
+  plan: MergePlan,
+): Promise<string> {
   const { wanted, unwanted } = directoryChanges(sides);
   const seen = new Set([...files.filter(isTouched), ...blockingFiles(plan)]);
   const versions: string[] = [];
@@ -118,10 +122,10 @@ export async function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: M
   }
   const hash = sha256.digest('hex');
   const { draftAt, originalAt } = sides;
-  return [microsecondsOf(draftAt), microsecondsOf(originalAt), hash.slice(0, 40)].join('-');
+  return [toMicroseconds(draftAt), toMicroseconds(originalAt), hash.slice(0, 40)].join('-');
 }
 
-/** @throws ServiceError if the text was not created by `reviewOf` */
+/** @throws ServiceError if the text was not created by `reviewFingerprint` */
 export function readReview(review: string): Reviewed {
   const [, draft, original, hash] = /^(\d{1,17})-(\d{1,17})-([0-9a-f]{40})$/.exec(review) ?? [];
   if (draft === undefined || original === undefined || hash === undefined)
@@ -133,7 +137,7 @@ export function readReview(review: string): Reviewed {
 }
 
 /** Converts a time of the database to microseconds since 1970. */
-function microsecondsOf(time: string): string {
+function toMicroseconds(time: string): string {
   return `${Date.parse(`${time.slice(0, 23)}Z`)}${time.slice(23, 26)}`;
 }
 

@@ -64,9 +64,9 @@ export async function compareContents(
     if (sides.draft) inDraft.set(sides.draft.versionId, sides.draft);
   }
   for await (const id of timeSliced(inDraft.keys())) inOriginal.delete(id);
-  const hashes = await hashesOf(query, tenant, inOriginal.values());
+  const hashes = await readHashes(query, tenant, inOriginal.values());
   for await (const [id, side] of timeSliced(inOriginal)) if (!hashes.has(id)) inDraft.set(id, side);
-  const draftHashes = await hashesOf(query, draft, inDraft.values());
+  const draftHashes = await readHashes(query, draft, inDraft.values());
   for await (const [id, sha256] of timeSliced(draftHashes)) hashes.set(id, sha256);
   return (a, b) => {
     const hash = hashes.get(a.versionId);
@@ -74,13 +74,13 @@ export async function compareContents(
   };
 }
 
-async function hashesOf(
+async function readHashes(
   query: QueryExecutor,
   tenant: string,
   versions: Iterable<SideFile>,
 ): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
-  for await (const batch of batches(timeSliced(versions), { items: 2000, weight: 2000, weightOf: () => 1 })) {
+  for await (const batch of batches(timeSliced(versions), { items: 2000, weight: 2000, weigh: () => 1 })) {
     const ids = batch.map(({ versionId }) => versionId);
     const memoryIds = batch.map(({ memoryId }) => memoryId);
     const heads = (await query(hashHeadsQuery, { tenant, memoryIds, ids })).rows;
@@ -103,9 +103,8 @@ export async function mergeTexts(
 ): Promise<Map<string, string | null>> {
   const merged = new Map<string, string | null>();
   const inLines = files.filter((file) => needsLines(file, same));
-  const weightOf = ({ draft, original }: ThreeWay) =>
-    (draft?.sizeBytes ?? 0) + 2 * (original?.sizeBytes ?? 0);
-  for await (const batch of batches(timeSliced(inLines), { ...BATCH, weightOf })) {
+  const weigh = ({ draft, original }: ThreeWay) => (draft?.sizeBytes ?? 0) + 2 * (original?.sizeBytes ?? 0);
+  for await (const batch of batches(timeSliced(inLines), { ...BATCH, weigh })) {
     const texts = await readTexts(query, ids, batch);
     const known = new Map<string, ThreeTexts>();
     for (const { id } of batch) {
@@ -144,15 +143,15 @@ export async function readTexts(
   );
   const lost = files.flatMap(({ base }) => (base && !originals.has(base.versionId) ? [base] : []));
   const bases = await read(draft, lost);
-  const textOf = (side: SideFile | null, ...from: Map<string, string>[]) =>
+  const sideText = (side: SideFile | null, ...from: Map<string, string>[]) =>
     side === null ? null : (from.find((texts) => texts.has(side.versionId))?.get(side.versionId) ?? null);
   return new Map(
     files.map((file) => [
       file.id,
       {
-        base: textOf(file.base, originals, bases),
-        draft: textOf(file.draft, drafts),
-        original: textOf(file.original, originals),
+        base: sideText(file.base, originals, bases),
+        draft: sideText(file.draft, drafts),
+        original: sideText(file.original, originals),
       },
     ]),
   );
@@ -163,10 +162,10 @@ export async function* draftContents(
   query: QueryExecutor,
   draft: string,
   changes: Iterable<PlannedChange>,
-  weightOf: (change: PlannedChange) => number,
+  weigh: (change: PlannedChange) => number,
 ): AsyncGenerator<{ changes: PlannedChange[]; contents: Map<string, string> }> {
   const history = new History({ query });
-  for await (const batch of batches(timeSliced(changes), { ...BATCH, weightOf })) {
+  for await (const batch of batches(timeSliced(changes), { ...BATCH, weigh })) {
     const files = batch.flatMap(({ file, outcome }) =>
       outcome?.content === 'draft' && file.draft !== null ? [file.draft] : [],
     );

@@ -138,7 +138,7 @@ FROM unnest($paths::text[], $memoryIds::text[], $versions::text[], $operations::
 );
 
 const PAGE = 500;
-const BATCH = { items: PAGE, weight: 4 * 1024 * 1024, weightOf: ({ sizeBytes }: PastEntry) => sizeBytes };
+const BATCH = { items: PAGE, weight: 4 * 1024 * 1024, weigh: ({ sizeBytes }: PastEntry) => sizeBytes };
 
 async function copyPast(query: QueryExecutor, tenant: string, to: string, at: string): Promise<void> {
   const entries = readPages<PastEntry>(async (last) => {

@@ -16,12 +16,12 @@ import { rejectArchived } from '../../core/tenants/stores.ts';
 import { quotaExceeded, requireTenant } from '../../core/tenants/tenants.ts';
 import { loadSecretScanner } from '../secrets/load-scanner.ts';
 import { closeLocked, deleteMemory } from './close.ts';
-import { compareDraft, readFiles, readReview, reviewOf } from './compare.ts';
+import { compareDraft, readFiles, readReview, reviewFingerprint } from './compare.ts';
 import { compareContents, type DraftIds } from './contents.ts';
 import { type Draft, findDraft, findOpenDraft } from './drafts.ts';
 import { isTouched } from './pair-files.ts';
 import { blockingFiles, type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
-import { changedSince, checkResolutions, checkReview, pathOf } from './review.ts';
+import { changedSince, checkResolutions, checkReview, reviewPath } from './review.ts';
 import { MergeSecrets } from './secrets.ts';
 import { hasProposed, newSize, readProposers, writeMerge } from './write.ts';
 
@@ -66,31 +66,33 @@ export function requireResolved(
   const open = left.filter(({ id }) => !resolutions.has(id));
   if (open.length > 0) {
     const named = open.map((file) => {
-      const other = obstacleTo(file, plan);
+      const other = findObstacle(file, plan);
       const isOccupied = plan.conflicts.get(file.id) === 'occupied';
-      return isOccupied && other !== null ? `${pathOf(file)} (blocked by: ${other.path})` : pathOf(file);
+      return isOccupied && other !== null
+        ? `${reviewPath(file)} (blocked by: ${other.path})`
+        : reviewPath(file);
     });
     throw new ServiceError('draft_conflicts', named.sort());
   }
   // All remaining files are resolved, but their paths are still blocked.
-  const inOrder = left.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
+  const inOrder = left.toSorted((a, b) => (reviewPath(a) < reviewPath(b) ? -1 : 1));
   // Prefers a file whose blocker is not waiting for another of these files.
   const unresolved = new Set(left);
   const waits = (file: ThreeWay) => {
-    const obstacle = obstacleTo(file, plan)?.file;
+    const obstacle = findObstacle(file, plan)?.file;
     return obstacle != null && unresolved.has(obstacle);
   };
   const first = inOrder.find((file) => !waits(file)) ?? inOrder[0];
-  const other = first && obstacleTo(first, plan);
+  const other = first && findObstacle(first, plan);
   if (!first || !other) throw new Error('A merge has a conflict of a file that nothing blocks.');
   if (resolutions.get(first.id) !== 'draft')
-    throw new ServiceError('draft_text_blocked_by', pathOf(first), other.path);
-  const elsewhere = other.file && !resolutions.has(other.file.id) ? pathOf(other.file) : null;
-  throw new ServiceError('draft_blocked_by', pathOf(first), other.path, elsewhere);
+    throw new ServiceError('draft_text_blocked_by', reviewPath(first), other.path);
+  const elsewhere = other.file && !resolutions.has(other.file.id) ? reviewPath(other.file) : null;
+  throw new ServiceError('draft_blocked_by', reviewPath(first), other.path, elsewhere);
 }
 
 /** Finds the file or empty directory that still blocks a file, preferring a file without a conflict. */
-function obstacleTo({ id }: ThreeWay, { conflicts, blockedBy }: MergePlan) {
+function findObstacle({ id }: ThreeWay, { conflicts, blockedBy }: MergePlan) {
   const found = blockedBy.get(id);
   if (found === undefined) return null;
   const file = found.files.find((each) => !conflicts.has(each.id)) ?? found.files[0];
@@ -132,7 +134,7 @@ export async function mergeDraft(
   const compared = await compareDraft(database, threads, ids);
   await checkReview(database.query, ids, compared, review);
   const row = await requireTenant(database, ids.tenant);
-  const redaction = await redactionOf(row, options);
+  const redaction = await readMergeRedaction(row, options);
   const resolved = await checkResolutions(redaction, compared.files, resolutions);
   const secrets = new MergeSecrets(ids);
   if (redaction !== undefined) await secrets.scan(database.query, redaction, compared.plan);
@@ -146,7 +148,7 @@ export async function mergeDraft(
     await checkReview(
       query,
       ids,
-      { files, plan: shown, review: await reviewOf(sides, files, shown) },
+      { files, plan: shown, review: await reviewFingerprint(sides, files, shown) },
       review,
     );
     if (resolved.size === 0) return requireResolved(shown, files, resolved);
@@ -161,7 +163,7 @@ export async function mergeDraft(
 }
 
 /** Returns the handling of secrets and of texts that are kept out of the original. */
-async function redactionOf(
+async function readMergeRedaction(
   row: TenantRow,
   { config, keptOut }: Pick<MergeOptions, 'config' | 'keptOut'>,
 ): Promise<Redaction | undefined> {
@@ -181,7 +183,7 @@ export async function replaceByDraft(
   const reviewed = readReview(options.review);
   const secrets = new MergeSecrets(ids);
   const row = await requireTenant(database, ids.tenant);
-  const redaction = await redactionOf(row, options);
+  const redaction = await readMergeRedaction(row, options);
   if (redaction !== undefined) {
     const plan = await database.transaction((query) => planReplacementIn(query, ids), { snapshot: true });
     await secrets.scan(database.query, redaction, plan);
@@ -222,9 +224,13 @@ async function finish(
     const draft = await findOpenDraft(query, tenant, id);
     const row = await requireTenant({ query }, tenant);
     const { historyDays, maxHistoryBytes } = effectiveSettings(row, config);
-    const plan = await secrets.apply(query, await redactionOf(row, { config, keptOut }), await planIn(query));
+    const plan = await secrets.apply(
+      query,
+      await readMergeRedaction(row, { config, keptOut }),
+      await planIn(query),
+    );
     const proposers = await readProposers(query, id, plan.changes);
-    const proposerOf = ({ file }: PlannedChange) =>
+    const findProposer = ({ file }: PlannedChange) =>
       (isTouched(file) ? proposers.get(file.id) : undefined) ?? draft.author;
     const proposed = plan.changes.filter(({ file }) => isTouched(file));
     const isPersonal = approver.type === 'admin_key' || approver.type === 'user';
@@ -239,7 +245,7 @@ async function finish(
         plan,
         historyDays,
         maxHistoryBytes,
-        proposerOf,
+        findProposer,
         approvedBy: approver,
         requestId,
       });

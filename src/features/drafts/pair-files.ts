@@ -14,11 +14,11 @@ export async function pairFiles({
   original,
 }: Pick<Sides, 'base' | 'draft' | 'original'>): Promise<ThreeWay[]> {
   const files: ThreeWay[] = [];
-  const newInDraft = await comers(draft.files, base.files);
-  const newInOriginal = await comers(original.files, base.files);
+  const newInDraft = await findAddedFiles(draft.files, base.files);
+  const newInOriginal = await findAddedFiles(original.files, base.files);
   for await (const [memoryId, file] of timeSliced(base.files)) {
     files.push(
-      named({
+      addFileId({
         base: file,
         draft: draft.files.get(memoryId) ?? take(newInDraft, file.path),
         original: original.files.get(memoryId) ?? take(newInOriginal, file.path),
@@ -32,15 +32,15 @@ export async function pairFiles({
   for await (const file of timeSliced(newInDraft.values())) {
     const same = byId.get(file.memoryId) ?? newInOriginal.get(file.path) ?? null;
     if (same !== null) newInOriginal.delete(same.path);
-    files.push(named({ base: null, draft: file, original: same }));
+    files.push(addFileId({ base: null, draft: file, original: same }));
   }
   for await (const file of timeSliced(newInOriginal.values()))
-    files.push(named({ base: null, draft: null, original: file }));
+    files.push(addFileId({ base: null, draft: null, original: file }));
   return files;
 }
 
 /** Returns the files that are missing from the base, keyed by path. */
-async function comers(files: ReadonlyMap<string, SideFile>, base: ReadonlyMap<string, SideFile>) {
+async function findAddedFiles(files: ReadonlyMap<string, SideFile>, base: ReadonlyMap<string, SideFile>) {
   const found = new Map<MemoryPath, SideFile>();
   for await (const [memoryId, file] of timeSliced(files)) if (!base.has(memoryId)) found.set(file.path, file);
   return found;
@@ -52,7 +52,7 @@ function take(from: Map<MemoryPath, SideFile>, path: MemoryPath): SideFile | nul
   return file;
 }
 
-function named(sides: Omit<ThreeWay, 'id'>): ThreeWay {
+function addFileId(sides: Omit<ThreeWay, 'id'>): ThreeWay {
   return { id: (sides.original ?? sides.draft ?? sides.base)?.memoryId ?? '', ...sides };
 }
 

@@ -1,13 +1,13 @@
 import {
-  asDraft,
   type FileConflict,
+  keepOriginal,
   type MergedFile,
   type MergedTexts,
   mergeFile,
   type Outcome,
   type Resolution,
   resolveFile,
-  stay,
+  takeDraft,
 } from '../../core/history/merge-file.ts';
 import { type DirectoryTargets, planTree, type Target } from '../../core/history/plan.ts';
 import type { SameContent, ThreeWay } from '../../core/history/three-way.ts';
@@ -57,7 +57,7 @@ export async function planMerge({ resolutions, ...input }: MergeInput): Promise<
     if (isTouched(file)) merged.set(file, mergeFile(file, same, input.texts));
   const mergedOutcome = (file: ThreeWay) => {
     const found = merged.get(file);
-    return found === undefined ? stay(file) : found.outcome;
+    return found === undefined ? keepOriginal(file) : found.outcome;
   };
   const conflicts = new Map<string, Conflict>();
   for await (const [file, { conflict }] of timeSliced(merged))
@@ -81,7 +81,7 @@ export async function planMerge({ resolutions, ...input }: MergeInput): Promise<
     { ...input, conflicts },
     (file) => {
       const resolution = resolutions.get(file.id);
-      if (asInDraft.has(file)) return asDraft(file, same);
+      if (asInDraft.has(file)) return takeDraft(file, same);
       return resolution === undefined ? mergedOutcome(file) : resolveFile(file, resolution, same);
     },
     { ...changed, unwanted },
@@ -94,10 +94,14 @@ export async function planMerge({ resolutions, ...input }: MergeInput): Promise<
  */
 async function planAround(
   { sides, files, conflicts }: Pick<MergeInput, 'sides' | 'files'> & Pick<MergePlan, 'conflicts'>,
-  outcomeOf: (file: ThreeWay) => Outcome,
+  decideOutcome: (file: ThreeWay) => Outcome,
   directories: DirectoryTargets,
 ): Promise<MergePlan> {
-  const { changes, made, removed, blocked } = await planOutcomes({ sides, files }, outcomeOf, directories);
+  const { changes, made, removed, blocked } = await planOutcomes(
+    { sides, files },
+    decideOutcome,
+    directories,
+  );
   const leaving = new Set<ThreeWay>();
   for await (const { file, outcome } of timeSliced(changes))
     if (outcome?.path !== file.original?.path) leaving.add(file);
@@ -121,7 +125,7 @@ export async function planReplacement(
 ): Promise<MergePlan> {
   const { sides, same } = input;
   const unwanted = difference(sides.original, sides.draft);
-  const plan = await planOutcomes(input, (file) => asDraft(file, same), {
+  const plan = await planOutcomes(input, (file) => takeDraft(file, same), {
     wanted: sides.draft.directories,
     unwanted,
   });
@@ -140,12 +144,12 @@ export function directoryChanges({ base, draft }: Sides) {
 
 async function planOutcomes(
   { sides, files }: Pick<MergeInput, 'sides' | 'files'>,
-  outcomeOf: (file: ThreeWay) => Outcome,
+  decideOutcome: (file: ThreeWay) => Outcome,
   directories: DirectoryTargets,
 ) {
   const targets: (Target & { change: PlannedChange })[] = [];
   for await (const file of timeSliced(files)) {
-    const outcome = outcomeOf(file);
+    const outcome = decideOutcome(file);
     if (isAsIs(file, outcome)) continue;
     targets.push({ memoryId: file.id, from: file.original, to: outcome, change: { file, outcome } });
   }

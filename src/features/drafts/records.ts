@@ -1,7 +1,7 @@
 import type { Config } from '../../core/config.ts';
 import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
 import type { SideFile } from '../../core/history/three-way.ts';
-import { type ChangeKind, changeOf } from '../../core/history/three-way.ts';
+import { type ChangeKind, sideChange } from '../../core/history/three-way.ts';
 import { timeSliced, timeSlicedSort } from '../../core/lib/time-slice.ts';
 import { DAY_MS } from '../../core/lib/units.ts';
 import { lastFileUseQuery } from '../../core/tenants/queries.ts';
@@ -9,7 +9,7 @@ import type { BlockedBy } from './blocked-by.ts';
 import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
 import type { PlannedChange } from './plan.ts';
-import { pathOf } from './review.ts';
+import { reviewPath } from './review.ts';
 
 /*
  * Computes when drafts were last used and when they expire. Converts drafts and their changes to their public
@@ -27,7 +27,7 @@ SELECT id, COALESCE(draft_days, $draftDays::bigint)::float8 AS "draftDays" FROM 
 );
 
 /** Reads the number of unused days after which drafts expire, keyed by tenant ID; 0 means never. */
-export async function draftDaysOf(
+export async function readDraftDays(
   query: QueryExecutor,
   config: Pick<Config, 'DRAFT_DAYS'>,
   tenants: Iterable<string>,
@@ -42,7 +42,7 @@ export async function draftDaysOf(
  * Returns the time of the creation or last use of an open draft, in milliseconds. Reads are recorded with a resolution
  * of one day.
  */
-export async function lastUseOf(
+export async function readLastUse(
   query: QueryExecutor,
   { id, createdAt }: Pick<Draft, 'id' | 'createdAt'>,
 ): Promise<number> {
@@ -66,7 +66,7 @@ export async function draftRecords(
     query,
     open.map(({ id }) => id),
   );
-  const draftDays = await draftDaysOf(
+  const draftDays = await readDraftDays(
     query,
     config,
     open.map(({ tenant }) => tenant),
@@ -74,7 +74,7 @@ export async function draftRecords(
   const records = [];
   for (const draft of drafts) {
     const size = sizes.get(draft.id);
-    const lastUse = size === undefined ? null : await lastUseOf(query, draft);
+    const lastUse = size === undefined ? null : await readLastUse(query, draft);
     const expiry = lastUse === null ? null : expiryAfter(lastUse, draftDays.get(draft.tenant) ?? 0);
     const isChanged = size !== undefined && size.lastChangeAt > draft.baseAt;
     records.push({
@@ -120,14 +120,14 @@ export type ChangeRecord = Awaited<ReturnType<typeof changeRecords>>[number];
 export async function changeRecords({ files, same, plan }: Comparison) {
   const records = [];
   for await (const file of timeSliced(files)) {
-    const inDraft = changeOf(file.base, file.draft, same);
-    const inOriginal = changeOf(file.base, file.original, same);
+    const inDraft = sideChange(file.base, file.draft, same);
+    const inOriginal = sideChange(file.base, file.original, same);
     if (inDraft === null && inOriginal === null) continue;
     const { base, draft } = file;
     records.push({
       memory_id: file.id,
-      path: pathOf(file),
-      changed_in: sideOf(inDraft, inOriginal),
+      path: reviewPath(file),
+      changed_in: changedSide(inDraft, inOriginal),
       in_draft: inDraft,
       in_original: inOriginal,
       content_changed:
@@ -144,7 +144,7 @@ export async function changeRecords({ files, same, plan }: Comparison) {
   );
 }
 
-function sideOf(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) {
+function changedSide(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) {
   if (inDraft === null) return 'original' as const;
   return inOriginal === null ? ('draft' as const) : ('both' as const);
 }

@@ -14,7 +14,7 @@ import { blockingFiles } from './plan.ts';
 /* Checks that the reviewed state and the resolutions of a draft are still valid. */
 
 /** Returns the path of a file in the draft, or else in the original, or else in the base. */
-export function pathOf({ base, draft, original }: ThreeWay): string {
+export function reviewPath({ base, draft, original }: ThreeWay): string {
   return (draft ?? original ?? base)?.path ?? '';
 }
 
@@ -83,7 +83,7 @@ export async function checkResolutions(
       checked.set(id, resolution);
       continue;
     }
-    const path = pathOf(file);
+    const path = reviewPath(file);
     if (file.draft === null && file.original === null)
       throw new ServiceError('draft_text_for_deletion', path);
     checked.set(id, { text: await checkOwnText(redaction, path, resolution.text) });

@@ -1,7 +1,7 @@
 import type { QueryExecutor } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
-import { endOfSlice, timeSliced } from '../../core/lib/time-slice.ts';
-import { kindsOf } from '../../core/memory/commands/command.ts';
+import { pauseAfterSlice, timeSliced } from '../../core/lib/time-slice.ts';
+import { listKinds } from '../../core/memory/commands/command.ts';
 import { mask, type Redaction, type Secret } from '../../core/memory/secrets/secrets.ts';
 import { type DraftIds, draftContents, readTexts } from './contents.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
@@ -30,11 +30,11 @@ export class MergeSecrets {
       if (isText(outcome)) await this.#scanText(redaction, outcome.content.text, outcome.content.text);
     }
     const unknown = changes.filter((change) => {
-      const version = draftVersionOf(change);
+      const version = draftVersionId(change);
       return version !== undefined && !this.#found.has(version);
     });
-    const weightOf = ({ file }: PlannedChange) => file.draft?.sizeBytes ?? 0;
-    for await (const batch of draftContents(query, this.#ids.draft, unknown, weightOf)) {
+    const weigh = ({ file }: PlannedChange) => file.draft?.sizeBytes ?? 0;
+    for await (const batch of draftContents(query, this.#ids.draft, unknown, weigh)) {
       for (const [version, content] of batch.contents) await this.#scanText(redaction, version, content);
     }
   }
@@ -48,7 +48,7 @@ export class MergeSecrets {
     if (redaction === undefined) return plan;
     await this.scan(query, redaction, plan);
     await this.#rejectPaths(redaction, plan);
-    const suspects = plan.changes.filter((change) => this.#secretsOf(change).length > 0);
+    const suspects = plan.changes.filter((change) => this.#foundSecrets(change).length > 0);
     if (suspects.length === 0) return plan;
     const masked = new Map<PlannedChange, PlannedChange>();
     const paths: string[] = [];
@@ -59,11 +59,11 @@ export class MergeSecrets {
       const text = isText(outcome) ? outcome.content.text : (texts?.draft ?? '');
       const original = texts?.original ?? '';
       const added: Secret[] = [];
-      for await (const secret of timeSliced(this.#secretsOf(change)))
+      for await (const secret of timeSliced(this.#foundSecrets(change)))
         if (!original.includes(text.slice(secret.start, secret.end))) added.push(secret);
       if (outcome === null || added.length === 0) continue;
       paths.push(outcome.path);
-      for (const kind of kindsOf(added)) kinds.add(kind);
+      for (const kind of listKinds(added)) kinds.add(kind);
       masked.set(change, { file, outcome: { ...outcome, content: { text: mask(text, added) } } });
     }
     if (redaction.mode === 'reject' && paths.length > 0)
@@ -78,13 +78,13 @@ export class MergeSecrets {
     );
     for (const path of [...moved, ...made]) {
       const secrets = await this.#scanText(redaction, path, path);
-      if (secrets.length > 0) throw new ServiceError('secret_in_path', kindsOf(secrets));
+      if (secrets.length > 0) throw new ServiceError('secret_in_path', listKinds(secrets));
     }
   }
 
-  #secretsOf(change: PlannedChange): Secret[] {
+  #foundSecrets(change: PlannedChange): Secret[] {
     const { outcome } = change;
-    const key = isText(outcome) ? outcome.content.text : draftVersionOf(change);
+    const key = isText(outcome) ? outcome.content.text : draftVersionId(change);
     return (key === undefined ? undefined : this.#found.get(key)) ?? [];
   }
 
@@ -93,7 +93,7 @@ export class MergeSecrets {
     if (known !== undefined) return known;
     const secrets = await scanner.scan(text);
     this.#found.set(key, secrets);
-    await endOfSlice();
+    await pauseAfterSlice();
     return secrets;
   }
 }
@@ -105,6 +105,6 @@ function isText(
 }
 
 /** Returns the version whose content a change copies from the draft. */
-function draftVersionOf({ file, outcome }: PlannedChange): string | undefined {
+function draftVersionId({ file, outcome }: PlannedChange): string | undefined {
   return outcome?.content === 'draft' ? file.draft?.versionId : undefined;
 }

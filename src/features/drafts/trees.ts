@@ -31,9 +31,9 @@ interface TreeRow {
   sizeBytes: number | null;
 }
 
-type PageOf = { tenant: string; after: string; limit: number };
+type TenantPage = { tenant: string; after: string; limit: number };
 
-const listBaseQuery = defineQuery<PageOf, TreeRow>(
+const listBaseQuery = defineQuery<TenantPage, TreeRow>(
   'list_draft_base',
   `
 SELECT b.path, b.memory_id AS "memoryId", b.version AS "versionId", NULL::integer AS "sizeBytes"
@@ -41,7 +41,7 @@ FROM draft_base AS b WHERE b.tenant_id = $tenant AND b.path > $after ORDER BY b.
 `,
 );
 
-const listEntriesQuery = defineQuery<PageOf, TreeRow>(
+const listEntriesQuery = defineQuery<TenantPage, TreeRow>(
   'list_tree_entries',
   `
 SELECT e.path, e.memory_id AS "memoryId", e.version AS "versionId", e.size_bytes AS "sizeBytes"
@@ -57,8 +57,8 @@ export const lastChangeOrCreationQuery = defineQuery<{ tenant: string }, { at: s
 
 /** @param query executor of one snapshot, or of a transaction that has locked both tenants */
 export async function readSides(query: QueryExecutor, tenant: string, draft: string): Promise<Sides> {
-  const draftAt = await lastChangeOf(query, draft);
-  const originalAt = await lastChangeOf(query, tenant);
+  const draftAt = await readLastChange(query, draft);
+  const originalAt = await readLastChange(query, tenant);
   return {
     base: await readTree(query, listBaseQuery, draft),
     draft: await readTree(query, listEntriesQuery, draft),
@@ -68,7 +68,7 @@ export async function readSides(query: QueryExecutor, tenant: string, draft: str
   };
 }
 
-export async function lastChangeOf(query: QueryExecutor, tenant: string): Promise<string> {
+export async function readLastChange(query: QueryExecutor, tenant: string): Promise<string> {
   return (await query(lastChangeOrCreationQuery, { tenant })).rows[0]?.at ?? '';
 }
 

@@ -90,7 +90,7 @@ export interface MergeWrite extends DraftIds {
   plan: Pick<MergePlan, 'changes' | 'made' | 'removed'>;
   historyDays: number;
   maxHistoryBytes: number;
-  proposerOf: (change: PlannedChange) => Actor;
+  findProposer: (change: PlannedChange) => Actor;
   approvedBy: Actor;
   requestId: string | undefined;
 }
@@ -100,7 +100,7 @@ export interface MergeWrite extends DraftIds {
  * all changes.
  */
 export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promise<string> {
-  const { tenant, draft, plan, proposerOf, approvedBy, requestId } = given;
+  const { tenant, draft, plan, findProposer, approvedBy, requestId } = given;
   const changedFile = (planned: PlannedChange): ChangedFile => {
     const { file, outcome } = planned;
     return {
@@ -108,22 +108,22 @@ export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promi
       from: file.original?.path ?? null,
       to: outcome?.path ?? null,
       isEdited: outcome !== null && outcome.content !== 'keep',
-      origin: storedOrigin({ actor: proposerOf(planned), requestId, draft, approvedBy }),
+      origin: storedOrigin({ actor: findProposer(planned), requestId, draft, approvedBy }),
     };
   };
   const files: ChangedFile[] = [];
   for await (const planned of timeSliced(plan.changes)) files.push(changedFile(planned));
-  const written = async function* (): AsyncGenerator<WrittenFile[]> {
+  const writeBatches = async function* (): AsyncGenerator<WrittenFile[]> {
     const kept = plan.changes.filter(({ outcome }) => outcome !== null);
-    const weightOf = (planned: PlannedChange) => (planned.outcome?.content === 'keep' ? 0 : newSize(planned));
-    for await (const { changes, contents } of draftContents(query, draft, kept, weightOf))
+    const weigh = (planned: PlannedChange) => (planned.outcome?.content === 'keep' ? 0 : newSize(planned));
+    for await (const { changes, contents } of draftContents(query, draft, kept, weigh))
       yield changes.flatMap((planned) => {
         const file = changedFile(planned);
         const { to } = file;
         return to === null ? [] : [{ ...file, to, text: newText(planned, contents), version: null }];
       });
   };
-  return writeChange(query, tenant, { ...plan, files }, written(), given);
+  return writeChange(query, tenant, { ...plan, files }, writeBatches(), given);
 }
 
 export function newSize({ file, outcome }: PlannedChange): number {

@@ -1,7 +1,7 @@
 import { foldParts, withoutCase } from '../../core/lib/folding.ts';
 import { type Steps, withoutPause } from '../../core/lib/time-slice.ts';
 import { numberIn } from '../../core/memory/secrets/grouped-numbers.ts';
-import { normalForm, normalizing, type Tokens, tokenizing } from '../../core/memory/secrets/tokens.ts';
+import { normalForm, normalizeSteps, type Tokens, tokenizeSteps } from '../../core/memory/secrets/tokens.ts';
 
 /*
  * Compares texts for finds and erasures. By default, they compare the normal form by which texts are kept out, so that
@@ -20,7 +20,7 @@ export interface SoughtText {
 /** Name of a comparison, as in receipts. */
 export type Comparison = 'normalized' | 'exact' | 'exact_ignoring_case';
 
-export function comparisonOf({ isExact, ignoresCase }: Omit<SoughtText, 'text'>): Comparison {
+export function comparisonKind({ isExact, ignoresCase }: Omit<SoughtText, 'text'>): Comparison {
   if (!isExact) return 'normalized';
   return ignoresCase ? 'exact_ignoring_case' : 'exact';
 }
@@ -28,8 +28,8 @@ export function comparisonOf({ isExact, ignoresCase }: Omit<SoughtText, 'text'>)
 /** The units of a content that are compared, and the range of the origin of each in the content. */
 export interface ComparedUnits {
   units: string;
-  startOf(unit: number): number;
-  endOf(unit: number): number;
+  originStart(unit: number): number;
+  originEnd(unit: number): number;
 }
 
 /** A text to find in compared units. */
@@ -45,7 +45,7 @@ const needles = new WeakMap<SoughtText, Needle>();
 const SEPARATOR = /^[.\-\u2010-\u2015\u2212]$/;
 const MAX_GAP = 3;
 
-function needleOf(sought: SoughtText): Needle {
+function findNeedle(sought: SoughtText): Needle {
   const known = needles.get(sought);
   if (known !== undefined) return known;
   const needle = makeNeedle(sought);
@@ -58,11 +58,11 @@ function makeNeedle({ text, isExact, ignoresCase }: SoughtText): Needle {
     const units = ignoresCase ? withoutCase(text) : text;
     return { units, joinsNumbers: false, word: units };
   }
-  const tokens = withoutPause(tokenizing(text));
-  const joinsNumbers = hasLongNumber(joined(tokens, true).units);
+  const tokens = withoutPause(tokenizeSteps(text));
+  const joinsNumbers = hasLongNumber(joinTokens(tokens, true).units);
   const words = joinsNumbers ? [] : normalForm(tokens).split(' ');
   const word = words.reduce((longest, each) => (each.length > longest.length ? each : longest), '');
-  return { units: joined(tokens, joinsNumbers).units, joinsNumbers, word };
+  return { units: joinTokens(tokens, joinsNumbers).units, joinsNumbers, word };
 }
 
 function hasLongNumber(units: string): boolean {
@@ -71,44 +71,44 @@ function hasLongNumber(units: string): boolean {
 
 /** Returns the units of a text to find. Empty if the text has only white space and invisible characters. */
 export function soughtUnits(sought: SoughtText): string {
-  return needleOf(sought).units;
+  return findNeedle(sought).units;
 }
 
 /** Whether a content contains the text. */
 export function containsText(content: string, sought: SoughtText): boolean {
-  return withoutPause(searching(content, sought)) !== undefined;
+  return withoutPause(searchSteps(content, sought)) !== undefined;
 }
 
 /** Searches a content in steps, and returns its compared units if it contains the text. */
-export function* searching(content: string, sought: SoughtText): Steps<ComparedUnits | undefined> {
-  const needle = needleOf(sought);
+export function* searchSteps(content: string, sought: SoughtText): Steps<ComparedUnits | undefined> {
+  const needle = findNeedle(sought);
   if (!(yield* compareForm(content, sought)).includes(needle.word)) return undefined;
   const compared = sought.isExact
     ? exactUnits(content, sought)
-    : joined(yield* tokenizing(content), needle.joinsNumbers);
+    : joinTokens(yield* tokenizeSteps(content), needle.joinsNumbers);
   return compared.units.includes(needle.units) ? compared : undefined;
 }
 
 /** Computes the form of a content without the origins of its units, which costs less. */
 function* compareForm(content: string, { isExact, ignoresCase }: SoughtText): Steps<string> {
-  if (!isExact) return yield* normalizing(content);
+  if (!isExact) return yield* normalizeSteps(content);
   return ignoresCase ? withoutCase(content) : content;
 }
 
 /** Returns the compared units of a content. */
 export function comparedUnits(content: string, sought: SoughtText): ComparedUnits {
   if (sought.isExact) return exactUnits(content, sought);
-  return joined(withoutPause(tokenizing(content)), needleOf(sought).joinsNumbers);
+  return joinTokens(withoutPause(tokenizeSteps(content)), findNeedle(sought).joinsNumbers);
 }
 
 function exactUnits(content: string, { ignoresCase }: SoughtText): ComparedUnits {
-  if (!ignoresCase) return { units: content, startOf: (unit) => unit, endOf: (unit) => unit + 1 };
-  const { text: units, startOf, endOf } = foldParts(content, withoutCase);
-  return { units, startOf, endOf };
+  if (!ignoresCase) return { units: content, originStart: (unit) => unit, originEnd: (unit) => unit + 1 };
+  const { text: units, originStart, originEnd } = foldParts(content, withoutCase);
+  return { units, originStart, originEnd };
 }
 
 /** Joins tokens by spaces, as `normalForm` does, and keeps the origin of each unit. */
-function joined(tokens: Tokens, joinsNumbers: boolean): ComparedUnits {
+function joinTokens(tokens: Tokens, joinsNumbers: boolean): ComparedUnits {
   const { normal, starts, ends } = tokens;
   const units = new Uint16Array(normal.length + starts.length);
   const origins = new Int32Array(units.length);
@@ -130,8 +130,8 @@ function joined(tokens: Tokens, joinsNumbers: boolean): ComparedUnits {
   const text = Buffer.from(units.buffer, 0, 2 * size).toString('utf16le');
   return {
     units: text,
-    startOf: (unit) => tokens.startOf(origins[unit] as number),
-    endOf: (unit) => tokens.endOf(origins[unit] as number),
+    originStart: (unit) => tokens.originStart(origins[unit] as number),
+    originEnd: (unit) => tokens.originEnd(origins[unit] as number),
   };
 }
 

@@ -65,8 +65,8 @@ export async function eraseFiles(
   erasure: Erasure,
 ): Promise<void> {
   const current = await readCurrent(database.query, store, files);
-  const weightOf = ({ memoryId }: FoundFile) => current.get(memoryId)?.bytes ?? 0;
-  for await (const batch of batches(timeSliced(files), { ...BATCH, weightOf }))
+  const weigh = ({ memoryId }: FoundFile) => current.get(memoryId)?.bytes ?? 0;
+  for await (const batch of batches(timeSliced(files), { ...BATCH, weigh }))
     await eraseBatch(database, store, batch, current, erasure);
 }
 
@@ -102,15 +102,15 @@ async function eraseBatch(
   const read = [...files.flatMap(({ memoryId }) => known.get(memoryId) ?? []), ...rewritten];
   const contents = [...(await new History(database).contents(tenant, read))];
   const texts = await erasure.eraseAll(contents.map(([, content]) => content));
-  const textOf = new Map(contents.map(([version], i) => [version, texts[i] ?? '']));
+  const textByVersion = new Map(contents.map(([version], i) => [version, texts[i] ?? '']));
   const by = storedActor(erasure.origin.actor);
 
   await database.transaction(async (query) => {
     if ((await query(lockTenantQuery, { tenant })).rows.length === 0) return;
     const current = await readCurrent(query, store, files);
-    const edited = [...current.values()].filter(({ versionId }) => textOf.has(versionId));
+    const edited = [...current.values()].filter(({ versionId }) => textByVersion.has(versionId));
     if (edited.length > 0) {
-      const written = edited.map((file) => writtenFile(store, file, textOf, erasure));
+      const written = edited.map((file) => writtenFile(store, file, textByVersion, erasure));
       await writeChange(
         query,
         tenant,
@@ -123,11 +123,13 @@ async function eraseBatch(
     const before = edited.map(({ versionId }) => versionId);
     if (store.isDraft) await query(eraseBaseVersionsQuery, { tenant, memoryIds, versions: before });
     for (const { memoryId, versionId, path } of rewritten) {
-      const content = textOf.get(versionId);
+      const content = textByVersion.get(versionId);
       if (content === undefined) continue;
       await query(rewriteVersionQuery, { tenant, memoryId, version: versionId, path, content });
     }
-    const isRewritten = new Set(rewritten.map(({ versionId }) => versionId).filter((id) => textOf.has(id)));
+    const isRewritten = new Set(
+      rewritten.map(({ versionId }) => versionId).filter((id) => textByVersion.has(id)),
+    );
     const redacted = [
       ...edited,
       ...files.flatMap(({ memoryId, superseded }) =>
@@ -165,7 +167,7 @@ async function readBases(
 function writtenFile(
   { isDraft }: Store,
   { memoryId, versionId, path, origin }: CurrentFile,
-  textOf: ReadonlyMap<string, string>,
+  textByVersion: ReadonlyMap<string, string>,
   erasure: Erasure,
 ): WrittenFile {
   return {
@@ -174,7 +176,7 @@ function writtenFile(
     to: path,
     isEdited: true,
     origin: (isDraft ? origin : null) ?? storedOrigin(erasure.origin),
-    text: textOf.get(versionId) ?? '',
+    text: textByVersion.get(versionId) ?? '',
     version: null,
   };
 }

@@ -101,9 +101,9 @@ class ErasingTenant {
   readonly #request: StoredEraseRequest;
   readonly #texts: EraseTexts;
   readonly #erased: SoughtText;
-  #counts = changesOf({});
+  #counts = pickChanges({});
   /** Changes of earlier passes, which have a receipt. */
-  #before = changesOf({});
+  #before = pickChanges({});
 
   constructor(services: Services, job: RunningJob, tenant: string, run: TenantRun) {
     this.#services = services;
@@ -147,7 +147,7 @@ class ErasingTenant {
     if (row === undefined) return null;
     if (this.#request.keepsOut === 'tenants') await this.#keepOut();
     const outcome = await findOutcome(database, job, this.#tenant);
-    this.#counts = changesOf(outcome?.counts ?? {});
+    this.#counts = pickChanges(outcome?.counts ?? {});
     // The outcome of an interrupted attempt has no receipt yet.
     if (outcome?.isComplete) this.#before = { ...this.#counts };
     const { maxFileBytes } = effectiveSettings(row, config);
@@ -202,7 +202,7 @@ class ErasingTenant {
 
   /** Returns the changes of this pass. */
   #newChanges(): Counts {
-    const changes = changesOf(this.#counts);
+    const changes = pickChanges(this.#counts);
     for (const name of CHANGES) changes[name] = (changes[name] ?? 0) - (this.#before[name] ?? 0);
     return changes;
   }
@@ -233,7 +233,7 @@ function hasChanges(counts: Counts): boolean {
   return CHANGES.some((name) => (counts[name] ?? 0) > 0);
 }
 
-function changesOf(counts: Counts): Counts {
+function pickChanges(counts: Counts): Counts {
   return Object.fromEntries(CHANGES.map((name) => [name, counts[name] ?? 0]));
 }
 

@@ -1,5 +1,5 @@
-import { lengthProblem, MAX_PATH_BYTES, type MemoryPath, parentOf, ROOT } from '../../core/memory/path.ts';
-import { occurrencesOf } from '../../core/memory/text.ts';
+import { lengthProblem, MAX_PATH_BYTES, type MemoryPath, parentPath, ROOT } from '../../core/memory/path.ts';
+import { findOccurrences } from '../../core/memory/text.ts';
 import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
 import { eraseText } from './erase-text.ts';
 
@@ -16,9 +16,9 @@ const KEPT = ROOT.length + 1;
 
 /** Whether a path contains the text beyond `/memories/`. */
 export function pathContains(path: string, erased: SoughtText): boolean {
-  const { units, endOf } = comparedUnits(path, erased);
+  const { units, originEnd } = comparedUnits(path, erased);
   const sought = soughtUnits(erased);
-  return occurrencesOf(sought, units).some((offset) => endOf(offset + sought.length - 1) > KEPT);
+  return findOccurrences(sought, units).some((offset) => originEnd(offset + sought.length - 1) > KEPT);
 }
 
 /** Returns the paths to rename, in an order in which each directory precedes its contents. */
@@ -27,7 +27,7 @@ export function pathsToRename(hits: Iterable<MemoryPath>, erased: SoughtText): M
   for (const hit of hits) {
     if (pathContains(hit, erased)) paths.add(hit);
     // If the text ends with a slash, the path of the directory itself does not contain it.
-    const parent = parentOf(hit);
+    const parent = parentPath(hit);
     if (soughtUnits(erased).endsWith('/') && parent !== undefined && pathContains(`${parent}/`, erased))
       paths.add(parent);
   }
@@ -39,14 +39,18 @@ export function pathsToRename(hits: Iterable<MemoryPath>, erased: SoughtText): M
  *
  * @param longest size of the longest path at or below the entry in bytes
  */
-export function* erasedPaths(path: MemoryPath, erased: SoughtText, longest: number): Generator<MemoryPath> {
-  const parent = parentOf(path);
+export function* listErasedPaths(
+  path: MemoryPath,
+  erased: SoughtText,
+  longest: number,
+): Generator<MemoryPath> {
+  const parent = parentPath(path);
   if (parent === undefined) return;
   const below = longest - Buffer.byteLength(path);
   for (const word of WORDS) {
     for (let number = 1; number <= MAX_NUMBER; number++) {
       const part = number === 1 ? word : `${word}-${number}`;
-      const renamed = erasedPath(parent, path.slice(parent.length + 1), erased, part, MAX_PATH_BYTES - below);
+      const renamed = erasePath(parent, path.slice(parent.length + 1), erased, part, MAX_PATH_BYTES - below);
       if (renamed === undefined) break;
       yield renamed;
     }
@@ -54,7 +58,7 @@ export function* erasedPaths(path: MemoryPath, erased: SoughtText, longest: numb
 }
 
 /** Returns undefined if the path would still contain the text, or would be too long. */
-function erasedPath(
+function erasePath(
   parent: MemoryPath,
   name: string,
   erased: SoughtText,
@@ -80,7 +84,7 @@ export function cleanPath(path: MemoryPath, erased: SoughtText): MemoryPath {
   let clean = ROOT;
   for (const name of path.slice(KEPT).split('/')) {
     const next = `${clean}/${name}` as MemoryPath;
-    const [renamed = next] = pathContains(`${next}/`, erased) ? erasedPaths(next, erased, 0) : [];
+    const [renamed = next] = pathContains(`${next}/`, erased) ? listErasedPaths(next, erased, 0) : [];
     clean = renamed;
   }
   return clean;

@@ -4,10 +4,10 @@ import type { QueryExecutor } from '../../core/database/query.ts';
 import { readPages } from '../../core/lib/pages.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
 import { storedActor, storedOrigin } from '../../core/memory/origin.ts';
-import { type MemoryPath, parentOf, ROOT } from '../../core/memory/path.ts';
+import { type MemoryPath, parentPath, ROOT } from '../../core/memory/path.ts';
 import { lockTenantQuery } from '../../core/tenants/queries.ts';
 import type { Erasure, Store } from './erase-files.ts';
-import { erasedPaths, pathContains, pathsToRename } from './erase-path.ts';
+import { listErasedPaths, pathContains, pathsToRename } from './erase-path.ts';
 import {
   basePathsQuery,
   eraseBasePathQuery,
@@ -42,7 +42,7 @@ export async function renamePaths(
   let left = 0;
   let clean = 0;
   for await (const hit of timeSliced(pathsToRename(hits, erasure.erased))) {
-    const path = renamed.currentOf(hit);
+    const path = renamed.currentPath(hit);
     if (!pathContains(`${path}/`, erasure.erased)) {
       // A directory above it was renamed.
       clean++;
@@ -100,7 +100,7 @@ async function freePath(
   { erased }: Erasure,
   longest: number,
 ): Promise<MemoryPath | undefined> {
-  for (const to of erasedPaths(path, erased, longest)) {
+  for (const to of listErasedPaths(path, erased, longest)) {
     if (!(await query(isTakenQuery, { tenant, path: to })).rows[0]?.taken) return to;
   }
   return undefined;
@@ -125,7 +125,7 @@ export async function renameBasePaths(
   const renamed = new RenamedPaths();
   let left = 0;
   for (const hit of pathsToRename(hits, erasure.erased)) {
-    const from = renamed.currentOf(hit);
+    const from = renamed.currentPath(hit);
     if (!pathContains(`${from}/`, erasure.erased)) continue;
     await database.transaction(async (query) => {
       if ((await query(lockTenantQuery, { tenant })).rows.length === 0) return;
@@ -150,11 +150,11 @@ class RenamedPaths {
     this.#paths.set(path, to);
   }
 
-  currentOf(path: MemoryPath): MemoryPath {
+  currentPath(path: MemoryPath): MemoryPath {
     const known = this.#paths.get(path);
     if (known !== undefined) return known;
-    const parent = parentOf(path);
+    const parent = parentPath(path);
     if (parent === undefined) return path;
-    return `${this.currentOf(parent)}/${path.slice(parent.length + 1)}` as MemoryPath;
+    return `${this.currentPath(parent)}/${path.slice(parent.length + 1)}` as MemoryPath;
   }
 }

@@ -5,7 +5,7 @@ import { readPages } from '../../core/lib/pages.ts';
 import { amount } from '../../core/lib/units.ts';
 import { deriveKey, type Installation, requireInstallation } from '../../core/tenants/installation.ts';
 import { addReceipt, type Erasure } from '../../core/tenants/receipts.ts';
-import { comparisonOf } from './compared-text.ts';
+import { comparisonKind } from './compared-text.ts';
 import { type Counts, isExact, type JobOutcome, type RunningJob, readOutcomePage } from './jobs.ts';
 
 /* Receipts of an erased text: one for each tenant that had the text, and one for the job. */
@@ -87,7 +87,7 @@ async function add(
     subject: {
       job: job.id,
       text_hmac: textHmac(installation, text),
-      comparison: comparisonOf(job.request as Parameters<typeof comparisonOf>[0]),
+      comparison: comparisonKind(job.request as Parameters<typeof comparisonKind>[0]),
       ...(foundBy !== undefined && { found_by: foundBy, found_by_state: foundByState }),
       ...(tenant === null && { is_exact: String(isExact(job)) }),
     },

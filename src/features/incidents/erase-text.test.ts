@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { randomOf } from '../../../test/support/random.ts';
+import { createRandom } from '../../../test/support/random.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { containsText } from './compared-text.ts';
-import { cleanPath, erasedPaths, pathsToRename } from './erase-path.ts';
+import { cleanPath, listErasedPaths, pathsToRename } from './erase-path.ts';
 import { eraseText } from './erase-text.ts';
 
 it.each([
@@ -42,7 +42,7 @@ it.each([
 it('leaves no text that a removal or a replacement would complete', () => {
   expect(eraseText('aabcbcx', { text: 'abc', isExact: true, ignoresCase: false }, '')).toBe('x');
   expect(eraseText('ababc', { text: 'abc', isExact: true, ignoresCase: false }, 'c')).toBe('');
-  const random = randomOf(1);
+  const random = createRandom(1);
   const characters = ['a', 'b', 'A', 'ß', 's', 'S', '😀', 'İ', 'ς', 'Σ', '\n'];
   const randomText = (length: number) => Array.from({ length }, () => random.of(characters)).join('');
   for (let run = 0; run < 3000; run++) {
@@ -62,7 +62,7 @@ it('leaves no text that a removal or a replacement would complete', () => {
 });
 
 const firstName = (path: string, text: string, longest = 0) =>
-  erasedPaths(path as MemoryPath, { text, isExact: true, ignoresCase: false }, longest).next().value;
+  listErasedPaths(path as MemoryPath, { text, isExact: true, ignoresCase: false }, longest).next().value;
 
 it('changes only the last name of a path', () => {
   expect(firstName('/memories/a/jane doe.md', 'jane doe')).toBe('/memories/a/erased.md');

@@ -1,4 +1,4 @@
-import { bordersOf, occurrencesOf } from '../../core/memory/text.ts';
+import { borderLengths, findOccurrences } from '../../core/memory/text.ts';
 import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
 
 /**
@@ -25,15 +25,15 @@ function removeRepeatedly(content: string, erased: SoughtText): string {
 }
 
 function replaceText(content: string, erased: SoughtText, replacement: string): string {
-  const { units, startOf, endOf } = comparedUnits(content, erased);
+  const { units, originStart, originEnd } = comparedUnits(content, erased);
   const text = soughtUnits(erased);
   const parts: string[] = [];
   let end = 0;
-  for (const offset of occurrencesOf(text, units)) {
-    const start = startOf(offset);
+  for (const offset of findOccurrences(text, units)) {
+    const start = originStart(offset);
     // Two matches can share a character, such as the two halves of `ß`.
     if (start >= end) parts.push(content.slice(end, start), replacement);
-    end = endOf(offset + text.length - 1);
+    end = originEnd(offset + text.length - 1);
   }
   parts.push(content.slice(end));
   return parts.join('');
@@ -41,9 +41,9 @@ function replaceText(content: string, erased: SoughtText, replacement: string): 
 
 /** Removes an exact text repeatedly until it no longer occurs, in linear time. */
 function removeText(content: string, erased: SoughtText): string {
-  const { units, startOf, endOf } = comparedUnits(content, erased);
+  const { units, originStart, originEnd } = comparedUnits(content, erased);
   const text = soughtUnits(erased);
-  const borders = bordersOf(text);
+  const borders = borderLengths(text);
   // Offsets of the kept units, and the length of the prefix of the text that ends at each.
   const kept = new Int32Array(units.length);
   const matched = new Int32Array(units.length);
@@ -58,21 +58,21 @@ function removeText(content: string, erased: SoughtText): string {
     size++;
     if (length < text.length) continue;
     size -= text.length;
-    const start = startOf(kept[size] as number);
+    const start = originStart(kept[size] as number);
     // The other units of the first and the last character are removed too.
-    while (size > 0 && startOf(kept[size - 1] as number) === start) size--;
-    for (const end = endOf(i); i + 1 < units.length && endOf(i + 1) === end; ) i++;
+    while (size > 0 && originStart(kept[size - 1] as number) === start) size--;
+    for (const end = originEnd(i); i + 1 < units.length && originEnd(i + 1) === end; ) i++;
   }
   const parts: string[] = [];
   let from = 0;
   let end = 0;
   for (let k = 0; k < size; k++) {
-    const start = startOf(kept[k] as number);
+    const start = originStart(kept[k] as number);
     if (start > end) {
       parts.push(content.slice(from, end));
       from = start;
     }
-    end = endOf(kept[k] as number);
+    end = originEnd(kept[k] as number);
   }
   parts.push(content.slice(from, end));
   return parts.join('');

@@ -2,12 +2,12 @@ import { databaseInstant } from '../../core/database/clock.ts';
 import type { Database } from '../../core/database/database.ts';
 import { redactResults } from '../../core/history/redact.ts';
 import { readPages } from '../../core/lib/pages.ts';
-import { inSlices, timeSliced } from '../../core/lib/time-slice.ts';
+import { runInSlices, timeSliced } from '../../core/lib/time-slice.ts';
 import { FIRST_ID } from '../../core/lib/uuids.ts';
 import { resultRedacted } from '../../core/memory/messages.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { listDraftTenantsQuery } from '../../core/tenants/queries.ts';
-import { containsText, type SoughtText, searching } from './compared-text.ts';
+import { containsText, type SoughtText, searchSteps } from './compared-text.ts';
 import { type Erasure, eraseFiles, type FoundFile, type Store } from './erase-files.ts';
 import { pathContains } from './erase-path.ts';
 import { renameBasePaths, renamePaths } from './erase-paths.ts';
@@ -56,7 +56,7 @@ export async function eraseTenant(
 ): Promise<{ left: number; origins: number }> {
   for (let pass = 1; ; pass++) {
     let [found, left, origins] = [0, 0, 0];
-    for (const store of await storesOf(database, tenant)) {
+    for (const store of await findStores(database, tenant)) {
       const eraser = new StoreEraser(database, store, erasure);
       for await (const page of finder.find(store.id, findAll(erasure.erased), signal, turn)) {
         onPage(page);
@@ -77,7 +77,7 @@ function findAll(erased: SoughtText) {
 }
 
 /** Lists the memory of a tenant and of its drafts, including drafts that are being created or deleted. */
-async function storesOf({ query }: Database, tenant: string): Promise<Store[]> {
+async function findStores({ query }: Database, tenant: string): Promise<Store[]> {
   const { rows } = await query(listDraftTenantsQuery, { tenant });
   return [{ id: tenant, isDraft: false }, ...rows.map(({ id }) => ({ id, isDraft: true }))];
 }
@@ -112,7 +112,7 @@ class StoreEraser {
       if (place === 'current' && part === 'path') this.#paths.push(path as MemoryPath);
       else if (memoryId === null || versionId === null) this.#pastDirectories.push(path as MemoryPath);
       else {
-        const file = this.#fileOf(memoryId);
+        const file = this.#foundFile(memoryId);
         this.#versions++;
         if (place === 'current') file.current = versionId;
         else file.superseded.set(versionId, path as MemoryPath);
@@ -135,7 +135,7 @@ class StoreEraser {
   }
 
   /** The hits of a file follow each other. */
-  #fileOf(memoryId: string): FoundFile {
+  #foundFile(memoryId: string): FoundFile {
     const last = this.#files.at(-1);
     if (last?.memoryId === memoryId) return last;
     const file: FoundFile = { memoryId, current: null, superseded: new Map() };
@@ -210,7 +210,7 @@ export async function eraseResults(
   erased: SoughtText,
   { wasFound, isDryRun }: { wasFound: boolean; isDryRun: boolean },
 ): Promise<number> {
-  const stores = await storesOf(database, tenant);
+  const stores = await findStores(database, tenant);
   const counts: { id: string; all: number }[] = [];
   let isFound = wasFound;
   for (const { id } of stores) {
@@ -232,7 +232,7 @@ async function resultsContain({ query }: Database, tenant: string, erased: Sough
     return (await query(listResultsQuery, page)).rows;
   }, RESULTS_A_PAGE);
   for await (const { content } of timeSliced(results))
-    if ((await inSlices(searching(content, erased))) !== undefined) return true;
+    if ((await runInSlices(searchSteps(content, erased))) !== undefined) return true;
   return false;
 }
 

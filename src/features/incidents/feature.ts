@@ -11,7 +11,7 @@ import { eraseCommand } from './cli/erase.ts';
 import { findCommand } from './cli/find.ts';
 import { jobCommands } from './cli/jobs.ts';
 import { keepOutCommands } from './cli/keep-out.ts';
-import { versionsOfMany } from './cli/log-many.ts';
+import { readManyVersions } from './cli/log-many.ts';
 import { receiptCommands } from './cli/receipts.ts';
 import { revertMany } from './cli/revert-many.ts';
 
@@ -42,5 +42,5 @@ export const incidents: Feature = {
       stopJobs: () => runner.stop(),
     };
   },
-  overTenants: { versions: versionsOfMany, revert: revertMany },
+  overTenants: { versions: readManyVersions, revert: revertMany },
 };

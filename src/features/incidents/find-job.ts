@@ -4,7 +4,7 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { History } from '../../core/history/history.ts';
 import type { Operation } from '../../core/history/version.ts';
 import { batches } from '../../core/lib/pages.ts';
-import { type Actor, actorOf, type Origin } from '../../core/memory/origin.ts';
+import { type Actor, type Origin, originActor } from '../../core/memory/origin.ts';
 import { ROOT } from '../../core/memory/path.ts';
 import { excerptAt } from '../search/excerpt.ts';
 import { invalidExpression, readSearchInput, tooMuchWork } from '../search/input.ts';
@@ -208,7 +208,7 @@ WHERE v.tenant_id = $tenant AND v.memory_id = ANY ($memoryIds::text[]::uuid[]) A
 );
 
 /** Contents that are read at once for excerpts. */
-const CONTENTS = { items: 200, weight: 2 ** 20, weightOf: ({ bytes }: HitVersion) => bytes };
+const CONTENTS = { items: 200, weight: 2 ** 20, weigh: ({ bytes }: HitVersion) => bytes };
 
 /**
  * Reads a page of the stored hits of a find in a tenant, in their current state. The first page is after 0.
@@ -229,15 +229,15 @@ export async function readHits(
   const shown = new Map<StoredHit, ShownHit>();
   for (const draft of new Set(page.map((hit) => hit.draft))) {
     const ofStore = page.filter((hit) => hit.draft === draft);
-    for await (const { version, content } of versionsOf(database, draft ?? tenant, ofStore))
+    for await (const { version, content } of readHitVersions(database, draft ?? tenant, ofStore))
       for (const hit of ofStore)
-        if (hit.versionId === version.id) shown.set(hit, shownHit(hit, version, content));
+        if (hit.versionId === version.id) shown.set(hit, toShownHit(hit, version, content));
   }
   return { hits: page.map((hit) => shown.get(hit) ?? { ...hit, ...MISSING }), stored: hits.length };
 }
 
 /** Yields the versions of hits, with their contents where needed. Only one batch of contents is in memory. */
-async function* versionsOf(database: Database, tenant: string, hits: readonly StoredHit[]) {
+async function* readHitVersions(database: Database, tenant: string, hits: readonly StoredHit[]) {
   const ids = [...new Set(hits.map(({ versionId }) => versionId))];
   const memoryIds = [...new Set(hits.map(({ memoryId }) => memoryId))];
   const { rows } = await database.query(hitVersionsQuery, { tenant, memoryIds, ids });
@@ -261,14 +261,14 @@ const MISSING = {
   isRedacted: false,
 } as const;
 
-function shownHit(hit: StoredHit, version: HitVersion, content: string | undefined): ShownHit {
+function toShownHit(hit: StoredHit, version: HitVersion, content: string | undefined): ShownHit {
   const { line, from } = hit;
   return {
     ...hit,
     path: version.path,
     operation: version.operation,
     excerpt: line === null || content === undefined ? null : excerptAt(content, { line, from }),
-    actor: actorOf(version.origin),
+    actor: originActor(version.origin),
     at: version.at,
     isRedacted: version.isRedacted,
   };

@@ -1,12 +1,12 @@
 import { platform, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { withoutPause } from '../../core/lib/time-slice.ts';
-import { linesOfOffsets, occurrencesOf } from '../../core/memory/text.ts';
-import { excerptOf } from '../search/excerpt.ts';
+import { findOccurrences, lineNumbersAt } from '../../core/memory/text.ts';
+import { cutExcerpt } from '../search/excerpt.ts';
 import { LineMatcher } from '../search/match-lines.ts';
 import { WordMatcher } from '../search/match-words.ts';
 import type { Query, SearchedFile, Where } from '../search/query.ts';
-import { containsText, searching, soughtUnits } from './compared-text.ts';
+import { containsText, searchSteps, soughtUnits } from './compared-text.ts';
 
 /** A text that is compared in its normal form, or a query of a search. */
 export type FindQuery = Query | { mode: 'normalized'; text: string; where: Where };
@@ -64,27 +64,27 @@ type Matcher = (file: SearchedFile) => { line: number; from: number; lines: numb
 let compiled: { key: string; inContent: Matcher; inPath: Matcher; bytes: Buffer | undefined } | undefined;
 
 /** Compiles the query, unless the page before had the same query. */
-function matchersOf(query: FindQuery) {
+function compileMatchers(query: FindQuery) {
   const key = JSON.stringify(query);
   if (compiled?.key !== key) {
     const isExact = query.mode === 'literal' && !query.ignoresCase;
     compiled = {
       key,
-      inContent: matcherOf({ ...query, where: 'content' }),
-      inPath: matcherOf({ ...query, where: 'path' }),
+      inContent: createMatcher({ ...query, where: 'content' }),
+      inPath: createMatcher({ ...query, where: 'path' }),
       bytes: isExact ? Buffer.from(query.text) : undefined,
     };
   }
   return compiled;
 }
 
-function matcherOf(query: FindQuery): Matcher {
+function createMatcher(query: FindQuery): Matcher {
   if (query.mode === 'words') {
     const matcher = new WordMatcher(query.words, query.where);
     return (file) => {
       const { files, best } = matcher.count([file]);
       if (files.length === 0 || best.includes(0)) return undefined;
-      return { line: 1, from: 0, ...matcher.linesOf(file)[0], lines: 1 };
+      return { line: 1, from: 0, ...matcher.findLines(file)[0], lines: 1 };
     };
   }
   if (query.mode === 'normalized') return normalizedMatcher(query);
@@ -101,43 +101,46 @@ function normalizedMatcher({ text, where }: { text: string; where: Where }): Mat
     return ({ path }) => (containsText(path, sought) ? { line: 1, from: 0, lines: 1 } : undefined);
   return ({ content: given }) => {
     const content = String(given);
-    const compared = withoutPause(searching(content, sought));
+    const compared = withoutPause(searchSteps(content, sought));
     if (compared === undefined) return undefined;
-    const offsets = occurrencesOf(soughtUnits(sought), compared.units).map(compared.startOf);
-    const lines = linesOfOffsets(content, offsets);
+    const offsets = findOccurrences(soughtUnits(sought), compared.units).map(compared.originStart);
+    const lines = lineNumbersAt(content, offsets);
     const [line = 1] = lines;
     const [offset = 0] = offsets;
     const column = offset - (content.lastIndexOf('\n', offset - 1) + 1);
-    return { line, from: excerptOf(content, line, () => column).from, lines: new Set(lines).size };
+    return { line, from: cutExcerpt(content, line, () => column).from, lines: new Set(lines).size };
   };
 }
 
 /** Rebuilds the contents of a page of versions, newest first, and searches them. Runs in a thread. */
 export default function scan({ query, rows, newer, skips }: ScanTask): ScanResult {
-  const { inContent, inPath, bytes } = matchersOf(query);
+  const { inContent, inPath, bytes } = compileMatchers(query);
   const result: ScanResult = { matches: [], unsearched: 0, newer: null };
   let content = newer && Buffer.from(newer.buffer, newer.byteOffset, newer.byteLength);
   for (const [row, each] of rows.entries()) {
     const isBroken = each.spliceStart !== null && (!each.continues || content === null);
-    content = isBroken ? null : contentOf(each, content);
+    content = isBroken ? null : rebuildContent(each, content);
     if (each.searchesContent && each.content !== null) {
       if (isBroken || content === null || skips) result.unsearched++;
       else if (bytes === undefined || content.includes(bytes)) {
-        const found = inContent(fileOf(each.path ?? '', content.toString(), content.length));
+        const found = inContent(toSearchedFile(each.path ?? '', content.toString(), content.length));
         if (found)
           result.matches.push({ row, in: 'content', line: found.line, from: found.from, lines: found.lines });
       }
     }
     if (!each.searchesPath || each.path === null) continue;
     if (skips) result.unsearched++;
-    else if (inPath(fileOf(each.path, '', 0)))
+    else if (inPath(toSearchedFile(each.path, '', 0)))
       result.matches.push({ row, in: 'path', line: null, from: 0, lines: 1 });
   }
   result.newer = content;
   return result;
 }
 
-function contentOf({ content, spliceStart, spliceLength }: ScannedRow, newer: Buffer | null): Buffer | null {
+function rebuildContent(
+  { content, spliceStart, spliceLength }: ScannedRow,
+  newer: Buffer | null,
+): Buffer | null {
   if (content === null) return null;
   if (spliceStart === null || spliceLength === null || newer === null) return Buffer.from(content);
   const replaced = Buffer.from(content);
@@ -148,6 +151,6 @@ function contentOf({ content, spliceStart, spliceLength }: ScannedRow, newer: Bu
   ]);
 }
 
-function fileOf(path: string, content: string, bytes: number): SearchedFile {
+function toSearchedFile(path: string, content: string, bytes: number): SearchedFile {
   return { path, content, bytes, modified: 0 };
 }

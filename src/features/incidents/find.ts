@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../core/database/database.ts';
-import { retrying } from '../../core/database/errors.ts';
+import { runWithRetries } from '../../core/database/errors.ts';
 import { defineQuery, time } from '../../core/database/query.ts';
 import { isBy } from '../../core/history/version.ts';
 import { FIRST_ID, LAST_ID } from '../../core/lib/uuids.ts';
@@ -8,7 +8,7 @@ import { WorkerThreads } from '../../core/lib/worker-threads.ts';
 import type { Origin } from '../../core/memory/origin.ts';
 import { openDraftIds } from '../drafts/drafts.ts';
 import type { FindQuery, ScannedRow, ScanResult, ScanTask } from './find-scan.ts';
-import type { Turn } from './job-kind.ts';
+import type { StepRunner } from './job-kind.ts';
 
 /* Finds a text in a tenant: in its current files, superseded versions, open drafts, and paths. */
 
@@ -183,7 +183,7 @@ export class Finder {
     tenant: string,
     request: FindRequest,
     signal: AbortSignal,
-    turn: Turn = (step) => step(),
+    turn: StepRunner = (step) => step(),
   ): AsyncGenerator<FoundPage> {
     const { places } = request;
     if (places.includes('current') || places.includes('superseded'))
@@ -197,7 +197,7 @@ export class Finder {
     store: Store,
     request: FindRequest,
     signal: AbortSignal,
-    turn: Turn,
+    turn: StepRunner,
   ): AsyncGenerator<FoundPage> {
     yield* this.#pages(this.#findVersions(store, request, signal), signal, turn);
     const hasFilter = [request.by, request.since, request.until].some((each) => each !== null);
@@ -209,7 +209,7 @@ export class Finder {
   async *#pages(
     pages: AsyncGenerator<FoundPage>,
     signal: AbortSignal,
-    turn: Turn,
+    turn: StepRunner,
   ): AsyncGenerator<FoundPage> {
     for (;;) {
       const page = await turn(async () => {
@@ -231,11 +231,11 @@ export class Finder {
     let newer: Uint8Array | null = null;
     for (;;) {
       const params = { tenant, ...position, superseded, by, since, until, ...PAGE };
-      const { rows } = await retrying(true, () => this.#database.query(findPageQuery, params));
+      const { rows } = await runWithRetries(true, () => this.#database.query(findPageQuery, params));
       const last = rows.at(-1);
       if (last === undefined) return;
       const isRead = (row: VersionRow) =>
-        row.isWanted && (store.draft !== null || request.places.includes(placeOf(row)));
+        row.isWanted && (store.draft !== null || request.places.includes(hitPlace(row)));
       const scannedRows = rows.map((row, i) => ({
         content: row.content,
         spliceStart: row.spliceStart,
@@ -257,7 +257,7 @@ export class Finder {
             ...store,
             memoryId,
             versionId: id,
-            place: placeOf(version),
+            place: hitPlace(version),
             ...match,
             path: path ?? '',
             origin,
@@ -278,14 +278,14 @@ export class Finder {
     const tenant = store.draft ?? store.tenant;
     for (let after = ''; ; ) {
       const params = { tenant, after, limit: PAGE.limit };
-      const { rows } = await retrying(true, () => this.#database.query(findDirectoriesQuery, params));
+      const { rows } = await runWithRetries(true, () => this.#database.query(findDirectoriesQuery, params));
       const last = rows.at(-1);
       if (last === undefined) return;
       const scannedRows = rows.map(
         (row): ScannedRow => ({
           ...DIRECTORY,
           path: row.path,
-          searchesPath: store.draft !== null || places.includes(placeOf(row)),
+          searchesPath: store.draft !== null || places.includes(hitPlace(row)),
         }),
       );
       const { matches } = await this.#scan({ query, rows: scannedRows, newer: null }, signal);
@@ -293,7 +293,7 @@ export class Finder {
         const directory = rows[row];
         if (directory === undefined) return [];
         const { path } = directory;
-        return [{ ...store, ...NO_VERSION, place: placeOf(directory), ...match, path }];
+        return [{ ...store, ...NO_VERSION, place: hitPlace(directory), ...match, path }];
       });
       yield { hits, versions: 0, origins: [], unsearched: 0 };
       if (rows.length < PAGE.limit) return;
@@ -338,6 +338,6 @@ const DIRECTORY = {
 } as const;
 const NO_VERSION = { memoryId: null, versionId: null, origin: null, at: null } as const;
 
-function placeOf({ isCurrent }: { isCurrent: boolean }): Hit['place'] {
+function hitPlace({ isCurrent }: { isCurrent: boolean }): Hit['place'] {
   return isCurrent ? 'current' : 'superseded';
 }

@@ -11,13 +11,13 @@ export interface TenantResult {
 }
 
 /** Runs a step of the work in one tenant: a page of versions, or one transaction. Steps of several jobs alternate. */
-export type Turn = <T>(step: () => Promise<T>) => Promise<T>;
+export type StepRunner = <T>(step: () => Promise<T>) => Promise<T>;
 
 /** The work of a job in one tenant. */
 export interface TenantRun {
   signal: AbortSignal;
   /** Every step that takes long must be a turn, so that a large tenant does not delay other jobs. */
-  turn: Turn;
+  turn: StepRunner;
   /** Shows the counts of the tenant until the result. */
   report(counts: Counts): void;
 }

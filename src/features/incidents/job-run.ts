@@ -13,12 +13,12 @@ import {
   removeOutcome,
   sumOutcomes,
 } from './jobs.ts';
-import { type ClaimedJob, type Lease, LeaseLost, later } from './lease.ts';
-import { type Position, positionOf, startOfPass, TenantOrder } from './position.ts';
+import { type ClaimedJob, type Lease, LeaseLost, timeAfter } from './lease.ts';
+import { jobPosition, type Position, passStart, TenantOrder } from './position.ts';
 import { selectTenants } from './selection.ts';
 
 /** Number of tenants of a job that are processed at the same time. */
-const TENANTS_AT_ONCE = 4;
+const MAX_CONCURRENT_TENANTS = 4;
 const TENANTS_A_PAGE = 100;
 /** Interval in which a replica extends its lease, and notices that the job was cancelled. */
 const RENEW_MS = 1000;
@@ -69,7 +69,7 @@ export class JobRun {
     this.#lease = lease;
     this.#signal = AbortSignal.any([this.#ended.signal, options.stopping]);
     this.#saves = new SharedRuns(() => this.#save());
-    this.#position = positionOf(lease.job);
+    this.#position = jobPosition(lease.job);
   }
 
   /** Runs the job until its end, or the loss of its lease. Throws if the job cannot continue now. */
@@ -97,7 +97,7 @@ export class JobRun {
 
   /** Extends the lease until the end, and notices its loss. */
   async #renew(): Promise<void> {
-    while (await waited(RENEW_MS, this.#ended.signal)) {
+    while (await waitUnlessAborted(RENEW_MS, this.#ended.signal)) {
       try {
         await this.#saves.run();
       } catch (error) {
@@ -126,7 +126,7 @@ export class JobRun {
           .catch((error) => this.#ended.abort(error))
           .finally(() => running.delete(processing));
         running.add(processing);
-        if (running.size >= TENANTS_AT_ONCE) await Promise.race(running);
+        if (running.size >= MAX_CONCURRENT_TENANTS) await Promise.race(running);
         this.#signal.throwIfAborted();
       }
     } catch (error) {
@@ -250,8 +250,8 @@ export class JobRun {
     }
     if (isFirst || hadArrivals)
       await delay(this.#kind.pauseMs?.(job) ?? 0, undefined, { signal: this.#signal });
-    const since = { since: later(at, -COMMIT_MS), arrivals };
-    this.#position = startOfPass(pass + 1, await this.#now(), job.arrived.length, since);
+    const since = { since: timeAfter(at, -COMMIT_MS), arrivals };
+    this.#position = passStart(pass + 1, await this.#now(), job.arrived.length, since);
     return false;
   }
 
@@ -277,6 +277,6 @@ export class JobRun {
 }
 
 /** Whether the time passed before the signal. */
-function waited(ms: number, signal: AbortSignal): Promise<boolean> {
+function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<boolean> {
   return delay(ms, true, { signal, ref: false }).catch(() => false);
 }

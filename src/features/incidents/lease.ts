@@ -104,8 +104,9 @@ export class Lease {
     const { query } = database;
     const now = await databaseInstant(database);
     for (;;) {
-      const [claimed] = (await query(claimQuery, { holder, now, leaseUntil: later(now, LEASE_MS), kinds }))
-        .rows;
+      const [claimed] = (
+        await query(claimQuery, { holder, now, leaseUntil: timeAfter(now, LEASE_MS), kinds })
+      ).rows;
       if (claimed === undefined) return undefined;
       const held = { id: claimed.id, holder };
       const [job] = (await query(findClaimedQuery, held)).rows;
@@ -151,11 +152,11 @@ export class Lease {
   /** Estimates a time of the database without a query. */
   #timeIn(ms: number): string {
     const { database, local } = this.#claimedAt;
-    return later(database, performance.now() - local + ms);
+    return timeAfter(database, performance.now() - local + ms);
   }
 }
 
 /** Returns a time in ISO 8601 that is `ms` later. */
-export function later(time: string, ms: number): string {
+export function timeAfter(time: string, ms: number): string {
   return new Date(Date.parse(time) + ms).toISOString();
 }

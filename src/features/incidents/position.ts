@@ -19,7 +19,7 @@ export interface Position {
 }
 
 /** Returns the position at the start of a pass. */
-export function startOfPass(
+export function passStart(
   pass: number,
   at: string,
   arrivals: number,
@@ -29,8 +29,8 @@ export function startOfPass(
 }
 
 /** Reads the position of a job. */
-export function positionOf({ position }: Pick<ClaimedJob, 'position'>): Position {
-  return position === '' ? startOfPass(1, '', 0, null) : (JSON.parse(position) as Position);
+export function jobPosition({ position }: Pick<ClaimedJob, 'position'>): Position {
+  return position === '' ? passStart(1, '', 0, null) : (JSON.parse(position) as Position);
 }
 
 /** Moves the position while tenants are processed at the same time, and end in any order. */

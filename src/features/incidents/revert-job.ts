@@ -87,9 +87,9 @@ export async function readConflicts(
   const page = conflicts.slice(after, after + limit);
   const memoryIds = page.flatMap(({ memoryId }) => memoryId ?? []);
   const { rows } = await database.query(pathsQuery, { tenant, memoryIds });
-  const pathOf = new Map(rows.map(({ memoryId, path }) => [memoryId, path]));
+  const pathById = new Map(rows.map(({ memoryId, path }) => [memoryId, path]));
   return {
-    conflicts: page.map((each) => ({ ...each, path: pathOf.get(each.memoryId ?? '') ?? null })),
+    conflicts: page.map((each) => ({ ...each, path: pathById.get(each.memoryId ?? '') ?? null })),
     stored: conflicts.length,
   };
 }
@@ -151,14 +151,14 @@ async function revertInTenant(
     takeAll: takeAll ?? undefined,
   };
   const dryRun = () => revertActor(database, tenant, selection, { ...options, dryRun: true });
-  if (isDryRun || dryRunOf === null) return resultOf(await dryRun());
+  if (isDryRun || dryRunOf === null) return tenantResult(await dryRun());
   const done = await findOutcome(database, job.id, tenant);
   // The revert is complete. Later changes by the actor are not part of its plan.
   if (done?.error === null)
     return { counts: done.counts, isComplete: done.isComplete, details: done.details as object };
-  const expectedPlan = await plannedFor(database, dryRunOf, tenant);
+  const expectedPlan = await readPlan(database, dryRunOf, tenant);
   try {
-    return resultOf(await revertActor(database, tenant, selection, { ...options, expectedPlan }));
+    return tenantResult(await revertActor(database, tenant, selection, { ...options, expectedPlan }));
   } catch (error) {
     if (!hasReason(error, 'stale_plan')) throw error;
     // An interrupted attempt, or another job, has reverted the tenant already.
@@ -166,19 +166,19 @@ async function revertInTenant(
     if (now.plan !== NO_CHANGES) throw error;
     const written = { tenant, job: job.id, since: job.createdAt };
     const [row] = (await database.query(countWrittenQuery, written)).rows;
-    return resultOf(now, row?.count ?? 0);
+    return tenantResult(now, row?.count ?? 0);
   }
 }
 
 /** Returns the plan of a tenant in a dry run. A tenant without an outcome has no changes. */
-async function plannedFor(database: Database, dryRun: string, tenant: string): Promise<string> {
+async function readPlan(database: Database, dryRun: string, tenant: string): Promise<string> {
   const details = (await findOutcome(database, dryRun, tenant))?.details as
     | Partial<RevertDetails>
     | undefined;
   return details?.plan ?? NO_CHANGES;
 }
 
-function resultOf(reverted: Reverted, files = reverted.files.length): TenantResult | null {
+function tenantResult(reverted: Reverted, files = reverted.files.length): TenantResult | null {
   const { plan, drafts, directoriesMade, directoriesRemoved } = reverted;
   const conflicts = reverted.conflicts.filter(({ resolution }) => resolution === null);
   const counts = {

@@ -52,7 +52,7 @@ const countSelectedQuery = defineQuery<Filter, { count: number }>(
   `SELECT count(*)::float8 AS count FROM tenants WHERE ${MATCHES}`,
 );
 
-function filterOf(
+function toFilter(
   { except, foundBy, foundByState: _, ...conditions }: TenantSelection,
   onlyTenants: readonly string[] | null,
 ): Filter {
@@ -71,7 +71,7 @@ export async function selectTenants(
   onlyTenants: readonly string[] | null,
   { arrived = [], ...page }: Page,
 ): Promise<string[]> {
-  const params = { ...filterOf(selection, onlyTenants), changedSince: null, ...page, arrived: [...arrived] };
+  const params = { ...toFilter(selection, onlyTenants), changedSince: null, ...page, arrived: [...arrived] };
   return (await database.query(selectTenantsQuery, params)).rows.map(({ id }) => id);
 }
 
@@ -80,5 +80,5 @@ export async function countSelected(
   selection: TenantSelection,
   onlyTenants: readonly string[] | null,
 ): Promise<number> {
-  return (await database.query(countSelectedQuery, filterOf(selection, onlyTenants))).rows[0]?.count ?? 0;
+  return (await database.query(countSelectedQuery, toFilter(selection, onlyTenants))).rows[0]?.count ?? 0;
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Access, accessOf, CallOrder } from './call-order.ts';
+import { type Access, CallOrder, requestAccess } from './call-order.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -120,5 +120,5 @@ it.each([
   ],
   [5, read()],
 ])('finds the files that %o needs', (body, access) => {
-  expect(accessOf(body)).toStrictEqual(access);
+  expect(requestAccess(body)).toStrictEqual(access);
 });

@@ -1,7 +1,7 @@
 import { isObject } from '../../core/lib/json.ts';
 import { ShortLivedMap } from '../../core/lib/queues.ts';
 import { parsePath, ROOT } from '../../core/memory/path.ts';
-import { pathOfUri } from './resource-uri.ts';
+import { parseUri } from './resource-uri.ts';
 
 /** Maximum time that a call waits for the bodies of earlier requests. */
 const MAX_BODY_WAIT_MS = 1000;
@@ -61,7 +61,7 @@ export class Arrival {
     this.#read.open();
     if (access.paths.length === 0) return;
     let timeout: Promise<void> | undefined;
-    for (const earlier of this.#earlier()) {
+    for (const earlier of this.#earlierArrivals()) {
       if (earlier.#access === undefined) {
         timeout ??= new Promise((resolve) => {
           const timer = setTimeout(resolve, MAX_BODY_WAIT_MS);
@@ -80,7 +80,7 @@ export class Arrival {
     this.#onEnd();
   }
 
-  #earlier(): Arrival[] {
+  #earlierArrivals(): Arrival[] {
     const others = [...this.#others];
     return others.slice(0, others.indexOf(this));
   }
@@ -104,8 +104,8 @@ function isWithin(path: string, directory: string): boolean {
 }
 
 /** Returns the files that the messages of a body read or write. */
-export function accessOf(body: unknown): Access {
-  const accesses = [body].flat().map(accessOfMessage);
+export function requestAccess(body: unknown): Access {
+  const accesses = [body].flat().map(messageAccess);
   return {
     paths: accesses.flatMap(({ paths }) => paths),
     isWrite: accesses.some(({ isWrite }) => isWrite),
@@ -114,20 +114,20 @@ export function accessOf(body: unknown): Access {
 
 const NOTHING: Access = { paths: [], isWrite: false };
 
-function accessOfMessage(message: unknown): Access {
+function messageAccess(message: unknown): Access {
   if (!isObject(message)) return NOTHING;
   const { method } = message;
   const params = isObject(message.params) ? message.params : {};
   if (method === 'resources/list') return { paths: [ROOT], isWrite: false };
-  if (method === 'resources/read') return { paths: pathsOf(pathOfUri(params.uri)), isWrite: false };
+  if (method === 'resources/read') return { paths: validPaths(parseUri(params.uri)), isWrite: false };
   if (method !== 'tools/call' || !isObject(params.arguments)) return NOTHING;
   const { command, path = ROOT, old_path: from, new_path: to } = params.arguments;
   const isWrite = params.name === 'memory' && command !== 'view';
-  return { paths: command === 'rename' ? pathsOf(from, to) : pathsOf(path), isWrite };
+  return { paths: command === 'rename' ? validPaths(from, to) : validPaths(path), isWrite };
 }
 
 /** Returns the valid paths. A call with an invalid path needs no file, because its result is an error. */
-function pathsOf(...given: unknown[]): string[] {
+function validPaths(...given: unknown[]): string[] {
   return given.flatMap((each) => {
     const parsed = typeof each === 'string' ? parsePath(each) : undefined;
     return parsed?.ok ? [parsed.path] : [];

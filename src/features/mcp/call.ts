@@ -35,7 +35,10 @@ export async function callTool(
   execute: ExecuteTool,
   { name, input = {}, meta, signal }: Call,
 ): Promise<CallToolResult> {
-  const { content, isError } = await execute({ id: callId(meta), name, input, trace: traceOf(meta) }, signal);
+  const { content, isError } = await execute(
+    { id: callId(meta), name, input, trace: toCallerTrace(meta) },
+    signal,
+  );
   return { content: [{ type: 'text', text: content }], isError };
 }
 
@@ -46,7 +49,7 @@ function callId(meta: Record<string, unknown> | undefined): string {
 }
 
 /** Returns the trace context of a call. Hosts send it in the metadata, because one connection carries many traces. */
-function traceOf(meta: Record<string, unknown> | undefined): CallerTrace | undefined {
+function toCallerTrace(meta: Record<string, unknown> | undefined): CallerTrace | undefined {
   const { traceparent, tracestate } = meta ?? {};
   if (typeof traceparent !== 'string') return undefined;
   return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) };

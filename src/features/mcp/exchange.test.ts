@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { headersFor, modern } from '../../../test/support/mcp.ts';
-import { answerMessages } from './exchange.ts';
+import { respondToMessages } from './exchange.ts';
 
 const MISSING = 'The path /memories/none.md does not exist. Please provide a valid path.';
 
@@ -24,7 +24,7 @@ const memory = {
 
 async function answer(body: unknown, headers: Record<string, string> = {}) {
   const { signal } = new AbortController();
-  const response = await answerMessages({ name: 'test', version: '1' }, memory, { body, headers, signal });
+  const response = await respondToMessages({ name: 'test', version: '1' }, memory, { body, headers, signal });
   return { status: response.status, body: response.body === '' ? undefined : JSON.parse(response.body) };
 }
 

@@ -71,18 +71,18 @@ export function warmUp(): void {
 }
 
 /** Responds to one HTTP request with a single message or a batch. The function keeps no state between requests. */
-export async function answerMessages(
+export async function respondToMessages(
   name: ServerName,
   memory: ServedMemory,
   request: McpRequest,
 ): Promise<McpResponse> {
   const { body } = request;
-  const era = eraOf(request);
-  const response = rejection(request) ?? (await answer(name, memory, era, request));
+  const era = requestEra(request);
+  const response = rejection(request) ?? (await respond(name, memory, era, request));
   return {
     status: response.status,
     body: await response.text(),
-    methods: methodsOf(body),
+    methods: methodNames(body),
     isNewSession: response.status === 200 && era === 'legacy' && isInitializeRequest(body),
   };
 }
@@ -90,7 +90,7 @@ export async function answerMessages(
 /** Whether a request opens a stream of changes, which only hosts of protocol version 2026-07-28 or later can do. */
 export function isSubscription(request: Omit<McpRequest, 'signal'>): boolean {
   const { body } = request;
-  return isObject(body) && body.method === SUBSCRIBE && eraOf(request) === 'modern';
+  return isObject(body) && body.method === SUBSCRIBE && requestEra(request) === 'modern';
 }
 
 /** The files and the list that a subscription names. */
@@ -100,7 +100,7 @@ export interface SubscribedFiles {
 }
 
 /** Returns the files of a subscription. The SDK rejects a filter with other values. */
-function filterOf(body: unknown): SubscribedFiles {
+function subscriptionFilter(body: unknown): SubscribedFiles {
   const params = isObject(body) && isObject(body.params) ? body.params : {};
   const { resourcesListChanged, resourceSubscriptions: uris } = isObject(params.notifications)
     ? params.notifications
@@ -131,7 +131,7 @@ export async function openSubscription(
   const { body } = request;
   const rejected = rejection(request);
   if (rejected !== undefined) return { response: rejected, end: async () => {} };
-  const bus = await watch(filterOf(body));
+  const bus = await watch(subscriptionFilter(body));
   const handler = createMcpHandler(() => createServer(name, 'modern'), { legacy: 'reject', bus });
   const response = await handler.fetch(webRequest(request), { parsedBody: body });
   return { response, end: () => handler.close() };
@@ -151,7 +151,7 @@ function rejection({ body, headers: { accept } }: McpRequest): Response | undefi
     return errorResponse(400, INVALID_REQUEST, 'The server sends no requests, so it accepts no responses.');
   const malformed = isRequest(body) ? checkForm(body.params) : undefined;
   if (malformed !== undefined) return errorResponse(400, INVALID_PARAMS, malformed, id);
-  const files = body.method === SUBSCRIBE ? filterOf(body).resourceSubscriptions : [];
+  const files = body.method === SUBSCRIBE ? subscriptionFilter(body).resourceSubscriptions : [];
   if (files.length <= MAX_SUBSCRIBED_FILES) return undefined;
   const tooMany = `\`resourceSubscriptions\` names ${files.length} files, and at most ${MAX_SUBSCRIBED_FILES} are allowed.`;
   return errorResponse(400, INVALID_PARAMS, tooMany, id);
@@ -167,7 +167,7 @@ function errorResponse(status: number, code: number, message: string, id: unknow
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id }, { status });
 }
 
-async function answer(
+async function respond(
   name: ServerName,
   memory: ServedMemory,
   era: Era,
@@ -193,7 +193,7 @@ async function answer(
 }
 
 /** Returns the era of a request. The modern era includes requests that mix both eras, and rejects them. */
-function eraOf({ body, headers }: Omit<McpRequest, 'signal'>): Era {
+function requestEra({ body, headers }: Omit<McpRequest, 'signal'>): Era {
   const [version, method, name] = PROTOCOL_HEADERS.map((header) => headers[header]?.toString());
   const { kind } = classifyInboundRequest({
     httpMethod: 'POST',
@@ -223,7 +223,7 @@ async function instructionsFor(memory: ServedMemory, body: unknown): Promise<str
   return isConnecting ? memory.instructions() : undefined;
 }
 
-function methodsOf(body: unknown): string {
+function methodNames(body: unknown): string {
   const methods = [body].flat().map((message) => {
     const method: unknown = isObject(message) && message.method;
     return typeof method === 'string' && METHODS.has(method) ? method : 'unknown';

@@ -91,10 +91,10 @@ function checkValues(method: string, params: Record<string, unknown>): string | 
 
 function wrongType(name: string, type: Field['type'], value: unknown): string {
   if (value === undefined) return `The parameter \`${name}\` is missing.`;
-  return `The parameter \`${name}\` must be ${withArticle(type)}, not ${withArticle(typeOf(value))}.`;
+  return `The parameter \`${name}\` must be ${withArticle(type)}, not ${withArticle(typeName(value))}.`;
 }
 
-function typeOf(value: unknown): string {
+function typeName(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }

@@ -10,7 +10,7 @@ const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
  * Returns the public URL of the service: the configured URL, or the URL of the request. Undefined if the request's host
  * is invalid.
  */
-export function publicUrlOf(
+export function toPublicUrl(
   { protocol, host }: FastifyRequest,
   { PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>,
 ): string | undefined {
@@ -72,7 +72,7 @@ export async function protectedResourceRoutes(
         // Hosts cannot use metadata without an authorization server.
         const issuer = authorizationServer(config);
         if (issuer === undefined) throw new ServiceError('route_not_found');
-        const base = publicUrlOf(request, config);
+        const base = toPublicUrl(request, config);
         if (base === undefined) throw new ServiceError('invalid_request', 400);
         return {
           resource: `${base}${path}`,

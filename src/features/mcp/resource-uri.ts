@@ -1,12 +1,12 @@
 const SCHEME = 'memory://';
 
 /** Returns the URI of a file, such as `memory:///memories/notes.md`. */
-export function uriOf(path: string): string {
+export function toUri(path: string): string {
   return `${SCHEME}${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 /** Returns the path in the URI of a file, or undefined for any other text. */
-export function pathOfUri(uri: unknown): string | undefined {
+export function parseUri(uri: unknown): string | undefined {
   if (typeof uri !== 'string' || !uri.startsWith(`${SCHEME}/memories/`) || !URL.canParse(uri))
     return undefined;
   try {

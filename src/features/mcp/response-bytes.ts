@@ -5,7 +5,7 @@ import type { MemoryLimits } from '../../core/memory/commands/command.ts';
 /** Returns the maximum size of the response to MCP messages, in bytes. */
 export function mcpResponseBytes(body: unknown, limits: MemoryLimits): number {
   const messages = [body].flat();
-  const count = (wanted: string) => messages.filter((message) => methodOf(message) === wanted).length;
+  const count = (wanted: string) => messages.filter((message) => messageMethod(message) === wanted).length;
   const calls = count('tools/call') + LIST_VIEWS * count('resources/list');
   if (count('resources/read') === 0) return resultBytes(calls, limits);
   // The calls of a batch share one limit, which the last file may exceed.
@@ -18,6 +18,6 @@ const MAX_CALLS = Number.MAX_SAFE_INTEGER;
 /** The response contains a listed path twice: in the name of the resource, and percent-encoded in its URI. */
 const LIST_VIEWS = 2;
 
-function methodOf(message: unknown): unknown {
+function messageMethod(message: unknown): unknown {
   return isObject(message) ? message.method : undefined;
 }

@@ -7,20 +7,20 @@ import type { Config } from '../../core/config.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { instructionsFor } from '../../core/files/mounts/instructions.ts';
 import type { Services } from '../../core/files/services.ts';
-import { contextOf } from '../../core/http/authentication.ts';
-import { inFlightOf } from '../../core/http/capacity.ts';
-import { handleError, problemFor, serviceErrorOf } from '../../core/http/problem-details.ts';
+import { requireContext } from '../../core/http/authentication.ts';
+import { requireInFlight } from '../../core/http/capacity.ts';
+import { handleError, problemFor, toServiceError } from '../../core/http/problem-details.ts';
 import { SerialQueue } from '../../core/lib/queues.ts';
 import { version } from '../../core/lib/version.ts';
 import { ROOT } from '../../core/memory/path.ts';
 import type { ToolResult } from './call.ts';
-import { accessOf, CallOrder } from './call-order.ts';
+import { CallOrder, requestAccess } from './call-order.ts';
 import type { McpRequest, McpResponse } from './exchange.ts';
 import { fileAt, listFiles } from './files.ts';
-import { authorizationServer, METADATA_PATH, publicUrlOf } from './protected-resource.ts';
+import { authorizationServer, METADATA_PATH, toPublicUrl } from './protected-resource.ts';
 import { mcpResponseBytes } from './response-bytes.ts';
 import type { ServedMemory } from './server.ts';
-import { orderOf, Sessions } from './sessions.ts';
+import { requestOrder, Sessions } from './sessions.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 /** The JSON-RPC error code of a body that is not JSON. */
@@ -69,11 +69,11 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
   app.post(
     '/mcp',
     {
-      config: { challenge: (request) => challengeOf(request, services.config) },
+      config: { challenge: (request) => bearerChallenge(request, services.config) },
       schema: { hide: true },
       errorHandler: sendError,
       onRequest: async (request) => {
-        const place = placeOf(request);
+        const place = takePlace(request);
         request.mcpPlace = place;
         request.onClose.push(() => place.end());
       },
@@ -94,19 +94,19 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
   );
 
   /** The requests of a session run in the order of their IDs, and other requests in the order of their arrival. */
-  function placeOf(request: FastifyRequest): Place {
-    const session = sessionOf(request);
+  function takePlace(request: FastifyRequest): Place {
+    const session = sessionHeader(request);
     if (session === undefined) {
       const arrival = order.arrive(callerKey(request));
-      return { start: (body) => arrival.start(accessOf(body)), end: () => arrival.end() };
+      return { start: (body) => arrival.start(requestAccess(body)), end: () => arrival.end() };
     }
     const turn = sessions.open(session).arrive();
-    return { start: (body) => turn.start(orderOf(body)), end: () => turn.end() };
+    return { start: (body) => turn.start(requestOrder(body)), end: () => turn.end() };
   }
 
   function newSession(request: FastifyRequest): string {
     const id = crypto.randomUUID();
-    const ownId = orderOf(request.body);
+    const ownId = requestOrder(request.body);
     sessions.open(callerKey(request, id), ownId === undefined ? undefined : ownId + 1);
     return id;
   }
@@ -114,7 +114,7 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
 
 /** @throws ServiceError if a call has no result, as for `/execute` */
 async function exchange(request: FastifyRequest, services: Services): Promise<McpResponse> {
-  const { answerMessages } = await load();
+  const { respondToMessages } = await load();
   // Aborts the remaining work after a disconnect or a timeout.
   const over = new AbortController();
   request.onClose.push(() => over.abort());
@@ -146,20 +146,20 @@ async function exchange(request: FastifyRequest, services: Services): Promise<Mc
       read: (path) => execute({ tool: MEMORY_TOOL, input: { command: 'view', path }, read: fileAt(path) }),
       list: () => execute({ tool: MEMORY_TOOL, input: { command: 'view', path: ROOT }, read: listFiles }),
       instructions: async () => {
-        const call = { ...contextOf(request), ip: request.ip };
+        const call = { ...requireContext(request), ip: request.ip };
         return (await instructionsFor(call, services, true)).content;
       },
     };
     const work = async () => {
       try {
-        return await answerMessages(SERVER, memory, messagesOf(request, over.signal));
+        return await respondToMessages(SERVER, memory, toMcpRequest(request, over.signal));
       } finally {
         // The slot is needed until all calls have ended, even after a disconnect.
         await Promise.allSettled(running);
       }
     };
-    const bytes = mcpResponseBytes(request.body, contextOf(request).policy.limits);
-    const response = await inFlightOf(request).work(bytes, work);
+    const bytes = mcpResponseBytes(request.body, requireContext(request).policy.limits);
+    const response = await requireInFlight(request).work(bytes, work);
     if (fault) throw fault;
     return response;
   } finally {
@@ -176,12 +176,12 @@ async function subscribe(
   const { openSubscription } = await load();
   await subscriptions.admit(request);
   request.logEntry.command = 'subscriptions/listen';
-  const inFlight = inFlightOf(request);
+  const inFlight = requireInFlight(request);
   const { response, end } = await inFlight.work(0, () =>
     openSubscription(
       SERVER,
       (files) => subscriptions.watch(request, reply, files),
-      messagesOf(request, inFlight.gone),
+      toMcpRequest(request, inFlight.closedSignal),
     ),
   );
   // A connection that stays open after the stream would delay the shutdown of the service.
@@ -198,14 +198,14 @@ function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const { code, status, message } = serviceErrorOf(error, request);
+  const { code, status, message } = toServiceError(error, request);
   if (code !== 'invalid_json' && code !== 'invalid_utf8') return handleError(error, request, reply);
   request.logEntry.outcome = code;
   const body = { jsonrpc: '2.0', error: { code: PARSE_ERROR, message }, id: null };
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-function messagesOf({ body, headers }: FastifyRequest, signal: AbortSignal): McpRequest {
+function toMcpRequest({ body, headers }: FastifyRequest, signal: AbortSignal): McpRequest {
   return { body, headers, signal };
 }
 
@@ -237,11 +237,11 @@ function send(request: FastifyRequest, reply: FastifyReply, response: McpRespons
  * session of another caller.
  */
 function callerKey(request: FastifyRequest, session?: string): string {
-  const { tenant, actor } = contextOf(request).principal;
+  const { tenant, actor } = requireContext(request).principal;
   return JSON.stringify([tenant, actor, session]);
 }
 
-function sessionOf(request: FastifyRequest): string | undefined {
+function sessionHeader(request: FastifyRequest): string | undefined {
   const id = request.headers['mcp-session-id'];
   if (typeof id !== 'string' || id.length > MAX_SESSION_ID_LENGTH) return undefined;
   return callerKey(request, id);
@@ -250,7 +250,7 @@ function sessionOf(request: FastifyRequest): string | undefined {
 /**
  * Returns the challenge of a 401, with the URL at which the caller learns where to get a token (RFC 9728, section 5.1).
  */
-function challengeOf(request: FastifyRequest, config: Config): string {
-  const base = authorizationServer(config) === undefined ? undefined : publicUrlOf(request, config);
+function bearerChallenge(request: FastifyRequest, config: Config): string {
+  const base = authorizationServer(config) === undefined ? undefined : toPublicUrl(request, config);
   return base === undefined ? 'Bearer' : `Bearer resource_metadata="${base}${METADATA_PATH}/mcp"`;
 }

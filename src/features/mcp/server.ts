@@ -14,7 +14,7 @@ import { timeSliced } from '../../core/lib/time-slice.ts';
 import { MEMORY_PROTOCOL, TIDINESS } from '../../core/memory/protocol.ts';
 import { callTool, type ExecuteTool, type ToolResult } from './call.ts';
 import { type CheckedParams, checkParams } from './params.ts';
-import { pathOfUri, uriOf } from './resource-uri.ts';
+import { parseUri, toUri } from './resource-uri.ts';
 import { TOOLS } from './tools.ts';
 
 /** A shared validator. Otherwise, each request would create its own validator, which takes longer than most calls. */
@@ -182,14 +182,14 @@ function handleResources(server: Server, memory: ServedMemory): void {
     if (isError) throw new ProtocolError(ProtocolErrorCode.InternalError, content);
     const resources: Resource[] = [];
     for await (const path of timeSliced(content === '' ? [] : content.split('\n')))
-      resources.push({ uri: uriOf(path), name: path, ...FILE });
+      resources.push({ uri: toUri(path), name: path, ...FILE });
     return { resources };
   });
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: [{ name: 'file', uriTemplate: 'memory:///memories/{+path}', ...FILE }],
   }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const path = pathOfUri(uri);
+    const path = parseUri(uri);
     if (path === undefined)
       throw new ResourceNotFoundError(uri, 'The URI of a file looks like memory:///memories/notes.md.');
     const { content, isError } = await memory.read(path);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { orderOf, Session, Sessions } from './sessions.ts';
+import { requestOrder, Session, Sessions } from './sessions.ts';
 
 const gapTimeoutMs = 500;
 
@@ -105,7 +105,7 @@ it.each([
   [[{ method: 'ping', id: 3 }], undefined],
   [null, undefined],
 ])('orders the message %o by the ID %s', (message, place) => {
-  expect(orderOf(message)).toBe(place);
+  expect(requestOrder(message)).toBe(place);
 });
 
 describe('MCP sessions', () => {

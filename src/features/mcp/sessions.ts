@@ -40,7 +40,7 @@ export class Session {
   }
 
   /** Called by the turn when the body has been read, or when reading it has failed. */
-  arrived(waiting?: Waiting): void {
+  noteArrival(waiting?: Waiting): void {
     this.#arriving--;
     if (waiting) this.#waiting.add(waiting);
     this.#startNext();
@@ -100,10 +100,10 @@ export class Turn {
   async start(id: number | undefined): Promise<void> {
     if (this.#hasArrived) return;
     this.#hasArrived = true;
-    if (id === undefined) return this.#session.arrived();
+    if (id === undefined) return this.#session.noteArrival();
     await new Promise<void>((start) => {
       this.#waiting = { id, start };
-      this.#session.arrived(this.#waiting);
+      this.#session.noteArrival(this.#waiting);
     });
   }
 
@@ -111,7 +111,7 @@ export class Turn {
   end(): void {
     if (!this.#hasArrived) {
       this.#hasArrived = true;
-      this.#session.arrived();
+      this.#session.noteArrival();
     }
     const waiting = this.#waiting;
     if (waiting === undefined) return;
@@ -150,7 +150,7 @@ export class Sessions {
 }
 
 /** Returns the ID that determines the order of a request, or undefined for a message without a numeric ID. */
-export function orderOf(message: unknown): number | undefined {
+export function requestOrder(message: unknown): number | undefined {
   const isRequest = typeof message === 'object' && message !== null && 'method' in message && 'id' in message;
   return isRequest && Number.isSafeInteger(message.id) ? Number(message.id) : undefined;
 }

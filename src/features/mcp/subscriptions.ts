@@ -5,13 +5,13 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
 import type { Changes, Watched } from '../../core/files/watches.ts';
-import { contextOf, countedTenant, type RequestContext } from '../../core/http/authentication.ts';
+import { countedTenant, type RequestContext, requireContext } from '../../core/http/authentication.ts';
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { parsePath, ROOT } from '../../core/memory/path.ts';
 import { NO_TENANT } from '../../core/tenants/queries.ts';
 import { RequestLimiter } from '../../core/tenants/request-limiter.ts';
 import type { SubscribedFiles } from './exchange.ts';
-import { pathOfUri } from './resource-uri.ts';
+import { parseUri } from './resource-uri.ts';
 
 /** Maximum number of open subscriptions of a replica, and of a tenant. A subscription uses no slot. */
 const MAX_OPEN = { total: 1000, perKey: 100 };
@@ -45,7 +45,7 @@ export class Subscriptions {
    * @throws ServiceError 429 or 503 if too many subscriptions are open
    */
   async admit(request: FastifyRequest): Promise<void> {
-    const slot = this.#limiter.slot(countedTenant(contextOf(request)));
+    const slot = this.#limiter.slot(countedTenant(requireContext(request)));
     request.onClose.push(() => slot.release());
     await slot.acquire(1);
   }
@@ -56,11 +56,11 @@ export class Subscriptions {
     const publish = (event: ServerEvent) => {
       for (const listener of listeners) listener(event);
     };
-    const watched = await watchedBy(request, files, this.#services);
+    const watched = await readWatched(request, files, this.#services);
     const stops = await Promise.all(
       watched.map(({ uris, ...memory }) =>
         this.#services.watches.watch(memory, (changes) => {
-          for (const event of eventsOf(changes, uris)) publish(event);
+          for (const event of toEvents(changes, uris)) publish(event);
         }),
       ),
     );
@@ -80,7 +80,7 @@ export class Subscriptions {
 
   /** Ends a subscription when the service stops, or when its caller loses the access to the memory. */
   keep(request: FastifyRequest, subscription: Open): void {
-    const before = contextOf(request);
+    const before = requireContext(request);
     const check = async () => {
       try {
         await identifyAsNew(request);
@@ -89,7 +89,7 @@ export class Subscriptions {
         return subscription.end();
       }
       // The host subscribes again, and then watches the new mounts or the new draft.
-      if (!seesTheSame(before, contextOf(request))) await subscription.end();
+      if (!hasSameMemories(before, requireContext(request))) await subscription.end();
     };
     let isChecking = false;
     const timer = setInterval(async () => {
@@ -112,43 +112,43 @@ interface SeenMemory {
   mount: Mount | undefined;
 }
 
-function memoriesOf({ principal, policy: { mounts } }: RequestContext): SeenMemory[] {
+function seenMemories({ principal, policy: { mounts } }: RequestContext): SeenMemory[] {
   const mounted = mounts.map((mount) => ({ tenant: mount.tenant, mount }));
   return [{ tenant: principal.tenant, mount: undefined }, ...mounted];
 }
 
 /** Whether two contexts have the same memories. A later tenant with the same ID has another memory. */
-function seesTheSame(before: RequestContext, now: RequestContext): boolean {
+function hasSameMemories(before: RequestContext, now: RequestContext): boolean {
   const { createdAt } = before.policy;
   const isReplaced = createdAt !== NO_TENANT && createdAt !== now.policy.createdAt;
-  return !isReplaced && JSON.stringify(memoriesOf(before)) === JSON.stringify(memoriesOf(now));
+  return !isReplaced && JSON.stringify(seenMemories(before)) === JSON.stringify(seenMemories(now));
 }
 
 /** Divides the files of a subscription among the caller's memory and the mounted memories that can be read. */
-async function watchedBy(
+async function readWatched(
   request: FastifyRequest,
   { resourceSubscriptions, resourcesListChanged }: SubscribedFiles,
   { policies }: Services,
 ): Promise<(Watched & { uris: Map<string, string[]> })[]> {
-  const context = contextOf(request);
+  const context = requireContext(request);
   const { mounts } = context.policy;
-  const watched = memoriesOf(context).map(async ({ tenant, mount }) => {
+  const watched = seenMemories(context).map(async ({ tenant, mount }) => {
     const policy = mount === undefined ? context.policy : await mountedPolicy(mount, policies, request.ip);
     if (typeof policy === 'string') return [];
-    const urisOf = new Map<string, string[]>();
+    const urisByPath = new Map<string, string[]>();
     for (const uri of resourceSubscriptions) {
-      const parsed = parsePath(pathOfUri(uri) ?? '');
+      const parsed = parsePath(parseUri(uri) ?? '');
       if (!parsed.ok || mountAt(parsed.path, mounts) !== mount) continue;
       const path = mount === undefined ? parsed.path : ROOT + parsed.path.slice(mountPath(mount).length);
-      urisOf.set(path, [...(urisOf.get(path) ?? []), uri]);
+      urisByPath.set(path, [...(urisByPath.get(path) ?? []), uri]);
     }
-    if (urisOf.size === 0 && !resourcesListChanged) return [];
-    return [{ tenant, createdAt: policy.createdAt, paths: [...urisOf.keys()], uris: urisOf }];
+    if (urisByPath.size === 0 && !resourcesListChanged) return [];
+    return [{ tenant, createdAt: policy.createdAt, paths: [...urisByPath.keys()], uris: urisByPath }];
   });
   return (await Promise.all(watched)).flat();
 }
 
-function eventsOf({ paths, isListChanged }: Changes, uris: ReadonlyMap<string, string[]>): ServerEvent[] {
+function toEvents({ paths, isListChanged }: Changes, uris: ReadonlyMap<string, string[]>): ServerEvent[] {
   const changed = paths.flatMap((path) => uris.get(path) ?? []);
   return [
     ...changed.map((uri) => ({ kind: 'resource_updated', uri }) as const),

@@ -35,8 +35,8 @@ export function identifyForStore(
 ): RequestContext | Promise<RequestContext> {
   const { config, schema } = request.routeOptions;
   request.logEntry.command = schema?.operationId ?? '';
-  return mapMaybePromise(authenticator.identify(credentialsOf(request)), (caller) => {
-    const tenant = storeOf(request, caller);
+  return mapMaybePromise(authenticator.identify(requestCredentials(request)), (caller) => {
+    const tenant = requestedStore(request, caller);
     if (tenant !== ALL_STORES) request.logEntry.tenant = tenant;
     checkAccess(config.storeAccess ?? 'manage', caller);
     const { actor, access, proposesAs, tenantCreatedAt } = caller;
@@ -52,13 +52,13 @@ export function identifyForStore(
 /**
  * Returns the credentials of a request. The SDKs send an API key as `x-api-key` and an auth token as a bearer token.
  */
-function credentialsOf({ headers, ip }: FastifyRequest): Credentials {
+function requestCredentials({ headers, ip }: FastifyRequest): Credentials {
   const key = headers['x-api-key'];
   if (headers.authorization !== undefined || typeof key !== 'string') return { headers, ip };
   return { headers: { ...headers, authorization: `Bearer ${key}` }, ip };
 }
 
-function storeOf(request: FastifyRequest, { tenant }: Caller): string {
+function requestedStore(request: FastifyRequest, { tenant }: Caller): string {
   const { memory_store_id: named } = request.params as { memory_store_id?: string };
   if (named === undefined) return tenant ?? ALL_STORES;
   if (!TENANT_ID.test(named) || (tenant !== null && named !== tenant)) throw notFound('memory store');

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { ServiceError } from '../../core/errors/errors.ts';
 import type { PathConflict } from '../../core/files/write-functions.ts';
 import { commonHeaders } from '../../core/http/access-log.ts';
-import { noteFault, serviceErrorOf } from '../../core/http/problem-details.ts';
-import { shownId, shownPath } from '../../core/tenants/store-ids.ts';
+import { noteFault, toServiceError } from '../../core/http/problem-details.ts';
+import { toPublicId, toPublicPath } from '../../core/tenants/store-ids.ts';
 
 export const STORES_PREFIX = '/v1/memory_stores';
 
@@ -56,7 +56,7 @@ export const pathConflict = ({ path, memoryId }: Omit<PathConflict, 'kind'>) =>
     409,
     'memory_path_conflict_error',
     'The path conflicts with another memory, at, above or below it. Rename or delete that memory first.',
-    { conflicting_path: shownPath(path), conflicting_memory_id: shownId('mem', memoryId) },
+    { conflicting_path: toPublicPath(path), conflicting_memory_id: toPublicId('mem', memoryId) },
   );
 
 export const stillCurrent = () =>
@@ -121,7 +121,7 @@ export function sendStoreError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const fault = error instanceof StoreError ? undefined : serviceErrorOf(error, request);
+  const fault = error instanceof StoreError ? undefined : toServiceError(error, request);
   const shown = fault === undefined ? (error as StoreError) : ownError(fault);
   request.logEntry ??= {};
   request.logEntry.outcome = fault?.code ?? shown.type;
@@ -134,16 +134,16 @@ export function sendStoreError(
     .headers({ ...commonHeaders(request.id), 'Request-Id': request.id })
     .code(shown.status)
     .type(JSON_TYPE)
-    .send(JSON.stringify(bodyOf(shown, request.id)));
+    .send(JSON.stringify(errorBody(shown, request.id)));
 }
 
 /** Creates the response to an error that Fastify does not handle. */
 export function rawStoreError(error: ServiceError, id: string) {
   const headers = { 'Content-Type': JSON_TYPE, 'Request-Id': id };
-  return { headers, body: JSON.stringify(bodyOf(ownError(error), id)) };
+  return { headers, body: JSON.stringify(errorBody(ownError(error), id)) };
 }
 
-export function bodyOf({ type, message, details }: StoreError, requestId: string) {
+export function errorBody({ type, message, details }: StoreError, requestId: string) {
   return { type: 'error', error: { type, message, ...details }, request_id: requestId };
 }
 

@@ -8,11 +8,11 @@ import { applyWritePolicy } from '../../core/memory/commands/edit.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import type { Redaction } from '../../core/memory/secrets/secrets.ts';
 import type { OverQuota, PolicyRejection } from '../../core/memory/store.ts';
-import { directoryOf, filePathOf, shownPath, uuidOf } from '../../core/tenants/store-ids.ts';
+import { toDirectoryPath, toFilePath, toPublicPath, toUuid } from '../../core/tenants/store-ids.ts';
 import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
 import { defineOperation } from './operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor } from './pages.ts';
-import { deletedSchema, done, memoryRecord, memorySchema, pageOf, prefixSchema } from './responses.ts';
+import { deletedSchema, done, memoryRecord, memorySchema, pageSchema, prefixSchema } from './responses.ts';
 import {
   MAX_FULL_PAGE,
   memoryCreate,
@@ -36,15 +36,15 @@ export async function applySecretPolicy(
   if (redaction === undefined) return content;
   const context = { redaction, limits: { maxFileBytes: 0, maxViewChars: 0 } };
   const rejection = path === null ? undefined : await rejectSecretPath(path, context);
-  if (rejection !== undefined) throw rejectedBy(rejection);
+  if (rejection !== undefined) throw policyError(rejection);
   if (content === null) return null;
   const change = { content, start: 0, end: content.length };
   const edit = await applyWritePolicy(path ?? ROOT, undefined, change, () => '', context);
-  if ('rejection' in edit) throw rejectedBy(edit.rejection);
+  if ('rejection' in edit) throw policyError(edit.rejection);
   return edit.content;
 }
 
-function rejectedBy(rejection: PolicyRejection): StoreError {
+function policyError(rejection: PolicyRejection): StoreError {
   if (rejection.kind === 'file_too_large') return tooLarge(rejection.maxBytes);
   const field = rejection.kind === 'secret_in_path' ? 'path' : 'content';
   return invalid(`${field}: it contains ${describeSecrets(rejection.kinds)}.`);
@@ -64,7 +64,7 @@ export const overQuota = ({ of, used, limit, needed }: Omit<OverQuota, 'kind'>):
  */
 const PAGE_BYTES = { full: FULL_PAGE_BYTES, basic: 64 * 1024 * 1024 };
 
-const conflict = pathConflict({ path: filePathOf('/notes.md') ?? ROOT, memoryId: '' });
+const conflict = pathConflict({ path: toFilePath('/notes.md') ?? ROOT, memoryId: '' });
 const notStored = [
   tooLarge(102_400),
   overQuota({ of: 'files', used: 2000, limit: 2000, needed: 1 }),
@@ -86,12 +86,12 @@ export const createMemory = defineOperation({
   contentBytes: fileJsonBytes,
   errors: [...notStored, conflict],
   run: async ({ store, memories, redaction, query: { view = 'basic' }, body, policy }) => {
-    const path = filePathOf(body.path) ?? ROOT;
+    const path = toFilePath(body.path) ?? ROOT;
     const content = (await applySecretPolicy({ path, content: body.content }, await redaction())) ?? '';
     const { maxFileBytes } = policy.limits;
     if (maxFileBytes > 0 && Buffer.byteLength(content) > maxFileBytes) throw tooLarge(maxFileBytes);
     const created = await memories.create({ path, content, withContent: view === 'full' });
-    if (created.kind !== 'created') throw rejected(created, maxFileBytes);
+    if (created.kind !== 'created') throw rejectionError(created, maxFileBytes);
     return memoryRecord(store, created);
   },
 });
@@ -106,13 +106,13 @@ export const listMemories = defineOperation({
   tag: 'memory stores',
   params: storeParams,
   query: memoryList,
-  response: done(pageOf(z.union([memorySchema, prefixSchema]))),
+  response: done(pageSchema(z.union([memorySchema, prefixSchema]))),
   contentBytes: fullPageBytes,
   run: async ({ stores, store, memories, query }) => {
     const { path_prefix: prefix = '/', depth, view = 'basic', limit, page } = query;
     const [, after = ''] = readCursor(positions.memories, page) ?? [];
     const { rows, hasMore } = await memories.page(depth === '1' ? 1 : 0, {
-      top: directoryOf(prefix) ?? ROOT,
+      top: toDirectoryPath(prefix) ?? ROOT,
       after,
       withContent: view === 'full',
       bytes: PAGE_BYTES[view],
@@ -123,7 +123,7 @@ export const listMemories = defineOperation({
       rows.map((row) =>
         row.kind === 'file'
           ? memoryRecord(store, row)
-          : { type: 'memory_prefix' as const, path: `${shownPath(row.path)}/` },
+          : { type: 'memory_prefix' as const, path: `${toPublicPath(row.path)}/` },
       ),
     );
     const last = hasMore || data.length < rows.length ? rows[data.length - 1] : undefined;
@@ -165,7 +165,7 @@ export const updateMemory = defineOperation({
   contentBytes: fileJsonBytes,
   errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
   run: async ({ store, memories, redaction, params, query: { view = 'basic' }, body, policy }) => {
-    const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
+    const path = body.path == null ? null : (toFilePath(body.path) ?? ROOT);
     const content = await applySecretPolicy({ path, content: body.content ?? null }, await redaction());
     const { maxFileBytes } = policy.limits;
     const updated = await memories.update(memoryUuid(params), {
@@ -175,7 +175,8 @@ export const updateMemory = defineOperation({
       withContent: view === 'full',
       expected: body.precondition?.content_sha256 ?? null,
     });
-    if (updated.kind !== 'updated' && updated.kind !== 'unchanged') throw rejected(updated, maxFileBytes);
+    if (updated.kind !== 'updated' && updated.kind !== 'unchanged')
+      throw rejectionError(updated, maxFileBytes);
     return memoryRecord(store, updated);
   },
 });
@@ -194,14 +195,14 @@ export const deleteMemory = defineOperation({
   errors: [notFound('memory'), preconditionFailed()],
   run: async ({ memories, params, query }) => {
     const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);
-    if (deleted.kind !== 'deleted') throw rejected(deleted, 0);
+    if (deleted.kind !== 'deleted') throw rejectionError(deleted, 0);
     return { id: params.memory_id, type: 'memory_deleted' as const };
   },
 });
 
 /** @throws StoreError 404 if the text cannot be the ID of a memory */
 function memoryUuid({ memory_id: id }: { memory_id: string }): string {
-  const uuid = uuidOf('mem', id);
+  const uuid = toUuid('mem', id);
   if (uuid === undefined) throw notFound('memory');
   return uuid;
 }
@@ -211,7 +212,7 @@ type Rejected =
   | ({ kind: 'conflict' } & Parameters<typeof pathConflict>[0])
   | ({ kind: 'over_quota' } & Parameters<typeof overQuota>[0]);
 
-function rejected(outcome: Rejected, maxFileBytes: number): StoreError {
+function rejectionError(outcome: Rejected, maxFileBytes: number): StoreError {
   switch (outcome.kind) {
     case 'missing':
       return notFound('memory');

@@ -2,7 +2,7 @@ import type { Database } from '../../core/database/database.ts';
 import type { ServiceError } from '../../core/errors/errors.ts';
 import type { History } from '../../core/history/history.ts';
 import type { RequestContext } from '../../core/http/authentication.ts';
-import { type AnyOperation, operationsOf } from '../../core/lib/operation.ts';
+import { type AnyOperation, operationDefiner } from '../../core/lib/operation.ts';
 import type { Origin } from '../../core/memory/origin.ts';
 import type { Redaction } from '../../core/memory/secrets/secrets.ts';
 import type { Stores } from '../../core/tenants/stores.ts';
@@ -41,4 +41,4 @@ export interface StoreTypes {
 
 export type StoreOperation = AnyOperation<StoreTypes>;
 
-export const defineOperation = operationsOf<StoreTypes>();
+export const defineOperation = operationDefiner<StoreTypes>();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { StoredMemory } from '../../core/files/write-functions.ts';
 import type { Version } from '../../core/history/version.ts';
 import type { Actor } from '../../core/memory/origin.ts';
-import { shownId, shownPath } from '../../core/tenants/store-ids.ts';
+import { toPublicId, toPublicPath } from '../../core/tenants/store-ids.ts';
 import type { StoreRow } from '../../core/tenants/stores.ts';
 
 const time = z.string().meta({ description: 'RFC 3339, UTC.', examples: ['2026-11-22T09:30:00.123456Z'] });
@@ -52,11 +52,11 @@ export const memorySchema = z
 
 export function memoryRecord(store: string, memory: StoredMemory): z.output<typeof memorySchema> {
   return {
-    id: shownId('mem', memory.memoryId),
+    id: toPublicId('mem', memory.memoryId),
     type: 'memory',
     memory_store_id: store,
-    memory_version_id: shownId('memver', memory.versionId),
-    path: shownPath(memory.path),
+    memory_version_id: toPublicId('memver', memory.versionId),
+    path: toPublicPath(memory.path),
     content: memory.content,
     content_sha256: memory.sha256,
     content_size_bytes: memory.sizeBytes,
@@ -132,12 +132,12 @@ export function versionRecord(
   content: string | null,
 ): z.output<typeof versionSchema> {
   return {
-    id: shownId('memver', version.id),
+    id: toPublicId('memver', version.id),
     type: 'memory_version',
     memory_store_id: store,
-    memory_id: shownId('mem', version.memoryId),
+    memory_id: toPublicId('mem', version.memoryId),
     operation: version.operation === 'renamed' ? 'modified' : version.operation,
-    path: version.path === null ? null : shownPath(version.path),
+    path: version.path === null ? null : toPublicPath(version.path),
     content,
     content_sha256: version.contentSha256,
     content_size_bytes: version.contentSizeBytes,
@@ -153,7 +153,7 @@ export const done = (schema: z.ZodType) => ({ description: 'Done.', schema });
 export const deletedSchema = <Type extends 'memory_store_deleted' | 'memory_deleted'>(type: Type) =>
   z.object({ id: z.string(), type: z.literal(type) });
 
-export const pageOf = <Item extends z.ZodType>(item: Item) =>
+export const pageSchema = <Item extends z.ZodType>(item: Item) =>
   z.object({
     data: z.array(item),
     next_page: z.string().nullable().meta({ description: 'Pass it as `page`; null on the last page.' }),

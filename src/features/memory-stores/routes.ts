@@ -7,13 +7,13 @@ import { Memory } from '../../core/files/memory.ts';
 import type { Services } from '../../core/files/services.ts';
 import { History } from '../../core/history/history.ts';
 import { auditIntent, logUnrecorded } from '../../core/http/audit.ts';
-import { contextOf } from '../../core/http/authentication.ts';
-import { inFlightOf } from '../../core/http/capacity.ts';
+import { requireContext } from '../../core/http/authentication.ts';
+import { requireInFlight } from '../../core/http/capacity.ts';
 import { inputValidator, type OperationApi, operationRoutes } from '../../core/http/operation-routes.ts';
 import { agentErrors } from '../../core/http/problem-responses.ts';
 import { countUse } from '../../core/http/usage.ts';
 import { jsonBytes } from '../../core/lib/json.ts';
-import { type AuditSubject, audited } from '../../core/tenants/audit.ts';
+import { type AuditSubject, runAudited } from '../../core/tenants/audit.ts';
 import { Stores } from '../../core/tenants/stores.ts';
 import { requireSameTenant } from '../../core/tenants/tenants.ts';
 import { ALL_STORES, identifyForStore } from './authenticate.ts';
@@ -29,7 +29,7 @@ import {
   retrieveMemoryStore,
   updateMemoryStore,
 } from './stores.ts';
-import { inOperation } from './tracing.ts';
+import { runInOperation } from './tracing.ts';
 import { listMemoryVersions, redactMemoryVersion, retrieveMemoryVersion } from './versions.ts';
 
 const OPERATIONS = [
@@ -52,7 +52,7 @@ const OPERATIONS = [
 /** Betas of the hosted API, each a version of this API. A request names at most one of them. */
 const BETAS = ['agent-memory-2026-07-22', 'managed-agents-2026-04-01'];
 
-const bothBetas = () =>
+const bothBetasError = () =>
   invalid(`anthropic-beta: it has both ${BETAS.join(' and ')}. Remove one of them: either gives this API.`);
 
 /**
@@ -68,13 +68,13 @@ export async function memoryStoreRoutes(app: FastifyInstance, services: Services
   app.addHook('onRequest', ({ headers }, _reply, done) => {
     const betas = String(headers['anthropic-beta'] ?? '').split(',');
     const isOfBoth = BETAS.every((beta) => betas.some((named) => named.trim() === beta));
-    done(isOfBoth ? bothBetas() : undefined);
+    done(isOfBoth ? bothBetasError() : undefined);
   });
   app.setValidatorCompiler(inputValidator(validate));
   await operationRoutes(app, storesApi(services), OPERATIONS);
 }
 
-const ofAll = [invalid('limit: Too small: expected number to be >=1'), bothBetas(), ...agentErrors];
+const ofAll = [invalid('limit: Too small: expected number to be >=1'), bothBetasError(), ...agentErrors];
 const ofStore = [notFound('memory store'), new ServiceError('tenant_suspended', 'acme')];
 const ofBody = [
   new ServiceError('invalid_json', 'malformed'),
@@ -86,12 +86,12 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
   const { database } = services;
   const shared = { database, stores: new Stores(database), history: new History(database) };
   return {
-    configOf: ({ access, isForSuspended = false }) => ({
+    routeConfig: ({ access, isForSuspended = false }) => ({
       identify: identifyForStore,
       storeAccess: access,
       isForSuspended,
     }),
-    errorResponsesOf: ({ url, body, errors = [] }) =>
+    describeErrors: ({ url, body, errors = [] }) =>
       errorResponses([
         ...ofAll,
         ...(url.includes(':memory_store_id') ? ofStore : []),
@@ -121,16 +121,16 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
             memories: new Memories(new Memory(services, tenant, { autoCreate: false, origin, createdAt })),
           });
           // Caches must not outlast texts that an operation redacts or deletes.
-          if (access === 'manage') services.erased(tenant);
+          if (access === 'manage') services.forgetErased(tenant);
           if (access === 'read') await requireSameTenant(database, tenant, createdAt);
           return result;
         });
       };
-      const inFlight = inFlightOf(request);
+      const inFlight = requireInFlight(request);
       const isFull = (query as { view?: string }).view === 'full';
-      const bytes = (isFull && contentBytes?.(contextOf(request).policy.limits)) || 0;
-      const result = await inOperation(request, operation.id, () =>
-        inFlight.work(bytes, () => (access === 'manage' ? recorded(database, request, work) : work())),
+      const bytes = (isFull && contentBytes?.(requireContext(request).policy.limits)) || 0;
+      const result = await runInOperation(request, operation.id, () =>
+        inFlight.work(bytes, () => (access === 'manage' ? runRecorded(database, request, work) : work())),
       );
       request.logEntry.outcome = 'ok';
       countUse(request, access === 'read' ? 'reads' : 'writes');
@@ -142,12 +142,12 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
 }
 
 /** Records operations that need a key with `--manage-stores` in the audit trail. */
-function recorded(
+function runRecorded(
   database: Database,
   request: FastifyRequest,
   work: () => Promise<object | null>,
 ): Promise<object | null> {
-  const { actor, tenant } = contextOf(request).principal;
+  const { actor, tenant } = requireContext(request).principal;
   const { memory_store_id: _, ...details } = request.params as Record<string, string>;
   const isOfStore = tenant !== ALL_STORES;
   const changeAndNote = async (note: (subject: AuditSubject) => void) => {
@@ -155,14 +155,14 @@ function recorded(
     if (!isOfStore && result !== null && 'id' in result) note({ tenant: String(result.id) });
     return result;
   };
-  return audited(
+  return runAudited(
     database,
     auditIntent(request, { actor, channel: 'memory_stores_api' }),
     { tenant: isOfStore ? tenant : undefined, details },
     changeAndNote,
     {
       onUnrecorded: logUnrecorded(request),
-      outcomeOf: (error) => (error instanceof StoreError ? error.type : undefined),
+      describeOutcome: (error) => (error instanceof StoreError ? error.type : undefined),
     },
   );
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boundOf } from '../../core/lib/rfc3339.ts';
+import { parseBound } from '../../core/lib/rfc3339.ts';
 import { isName, NAME_RULE } from '../../core/lib/text.ts';
 import { MAX_METADATA, metadataPairs } from '../../core/tenants/metadata.ts';
 import { isFilePath, PATH_RULE } from '../../core/tenants/store-ids.ts';
@@ -110,7 +110,7 @@ const bound = (which: 'since' | 'until') =>
   z
     .string()
     .transform((given, context): string => {
-      const at = boundOf(given, which);
+      const at = parseBound(given, which);
       if (at !== undefined) return at;
       context.addIssue({
         code: 'custom',

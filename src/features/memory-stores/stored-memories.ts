@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { retrying } from '../../core/database/errors.ts';
+import { runWithRetries } from '../../core/database/errors.ts';
 import { defineQuery, time } from '../../core/database/query.ts';
 import { STALE } from '../../core/files/access-times.ts';
 import type { Memory } from '../../core/files/memory.ts';
@@ -126,7 +126,7 @@ export class Memories {
   async find(memory: string, { withContent }: { withContent: boolean }): Promise<MemoryRow | undefined> {
     const { tenant, services } = this.#memory;
     const params = { tenant, memory, withContent };
-    const [row] = (await retrying(true, () => services.database.query(findMemoryQuery, params))).rows;
+    const [row] = (await runWithRetries(true, () => services.database.query(findMemoryQuery, params))).rows;
     if (row !== undefined && withContent) this.#noteRead([row]);
     return row;
   }
@@ -141,7 +141,7 @@ export class Memories {
   ): Promise<{ rows: MemoryPageRow[]; hasMore: boolean }> {
     const { tenant, services } = this.#memory;
     const query = depth === 0 ? listMemoriesQuery : listChildrenQuery;
-    const { rows } = await retrying(true, () => services.database.query(query, { tenant, ...page }));
+    const { rows } = await runWithRetries(true, () => services.database.query(query, { tenant, ...page }));
     if (page.withContent) this.#noteRead(rows);
     return { rows, hasMore: rows.length > 0 && (rows[0]?.candidates ?? 0) > rows.length };
   }

@@ -7,7 +7,7 @@ import { ALL_STORES } from './authenticate.ts';
 import { invalid, notFound } from './errors.ts';
 import { defineOperation } from './operation.ts';
 import { positions, readCursor } from './pages.ts';
-import { deletedSchema, done, pageOf, storeRecord, storeSchema } from './responses.ts';
+import { deletedSchema, done, pageSchema, storeRecord, storeSchema } from './responses.ts';
 import { storeCreate, storeList, storeParams, storeUpdate } from './schemas.ts';
 
 const archived = invalid('The memory store is archived: nothing in it can be created or changed.');
@@ -43,7 +43,7 @@ export const listMemoryStores = defineOperation({
   description: 'A credential for one tenant lists only its own store.',
   tag: 'memory stores',
   query: storeList,
-  response: done(pageOf(storeSchema)),
+  response: done(pageSchema(storeSchema)),
   run: async ({ stores, store, query }) => {
     const { limit, page, include_archived: includeArchived } = query;
     const filter = {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { MemoryOperation, OperationSubject } from '../../core/http/tracing.ts';
-import { shownId, uuidOf } from '../../core/tenants/store-ids.ts';
+import { toPublicId, toUuid } from '../../core/tenants/store-ids.ts';
 
 /** Operations of the API that the GenAI conventions name. Reads are searches, the only operation that reads. */
 const OPERATIONS: ReadonlyMap<string, MemoryOperation> = new Map([
@@ -14,7 +14,7 @@ const OPERATIONS: ReadonlyMap<string, MemoryOperation> = new Map([
 ]);
 
 /** Runs an operation with a span. Without tracing, runs only the operation. */
-export function inOperation<Result extends object | null>(
+export function runInOperation<Result extends object | null>(
   { trace, params }: FastifyRequest,
   id: string,
   work: () => Promise<Result>,
@@ -23,17 +23,17 @@ export function inOperation<Result extends object | null>(
   if (trace === undefined || operation === undefined) return work();
   const { memory_store_id: store, memory_id: given = '' } = params as Record<string, string>;
   // The caller may send any text as the ID.
-  const uuid = uuidOf('mem', given);
-  const record = uuid === undefined ? undefined : shownId('mem', uuid);
+  const uuid = toUuid('mem', given);
+  const record = uuid === undefined ? undefined : toPublicId('mem', uuid);
   const span = trace.startOperation({ operation, store, record });
   return span.run(async () => {
     const result = await work();
-    span.note(subjectOf(result));
+    span.note(operationSubject(result));
     return result;
   });
 }
 
-function subjectOf(result: object | null): OperationSubject {
+function operationSubject(result: object | null): OperationSubject {
   const { type, id, data } = (result ?? {}) as { type?: string; id?: string; data?: { type: string }[] };
   if (type === 'memory') return { record: id };
   if (type === 'memory_store') return { store: id };

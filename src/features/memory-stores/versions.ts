@@ -4,14 +4,14 @@ import { defineQuery } from '../../core/database/query.ts';
 import { hasReason } from '../../core/errors/errors.ts';
 import type { History } from '../../core/history/history.ts';
 import { eraseVersion } from '../../core/history/redact.ts';
-import { AFTER, COLUMNS, type Version, type VersionRow, versionOf } from '../../core/history/version.ts';
+import { AFTER, COLUMNS, toVersion, type Version, type VersionRow } from '../../core/history/version.ts';
 import { encodeCursor } from '../../core/lib/cursor.ts';
 import { FIRST_ID, LAST_ID } from '../../core/lib/uuids.ts';
-import { uuidOf } from '../../core/tenants/store-ids.ts';
+import { toUuid } from '../../core/tenants/store-ids.ts';
 import { notFound, stillCurrent } from './errors.ts';
 import { defineOperation } from './operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor } from './pages.ts';
-import { done, pageOf, versionRecord, versionSchema } from './responses.ts';
+import { done, pageSchema, versionRecord, versionSchema } from './responses.ts';
 import { MAX_FULL_PAGE, memoryView, storeParams, versionList, versionParams } from './schemas.ts';
 
 /** The filter of a list of versions. Null means any value. The ISO 8601 times are inclusive. */
@@ -68,7 +68,7 @@ export const listMemoryVersions = defineOperation({
   tag: 'memory stores',
   params: storeParams,
   query: versionList,
-  response: done(pageOf(versionSchema)),
+  response: done(pageSchema(versionSchema)),
   contentBytes: fullPageBytes,
   run: async ({ database, history, stores, store, tenant, query }) => {
     const isFull = query.view === 'full';
@@ -76,7 +76,7 @@ export const listMemoryVersions = defineOperation({
     const [, before = null] = readCursor(positions.versions, query.page) ?? [];
     const found = await listVersions(database, tenant, query, before, limit + 1);
     if (found.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
-    const page = fitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
+    const page = takeFitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
     const contents = isFull ? await history.contents(tenant, page.map(withVersionId)) : new Map();
     const data = fittingItems(
       page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
@@ -100,7 +100,7 @@ export const retrieveMemoryVersion = defineOperation({
   query: memoryView,
   errors: [notFound('memory version')],
   run: async ({ history, store, tenant, params, query: { view = 'full' } }) => {
-    const version = await existing(history, tenant, versionUuid(params));
+    const version = await requireVersion(history, tenant, versionUuid(params));
     const content = await history.content(tenant, version);
     return versionRecord(store, version, view === 'full' ? content : null);
   },
@@ -124,7 +124,7 @@ export const redactMemoryVersion = defineOperation({
     } catch (error) {
       throw hasReason(error, 'version_is_live') ? stillCurrent() : error;
     }
-    return versionRecord(store, await existing(history, tenant, id), null);
+    return versionRecord(store, await requireVersion(history, tenant, id), null);
   },
 });
 
@@ -135,7 +135,7 @@ async function listVersions(
   before: string | null,
   limit: number,
 ): Promise<Version[]> {
-  const memory = query.memory_id === undefined ? null : uuidOf('mem', query.memory_id);
+  const memory = query.memory_id === undefined ? null : toUuid('mem', query.memory_id);
   // The text is not a valid ID of a memory, so no versions match.
   if (memory === undefined) return [];
   const page = {
@@ -152,11 +152,11 @@ async function listVersions(
   const { rows } = await (memory === null
     ? database.query(listStoreVersionsQuery, page)
     : database.query(listMemoryVersionsQuery, { ...page, memory }));
-  return rows.map(versionOf);
+  return rows.map(toVersion);
 }
 
 /** Returns the first versions whose contents together have at most this many bytes, and at least one version. */
-function fitting(versions: Version[], bytes: number): Version[] {
+function takeFitting(versions: Version[], bytes: number): Version[] {
   let before = 0;
   return versions.filter(({ contentSizeBytes }) => {
     const fits = before < bytes;
@@ -169,12 +169,12 @@ const withVersionId = ({ id, memoryId }: Version) => ({ versionId: id, memoryId 
 
 /** @throws StoreError 404 if the text cannot be the ID of a version */
 function versionUuid({ memory_version_id: id }: { memory_version_id: string }): string {
-  const uuid = uuidOf('memver', id);
+  const uuid = toUuid('memver', id);
   if (uuid === undefined) throw notFound('memory version');
   return uuid;
 }
 
-async function existing(history: History, tenant: string, id: string): Promise<Version> {
+async function requireVersion(history: History, tenant: string, id: string): Promise<Version> {
   const found = await history.find(tenant, id);
   if (found === undefined) throw notFound('memory version');
   return found;

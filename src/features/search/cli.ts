@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { memoryPath, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
 import { type Cli, type CliCommand, command } from '../../core/cli/command.ts';
-import { shown } from '../../core/cli/output.ts';
+import { sanitizeForTerminal } from '../../core/cli/output.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { describeMatching, hintAfterNoMatch } from './matching.ts';
 import { DEFAULT_MODE, describeOption, type Mode, modes } from './modes.ts';
@@ -60,18 +60,18 @@ export const searchCommand = (cli: Cli) =>
       }
       if (query === undefined)
         command.error('error: name a tenant and a text, or search all tenants with --all');
-      const [tenant, given] = [checked(tenantId, first, command), { query, mode, path, limit, at }];
-      return command.connected(async ({ caller, io }) => {
+      const [tenant, given] = [parseArgument(tenantId, first, command), { query, mode, path, limit, at }];
+      return command.runConnected(async ({ caller, io }) => {
         const { text, ...found } = await caller.call(searchFiles, { params: { tenant }, query: given });
         const matching = { mode, text: query };
         const hint = found.matches.length > 0 ? '' : ` ${hintAfterNoMatch('search', matching)}`;
         const note = `Searched for ${describeMatching('search', matching)}.${hint}`;
-        return { json: found, note, text: shown(io.stdout, text) };
+        return { json: found, note, text: sanitizeForTerminal(io.stdout, text) };
       });
     });
 
 /** Parses an argument whose meaning depends on the options. */
-function checked(parse: (value: string) => string, value: string, command: CliCommand): string {
+function parseArgument(parse: (value: string) => string, value: string, command: CliCommand): string {
   try {
     return parse(value);
   } catch (error) {

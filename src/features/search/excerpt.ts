@@ -9,21 +9,23 @@ const ELLIPSIS = '…';
 /**
  * Returns line `line` (1-based) of a file for a result: the whole line, or the part around a match.
  *
- * @param columnOf returns the position of the match in the line
+ * @param findColumn returns the position of the match in the line
  */
-export function excerptOf(content: string, line: number, columnOf: (line: string) => number): FoundLine {
-  const text = lineOf(content, line);
+export function cutExcerpt(content: string, line: number, findColumn: (line: string) => number): FoundLine {
+  const text = readLine(content, line);
   const from =
-    text.length <= MAX_LENGTH ? 0 : Math.max(0, Math.min(columnOf(text) - BEFORE, text.length - MAX_LENGTH));
+    text.length <= MAX_LENGTH
+      ? 0
+      : Math.max(0, Math.min(findColumn(text) - BEFORE, text.length - MAX_LENGTH));
   return { line, text: partFrom(text, from), from };
 }
 
-/** Returns the excerpt that `excerptOf` found, from the same content. */
+/** Returns the excerpt that `cutExcerpt` found, from the same content. */
 export function excerptAt(content: string, { line, from }: Pick<FoundLine, 'line' | 'from'>): string {
-  return partFrom(lineOf(content, line), from);
+  return partFrom(readLine(content, line), from);
 }
 
-function lineOf(content: string, line: number): string {
+function readLine(content: string, line: number): string {
   let start = 0;
   for (let number = 1; number < line; number++) start = content.indexOf('\n', start) + 1;
   const newline = content.indexOf('\n', start);

@@ -1,5 +1,5 @@
 import type { Database } from '../../core/database/database.ts';
-import { retrying } from '../../core/database/errors.ts';
+import { runWithRetries } from '../../core/database/errors.ts';
 import { defineQuery, type Query, type Value } from '../../core/database/query.ts';
 import { entriesAtPaths, findPathsQuery } from '../../core/files/read-queries.ts';
 import { History } from '../../core/history/history.ts';
@@ -118,7 +118,7 @@ class CurrentFiles implements FileSource {
   async page(path: MemoryPath, after: string): Promise<SearchedFile[]> {
     this.#known ??= this.#load(path);
     const known = await this.#known;
-    return known === undefined ? this.#read(path, after) : pageOf(known, path, after);
+    return known === undefined ? this.#read(path, after) : slicePage(known, path, after);
   }
 
   async read(paths: readonly MemoryPath[]): Promise<SearchedFile[]> {
@@ -145,7 +145,7 @@ class CurrentFiles implements FileSource {
   }
 
   async #query<Params extends Record<string, Value>, Row>(query: Query<Params, Row>, params: Params) {
-    return (await retrying(true, () => this.#database.query(query, params))).rows;
+    return (await runWithRetries(true, () => this.#database.query(query, params))).rows;
   }
 
   async #state(): Promise<string | undefined> {
@@ -235,7 +235,7 @@ interface Collected {
 }
 
 /** Returns a page of the sorted files. */
-function pageOf(files: readonly CachedFile[], path: MemoryPath, after: string): SearchedFile[] {
+function slicePage(files: readonly CachedFile[], path: MemoryPath, after: string): SearchedFile[] {
   const page: SearchedFile[] = [];
   let bytes = 0;
   for (let i = indexAfter(files, after); i < files.length && page.length < CACHED_PAGE.files; i++) {
@@ -271,9 +271,9 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
     page: async (path, after) => {
       for (let last = after; ; ) {
         const rows = await treePageAt(history, tenant, path, at, { after: last, limit: PAGE.files });
-        const taken = upTo(PAGE.bytes, rows);
+        const taken = takeRows(PAGE.bytes, rows);
         last = taken.at(-1)?.path ?? last;
-        const files = await withContents(history, tenant, taken);
+        const files = await addContents(history, tenant, taken);
         // A page may consist of directories only.
         if (files.length > 0 || taken.length === 0) return files;
       }
@@ -282,7 +282,7 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
       const files: SearchedFile[] = [];
       for (const path of paths) {
         const rows = await treePageAt(history, tenant, path, at, { after: '', limit: 1 });
-        files.push(...(await withContents(history, tenant, rows)));
+        files.push(...(await addContents(history, tenant, rows)));
       }
       return files;
     },
@@ -291,7 +291,7 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
 }
 
 /** Returns the first entries of at most `max` bytes, but at least one entry. */
-function upTo(max: number, rows: readonly EntryRow[]): EntryRow[] {
+function takeRows(max: number, rows: readonly EntryRow[]): EntryRow[] {
   let sum = 0;
   return rows.filter(({ bytes }, i) => {
     sum += bytes ?? 0;
@@ -300,7 +300,7 @@ function upTo(max: number, rows: readonly EntryRow[]): EntryRow[] {
 }
 
 /** Returns the files among the entries with their contents. Versions that were deleted in the meantime are omitted. */
-async function withContents(
+async function addContents(
   history: History,
   tenant: string,
   rows: readonly EntryRow[],

@@ -11,7 +11,7 @@ import { fieldProblemText, pathProblemText } from '../../core/memory/messages.ts
 import { type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
 import { DEFAULT_MODE, describeModes, LINE_MODES, MODE_NAMES, MODES, type Mode, modes } from './modes.ts';
 import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, type Query, type Where } from './query.ts';
-import { wordsOf } from './words.ts';
+import { queryWords } from './words.ts';
 
 /* Result strings of `memory_search`, defined in docs/contract.md. */
 
@@ -112,13 +112,13 @@ export function readSearchInput(input: unknown, where: Where = 'both'): ReadInpu
   if (!found.ok) return reject(pathProblemText(found.problem));
   const most = maxResults ?? DEFAULT_RESULTS;
   if (most < 1 || most > MAX_RESULTS) return reject(invalidMaxResults(most, MAX_RESULTS));
-  const query = queryOf(text, mode ?? DEFAULT_MODE, where);
+  const query = toQuery(text, mode ?? DEFAULT_MODE, where);
   if (query.mode === 'words' && query.words.length === 0) return reject(queryWithoutWords);
   return { ok: true, request: { query, path: found.path, maxResults: most } };
 }
 
-function queryOf(text: string, mode: Mode, where: Where): Query {
-  return mode === 'words' ? { mode, where, words: wordsOf(text) } : { mode, where, text };
+function toQuery(text: string, mode: Mode, where: Where): Query {
+  return mode === 'words' ? { mode, where, words: queryWords(text) } : { mode, where, text };
 }
 
 function reject(rejection: string): ReadInput {

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { foldParts, withoutCase } from '../../core/lib/folding.ts';
-import { linesOfOffsets, occurrencesOf } from '../../core/memory/text.ts';
-import { excerptOf } from './excerpt.ts';
+import { findOccurrences, lineNumbersAt } from '../../core/memory/text.ts';
+import { cutExcerpt } from './excerpt.ts';
 import type { LineMode } from './modes.ts';
 import type { FoundLine, Query, SearchedFile, Where } from './query.ts';
 import { lacksText, requiredTexts } from './required-texts.ts';
@@ -45,7 +45,7 @@ export class LineMatcher {
     const content = this.#where === 'path' ? '' : readText(text);
     const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content, bytes);
     if (found.length === 0 && (this.#where === 'content' || !this.#pattern.isIn(path))) return undefined;
-    const lines = found.slice(0, maxLines).map((line) => excerptOf(content, line, this.#pattern.columnIn));
+    const lines = found.slice(0, maxLines).map((line) => cutExcerpt(content, line, this.#pattern.columnIn));
     return { lines, count: Math.max(1, found.length) };
   }
 }
@@ -58,13 +58,13 @@ function literal(text: string, ignoresCase = false): Pattern {
     isIn: (path) => prepared(path).includes(searched),
     linesIn: (content) => {
       const all = prepared(content);
-      return [...new Set(linesOfOffsets(all, occurrencesOf(searched, all)))];
+      return [...new Set(lineNumbersAt(all, findOccurrences(searched, all)))];
     },
     columnIn: (line) => {
-      const { text: compared, startOf } = foldParts(line, prepared);
+      const { text: compared, originStart } = foldParts(line, prepared);
       // A text of several lines begins at the end of the line.
       const isWhole = firstLine.length === searched.length;
-      return startOf(isWhole ? compared.indexOf(firstLine) : compared.length - firstLine.length);
+      return originStart(isWhole ? compared.indexOf(firstLine) : compared.length - firstLine.length);
     },
   };
 }

@@ -1,10 +1,10 @@
 import { fold, foldWithOffsets } from '../../core/lib/folding.ts';
 import { ROOT } from '../../core/memory/path.ts';
-import { linesOfOffsets } from '../../core/memory/text.ts';
-import { excerptOf } from './excerpt.ts';
+import { lineNumbersAt } from '../../core/memory/text.ts';
+import { cutExcerpt } from './excerpt.ts';
 import type { FoundLine, SearchedFile, Where } from './query.ts';
 import { readText } from './shared-text.ts';
-import { endOfWord, isAsciiLetter, similarity, startOfWord, type Word } from './words.ts';
+import { findWordEnd, findWordStart, isAsciiLetter, similarity, type Word } from './words.ts';
 
 /** Statistics of the files of a page that contain words of a query. */
 export interface WordCounts {
@@ -107,7 +107,7 @@ export class WordMatcher {
     let [end, heading, words, weight] = [-1, 1, 0, 0];
     let [bestWords, bestWeight] = [0, 0];
     const endLine = () => {
-      const more = bitsOf(words) - bitsOf(bestWords);
+      const more = countBits(words) - countBits(bestWords);
       if (more > 0 || (more === 0 && weight > bestWeight)) [bestWords, bestWeight] = [words, weight];
     };
     this.#find(text, (offset, hits) => {
@@ -130,11 +130,11 @@ export class WordMatcher {
   }
 
   /** Returns the best lines of a file, best first. */
-  linesOf({ content: text, bytes }: Pick<SearchedFile, 'content' | 'bytes'>): FoundLine[] {
+  findLines({ content: text, bytes }: Pick<SearchedFile, 'content' | 'bytes'>): FoundLine[] {
     if (this.#where === 'path') return [];
     const content = readText(text);
     const folded = foldContent(content, bytes);
-    return excerptsOf(content, folded, bestOf(this.#linesIn(folded)));
+    return cutExcerpts(content, folded, bestLines(this.#linesIn(folded)));
   }
 
   #linesIn(text: string): Line[] {
@@ -169,17 +169,17 @@ export class WordMatcher {
         // Pairs of characters overlap.
         this.#scan.lastIndex = offset + 1;
       } else if (offset >= seen) {
-        const start = startOfWord(text, offset);
+        const start = findWordStart(text, offset);
         const isLatin = isAsciiLetter(text.charCodeAt(offset));
-        const end = endOfWord(text, start, isLatin ? offset + part.length : start);
+        const end = findWordEnd(text, start, isLatin ? offset + part.length : start);
         seen = end;
-        const hits = this.#hitsOf(text.slice(start, end));
+        const hits = this.#findHits(text.slice(start, end));
         if (hits.length > 0) each(offset, hits);
       }
     }
   }
 
-  #hitsOf(token: string): readonly Hit[] {
+  #findHits(token: string): readonly Hit[] {
     const known = this.#hits.get(token);
     if (known !== undefined) return known;
     const hits: Hit[] = [];
@@ -208,24 +208,24 @@ function foldContent(content: string, bytes: number): string {
   return bytes === content.length ? content.toLowerCase() : fold(content);
 }
 
-function excerptsOf(content: string, folded: string, lines: readonly Line[]): FoundLine[] {
+function cutExcerpts(content: string, folded: string, lines: readonly Line[]): FoundLine[] {
   const offsets = lines.map(({ offset }) => offset).sort((one, other) => one - other);
-  const numbers = linesOfOffsets(folded, offsets);
+  const numbers = lineNumbersAt(folded, offsets);
   return lines.map(({ start, offset }) => {
     const line = numbers[offsets.indexOf(offset)] ?? 1;
     // Folding preserves line numbers, but not the offsets in a line.
-    return excerptOf(content, line, (text) => foldWithOffsets(text).startOf(offset - start));
+    return cutExcerpt(content, line, (text) => foldWithOffsets(text).originStart(offset - start));
   });
 }
 
 /** Returns the lines with the most words, best first. */
-function bestOf(lines: readonly Line[]): Line[] {
+function bestLines(lines: readonly Line[]): Line[] {
   return lines
-    .toSorted((one, other) => bitsOf(other.words) - bitsOf(one.words) || other.weight - one.weight)
+    .toSorted((one, other) => countBits(other.words) - countBits(one.words) || other.weight - one.weight)
     .slice(0, MAX_LINES);
 }
 
-function bitsOf(words: number): number {
+function countBits(words: number): number {
   let bits = 0;
   for (let left = words; left !== 0; left &= left - 1) bits++;
   return bits;

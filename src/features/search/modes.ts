@@ -72,13 +72,13 @@ export const DEFAULT_MODE: Mode = 'words';
 
 export const modes = Object.keys(MODES) as [Mode, ...Mode[]];
 
-const listed = (texts: readonly string[], locale: 'en' | 'en-GB', type: 'conjunction' | 'disjunction') =>
+const formatList = (texts: readonly string[], locale: 'en' | 'en-GB', type: 'conjunction' | 'disjunction') =>
   new Intl.ListFormat(locale, { type }).format(texts);
 
 /** The names, as the error for another mode lists them. */
-export const MODE_NAMES = listed(modes, 'en-GB', 'disjunction');
+export const MODE_NAMES = formatList(modes, 'en-GB', 'disjunction');
 /** The names of the modes that sort by path, for descriptions. */
-export const LINE_MODES = listed(
+export const LINE_MODES = formatList(
   modes.filter((mode) => mode !== 'words').map((mode) => `\`${mode}\``),
   'en',
   'conjunction',
@@ -98,7 +98,7 @@ export function describeModes(of: 'search' | 'find', defaultMode?: Mode): string
 
 /** Describes the option `--mode`. */
 export function describeOption(of: 'search' | 'find', first: Mode): string {
-  return listed(
+  return formatList(
     modesFrom(first).map((mode) => MODES[mode].option[of]),
     'en',
     'disjunction',

@@ -1,7 +1,7 @@
 import { hasReason } from '../../core/errors/errors.ts';
 import type { Call } from '../../core/files/call.ts';
 import { innerPath, outerPath } from '../../core/files/memory.ts';
-import { mountedPolicy, unlessUnreachable } from '../../core/files/mounts/mounted-policy.ts';
+import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
 import { compareCodePoints } from '../../core/lib/text.ts';
 import { mountUnavailable, mountUnavailableNote } from '../../core/memory/messages.ts';
@@ -117,7 +117,11 @@ interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip'> {
 
 /** Runs one call of `memory_search`, with valid or invalid input, on the caller's memory and its mounts. */
 export async function searchCall(input: unknown, call: SearchCall, all: Services): Promise<SearchResult> {
-  const services = { policies: all.policies, database: all.database, search: all.of(memorySearch) };
+  const services = {
+    policies: all.policies,
+    database: all.database,
+    search: all.featureService(memorySearch),
+  };
   const { principal, policy, gone } = call;
   const { tenant } = principal;
   const own: Search = {
@@ -127,7 +131,7 @@ export async function searchCall(input: unknown, call: SearchCall, all: Services
     maxChars: policy.limits.maxViewChars,
     gone,
   };
-  const path = policy.mounts.length === 0 ? undefined : pathOf(input);
+  const path = policy.mounts.length === 0 ? undefined : inputPath(input);
   const mount = path === undefined ? undefined : mountAt(path, policy.mounts);
   const result = await (path === ROOT
     ? searchAll(own, call, services)
@@ -212,7 +216,7 @@ async function searchWithout(
     mounts.map((mount) =>
       unreachable.has(mount)
         ? ('unreachable' as const)
-        : unlessUnreachable(() => mountedPolicy(mount, policies, ip)),
+        : catchUnreachable(() => mountedPolicy(mount, policies, ip)),
     ),
   );
   for (const [i, mount] of mounts.entries()) {
@@ -221,7 +225,7 @@ async function searchWithout(
     if (typeof policy === 'string') notes.push(mountUnavailableNote(directory, policy));
     else {
       const files = mountedFiles(filesNow(database, mount.tenant, search.texts), directory);
-      available.push({ directory, files: watched(files, () => unreachable.add(mount)) });
+      available.push({ directory, files: watchReads(files, () => unreachable.add(mount)) });
     }
   }
   const length = notes.reduce((sum, note) => sum + note.length + 1, 0);
@@ -239,7 +243,7 @@ async function searchWithout(
 }
 
 /** Returns the same files, but calls `onUnreachable` before throwing the error of an unreachable database. */
-function watched(files: FileSource, onUnreachable: () => void): FileSource {
+function watchReads(files: FileSource, onUnreachable: () => void): FileSource {
   const watch = async (found: Promise<SearchedFile[]>) => {
     try {
       return await found;
@@ -256,7 +260,7 @@ function watched(files: FileSource, onUnreachable: () => void): FileSource {
 }
 
 /** Returns the path that an input searches; undefined for invalid input. */
-function pathOf(input: unknown): MemoryPath | undefined {
+function inputPath(input: unknown): MemoryPath | undefined {
   const { path } = (typeof input === 'object' && input !== null ? input : {}) as { path?: unknown };
   if (path === undefined || path === null) return ROOT;
   const parsed = typeof path === 'string' ? parsePath(path) : undefined;

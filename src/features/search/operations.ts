@@ -48,7 +48,11 @@ export const searchFiles = defineOperation({
     const { at } = await readTimes(database, { at: given });
     const input = { ...query, max_results: limit };
     const searched = { tenant, input, where, at, gone: signal };
-    const found = await searchForOperator((await services()).of(memorySearch), database, searched);
+    const found = await searchForOperator(
+      (await services()).featureService(memorySearch),
+      database,
+      searched,
+    );
     return { matches: found.matches, more: found.more, text: found.content };
   },
 });

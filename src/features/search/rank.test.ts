@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { WordMatcher } from './match-words.ts';
 import { logLength, rank } from './rank.ts';
-import { filesOf } from './results.ts';
-import { wordsOf } from './words.ts';
+import { toWordsFiles } from './results.ts';
+import { queryWords } from './words.ts';
 
 const NOW = 1_800_000_000;
 
 /** Returns the paths of the files that a search by words finds, best first. */
 function ranked(query: string, contents: Record<string, string>): string[] {
-  const words = wordsOf(query);
+  const words = queryWords(query);
   const matcher = new WordMatcher(words, 'both');
   const files = Object.entries(contents).map(([path, content]) => ({
     path: `/memories/${path}`,
@@ -16,7 +16,7 @@ function ranked(query: string, contents: Record<string, string>): string[] {
     bytes: Buffer.byteLength(content),
     modified: NOW,
   }));
-  const found = filesOf(matcher.count(files), files, words.length);
+  const found = toWordsFiles(matcher.count(files), files, words.length);
   const corpus = {
     files: files.length,
     logLengths: files.reduce((sum, file) => sum + logLength(file), 0),

@@ -51,11 +51,11 @@ export function rank(files: readonly WordsFile[], corpus: Corpus, now: number): 
     Math.log(1 + (corpus.files - files + 0.5) / (files + 0.5)),
   );
   return files
-    .map((file) => ({ ...file, score: scoreOf(file, corpus, importance, now) }))
+    .map((file) => ({ ...file, score: computeScore(file, corpus, importance, now) }))
     .sort((one, other) => other.score - one.score || (one.path < other.path ? -1 : 1));
 }
 
-function scoreOf(file: WordsFile, corpus: Corpus, importance: readonly number[], now: number): number {
+function computeScore(file: WordsFile, corpus: Corpus, importance: readonly number[], now: number): number {
   // Lengths differ by factors, so their geometric mean is typical. A few long files would dominate the arithmetic mean.
   const length = Math.exp(logLength(file) - corpus.logLengths / corpus.files);
   let score = 0;

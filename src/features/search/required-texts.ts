@@ -46,7 +46,7 @@ export function requiredTexts(expression: string): RequiredTexts {
       i += Math.max(0, (QUANTIFIER.exec(characters.slice(i, i + 12).join(''))?.[0].length ?? 0) - 1);
     } else if (character === '[') {
       end();
-      i = endOfClass(characters, i);
+      i = findClassEnd(characters, i);
     } else if (character === '(') {
       end();
       depth++;
@@ -70,7 +70,7 @@ export function requiredTexts(expression: string): RequiredTexts {
 }
 
 /** Returns the index of the bracket that closes the class at `start`. */
-function endOfClass(characters: readonly string[], start: number): number {
+function findClassEnd(characters: readonly string[], start: number): number {
   let i = start + 1;
   if (characters[i] === '^') i++;
   // A bracket at the start of a class is a member.

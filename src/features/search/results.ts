@@ -38,18 +38,18 @@ export class WordResults {
     if (scanned.kind !== 'counts') throw new Error(`The thread returned ${scanned.kind}.`);
     this.#searched += page.length;
     for (const file of page) this.#logLengths += logLength(file);
-    for (const file of filesOf(scanned.counts, page, this.#frequencies.length)) {
+    for (const file of toWordsFiles(scanned.counts, page, this.#frequencies.length)) {
       for (const [word, best] of file.best.entries())
         this.#frequencies[word] = (this.#frequencies[word] ?? 0) + best;
       if (file.best.every((best) => best > 0)) this.#withAll++;
       else this.#withSome++;
       this.#files.push(file);
     }
-    if (this.#files.length > 2 * MAX_KEPT) this.#files = this.ranked().slice(0, MAX_KEPT);
+    if (this.#files.length > 2 * MAX_KEPT) this.#files = this.rankFiles().slice(0, MAX_KEPT);
   }
 
   /** Returns the best files, best first. */
-  ranked(): RankedFile[] {
+  rankFiles(): RankedFile[] {
     const corpus: Corpus = {
       files: this.#searched,
       logLengths: this.#logLengths,
@@ -58,7 +58,7 @@ export class WordResults {
     return rank(this.#files, corpus, Date.now() / 1000);
   }
 
-  found(files: ShownFile[]): Found {
+  toFound(files: ShownFile[]): Found {
     return {
       kind: 'words',
       files,
@@ -70,12 +70,12 @@ export class WordResults {
 }
 
 /** Returns the counted files of a page. @param words number of words of the query */
-export function filesOf(counts: WordCounts, page: readonly SearchedFile[], words: number): WordsFile[] {
+export function toWordsFiles(counts: WordCounts, page: readonly SearchedFile[], words: number): WordsFile[] {
   return counts.files.flatMap((index, i) => {
     const file = page[index];
     if (file === undefined) return [];
     const { path, modified, bytes } = file;
-    const valuesOf = (column: Float64Array) => {
+    const rowValues = (column: Float64Array) => {
       const values: number[] = [];
       for (let at = i * words; at < (i + 1) * words; at++) values.push(column[at] ?? 0);
       return values;
@@ -84,9 +84,9 @@ export function filesOf(counts: WordCounts, page: readonly SearchedFile[], words
       path,
       modified,
       bytes,
-      inContent: valuesOf(counts.inContent),
-      inPath: valuesOf(counts.inPath),
-      best: valuesOf(counts.best),
+      inContent: rowValues(counts.inContent),
+      inPath: rowValues(counts.inPath),
+      best: rowValues(counts.best),
       together: counts.together[i] ?? 0,
     };
   });
@@ -120,7 +120,7 @@ export class LineResults {
     }
   }
 
-  found(): Found {
+  toFound(): Found {
     const further = { furtherLines: this.#furtherLines, furtherFiles: this.#furtherFiles };
     return { kind: 'lines', files: this.#files, ...further, searched: this.#searched };
   }

@@ -13,8 +13,8 @@ import {
 } from '../../core/agents/tool.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import type { Services } from '../../core/files/services.ts';
-import { contextOf } from '../../core/http/authentication.ts';
-import { inFlightOf } from '../../core/http/capacity.ts';
+import { requireContext } from '../../core/http/authentication.ts';
+import { requireInFlight } from '../../core/http/capacity.ts';
 import { problemResponses } from '../../core/http/problem-responses.ts';
 import { isObject } from '../../core/lib/json.ts';
 import { foundSchema, SEARCH_TOOL, searchSchema } from './input.ts';
@@ -109,8 +109,8 @@ export function searchTool(services: Services): FeatureTool {
 export async function searchRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.post('/search', { schema: searchRouteSchema }, async (request, reply) => {
     // The response contains the results twice: as text and as matches.
-    const bytes = resultBytes(2, contextOf(request).policy.limits);
-    const result = await inFlightOf(request).work(bytes, async () => {
+    const bytes = resultBytes(2, requireContext(request).policy.limits);
+    const result = await requireInFlight(request).work(bytes, async () => {
       const { body: input } = request;
       if (!isObject(input)) throw notAnObject();
       return searchMemory(request, { input }, services);
@@ -127,7 +127,7 @@ function searchMemory(
   { input, toolUseId, callerTrace }: { input: unknown } & Pick<ValidCall, 'toolUseId' | 'callerTrace'>,
   services: Services,
 ): Promise<SearchResult> {
-  const inFlight = inFlightOf(request);
+  const inFlight = requireInFlight(request);
   const { ip } = request;
   // Searches have their own queue. If a waiting search kept its slot, it would block all other requests.
   const details = {
@@ -140,7 +140,7 @@ function searchMemory(
   return observe(request, details, () =>
     inFlight.slot.runWithout(() =>
       inTenant(request, 'read', ({ principal, policy }) =>
-        searchCall(input, { principal, policy, ip, gone: inFlight.gone }, services),
+        searchCall(input, { principal, policy, ip, gone: inFlight.closedSignal }, services),
       ),
     ),
   );

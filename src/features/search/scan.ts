@@ -30,7 +30,7 @@ if (!isMainThread && platform() === 'linux') setPriority(NICENESS);
 const MATCHERS = 4;
 const matchers = new LRUCache<string, WordMatcher | LineMatcher>({ max: MATCHERS });
 
-function matcherOf(query: Query): WordMatcher | LineMatcher {
+function findMatcher(query: Query): WordMatcher | LineMatcher {
   const key = JSON.stringify(query);
   const matcher =
     matchers.get(key) ??
@@ -42,7 +42,7 @@ function matcherOf(query: Query): WordMatcher | LineMatcher {
 /** Searches the files of a page, which may be empty. Runs in a search thread. */
 export default function scan(task: Task): Scanned {
   try {
-    return scanWith(matcherOf(task.query), task);
+    return scanWith(findMatcher(task.query), task);
   } catch (error) {
     // Compiling an expression can take a second, so it happens in this thread instead of the main thread.
     if (!(error instanceof RE2JSException)) throw error;
@@ -54,13 +54,13 @@ export default function scan(task: Task): Scanned {
 function scanWith(matcher: WordMatcher | LineMatcher, task: Task): Scanned {
   const files = receivedFiles(task.page);
   if (matcher instanceof LineMatcher) return scanLines(matcher, files, task.maxLines);
-  if (task.wantsExcerpts) return { kind: 'excerpts', files: files.map((file) => matcher.linesOf(file)) };
+  if (task.wantsExcerpts) return { kind: 'excerpts', files: files.map((file) => matcher.findLines(file)) };
   const counts = matcher.count(files);
-  return { kind: 'counts', counts, excerpts: excerptsOf(matcher, counts, files, task.bestFiles) };
+  return { kind: 'counts', counts, excerpts: findExcerpts(matcher, counts, files, task.bestFiles) };
 }
 
 /** Returns the best lines of the best files of a page. */
-function excerptsOf(
+function findExcerpts(
   matcher: WordMatcher,
   counts: WordCounts,
   files: SearchedFile[],
@@ -71,11 +71,11 @@ function excerptsOf(
   results.add({ kind: 'counts', counts, excerpts: [] }, files);
   const byPath = new Map(files.map((file) => [file.path, file]));
   return results
-    .ranked()
+    .rankFiles()
     .slice(0, count)
     .flatMap(({ path }) => {
       const file = byPath.get(path);
-      return file === undefined ? [] : [[path, matcher.linesOf(file)]];
+      return file === undefined ? [] : [[path, matcher.findLines(file)]];
     });
 }
 

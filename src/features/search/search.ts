@@ -14,7 +14,7 @@ import { sentPage } from './sent-page.ts';
 import { TextCache } from './text-cache.ts';
 
 /** Maximum number of concurrent searches, at most one per tenant. Each search holds up to three pages in memory. */
-const AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 /** Maximum number of searches that may use two threads each. */
 const PARALLEL = 2;
 const MAX_WAITING = 1000;
@@ -32,12 +32,12 @@ export class MemorySearch implements FeatureService {
   /** A search does not wait for the pages of another search, because each has a thread. */
   readonly #threads = new WorkerThreads<Task, Scanned>({
     module: new URL('./scan', import.meta.url),
-    threads: AT_ONCE + PARALLEL,
+    threads: MAX_CONCURRENT + PARALLEL,
     idleMs: 10 * 60_000,
     maxHeapMiB: MAX_HEAP_MIB,
   });
   readonly #turns = new RequestLimiter({
-    total: AT_ONCE,
+    total: MAX_CONCURRENT,
     perKey: 1,
     maxWaiting: MAX_WAITING,
     maxWaitMs: DEADLINE_MS,
@@ -134,11 +134,11 @@ export class MemorySearch implements FeatureService {
       if (failed !== undefined) return failed;
     }
     if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
-    if (results instanceof LineResults) return results.found();
-    const shown = results.ranked().slice(0, maxResults);
+    if (results instanceof LineResults) return results.toFound();
+    const shown = results.rankFiles().slice(0, maxResults);
     const others = shown.filter(({ path }) => !known.has(path));
     const lines = new Map([...known, ...(await this.#excerpts(query, others, files, signal))]);
-    return results.found(shown.flatMap((file) => withLines(file, lines.get(file.path)) ?? []));
+    return results.toFound(shown.flatMap((file) => addLines(file, lines.get(file.path)) ?? []));
   }
 
   /** Returns the best lines of files, by path. A file that was deleted in the meantime is missing. */
@@ -149,7 +149,7 @@ export class MemorySearch implements FeatureService {
     signal: AbortSignal,
   ): Promise<Map<string, FoundLine[]>> {
     const lines = new Map<string, FoundLine[]>();
-    for (const paths of blocksOf(best)) {
+    for (const paths of splitIntoBlocks(best)) {
       const page = await files.read(paths);
       const task = { query, page: sentPage(page), maxLines: 0, bestFiles: 0, wantsExcerpts: true };
       const scanned = await this.#scan(task, signal);
@@ -184,7 +184,7 @@ export function memorySearch({ config, database, watches }: Services): MemorySea
 }
 
 /** Splits files into blocks of at most `MAX_SHOWN_BYTES`, and returns the paths of each block. */
-function blocksOf(files: readonly RankedFile[]): MemoryPath[][] {
+function splitIntoBlocks(files: readonly RankedFile[]): MemoryPath[][] {
   const blocks: MemoryPath[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const file of files) {
@@ -199,7 +199,7 @@ function blocksOf(files: readonly RankedFile[]): MemoryPath[][] {
 }
 
 /** Returns a file with its lines; undefined if the file does not match anymore after a write beside the search. */
-function withLines(file: RankedFile, lines: FoundLine[] | undefined): ShownFile | undefined {
+function addLines(file: RankedFile, lines: FoundLine[] | undefined): ShownFile | undefined {
   const matches = lines !== undefined && (lines.length > 0 || file.inPath.some((count) => count > 0));
   return matches ? { path: file.path, score: file.score, lines } : undefined;
 }

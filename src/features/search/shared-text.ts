@@ -20,7 +20,7 @@ interface Text {
 export function shareTexts<File extends Text>(
   files: readonly File[],
 ): (Omit<File, 'content'> & { content: SharedText })[] {
-  const sizes = files.map(sizeOf);
+  const sizes = files.map(textSize);
   const buffer = new SharedArrayBuffer(sizes.reduce((sum, size) => sum + size, 0));
   const view = Buffer.from(buffer);
   let end = 0;
@@ -48,7 +48,7 @@ export function compactTexts<File extends { content: SharedText }>(files: readon
   });
 }
 
-function sizeOf({ content, bytes }: Text): number {
+function textSize({ content, bytes }: Text): number {
   return bytes === content.length ? bytes : 2 * content.length;
 }
 

@@ -70,25 +70,25 @@ export async function runSearch(
 }
 
 function invalid(rejection: string): SearchResult {
-  return failed('input', `Error: ${rejection}`, rejection);
+  return failureResult('input', `Error: ${rejection}`, rejection);
 }
 
-function failed(about: Failed, text: string, rejection = text): SearchResult {
+function failureResult(about: Failed, text: string, rejection = text): SearchResult {
   return { ...failure(text), matches: [], more: 0, failed: { about, rejection } };
 }
 
 function describe(found: Found, { path, query, maxResults }: SearchRequest, maxChars: number): SearchResult {
   switch (found.kind) {
     case 'missing':
-      return failed('path', viewMissing(path));
+      return failureResult('path', viewMissing(path));
     case 'invalid_expression':
       return invalid(invalidExpression(found.problem));
     case 'too_much_work':
-      return failed('work', `Error: ${tooMuchWork}`, tooMuchWork);
+      return failureResult('work', `Error: ${tooMuchWork}`, tooMuchWork);
     case 'words':
     case 'lines': {
-      const matches = matchesOf(found).slice(0, maxResults);
-      if (matches.length > 0) return listed(headerOf(found, path), matches, found, maxChars);
+      const matches = listMatches(found).slice(0, maxResults);
+      if (matches.length > 0) return matchesResult(resultHeader(found, path), matches, found, maxChars);
       const content = found.searched === 0 ? noFiles(path) : noMatches(query.mode, found.searched, path);
       return { ...success(content), matches, more: 0 };
     }
@@ -98,7 +98,7 @@ function describe(found: Found, { path, query, maxResults }: SearchRequest, maxC
 type Matching = Extract<Found, { searched: number }>;
 
 /** Returns all known matches, in display order. */
-function matchesOf(found: Matching): Match[] {
+function listMatches(found: Matching): Match[] {
   if (found.kind === 'lines') return found.files.flatMap((file) => matchesIn(file, file.lines.length, null));
   return found.files.flatMap((file, i) =>
     matchesIn(file, i < DETAILED_FILES ? DETAILED_LINES : 1, Math.round(file.score * 1000) / 1000),
@@ -113,9 +113,9 @@ function matchesIn({ path, lines }: FoundFile, maxLines: number, score: number |
     .map(({ line, text }) => ({ path, line, text, score }));
 }
 
-function headerOf(found: Matching, path: string): string {
+function resultHeader(found: Matching, path: string): string {
   if (found.kind === 'lines') {
-    const shown = matchesOf(found).length;
+    const shown = listMatches(found).length;
     return foundMatches(shown + found.furtherLines, found.files.length + found.furtherFiles, path);
   }
   const { withAll, withSome } = found;
@@ -124,20 +124,20 @@ function headerOf(found: Matching, path: string): string {
 }
 
 /** Returns the number of files, or matches, that are not shown. */
-function moreThan(found: Matching, shown: readonly Match[]): number {
-  if (found.kind === 'lines') return matchesOf(found).length + found.furtherLines - shown.length;
+function countHidden(found: Matching, shown: readonly Match[]): number {
+  if (found.kind === 'lines') return listMatches(found).length + found.furtherLines - shown.length;
   return found.withAll + found.withSome - new Set(shown.map(({ path }) => path)).size;
 }
 
 /** Lists at least one match, and omits the last matches if the text would be too long. */
-function listed(header: string, matches: Match[], found: Matching, maxChars: number): SearchResult {
+function matchesResult(header: string, matches: Match[], found: Matching, maxChars: number): SearchResult {
   const hint = found.kind === 'words' ? moreFiles : moreMatches;
   const lines = matches.map(({ path, line, text }) =>
     line === null ? matchingPath(path) : matchingLine(path, line, text ?? ''),
   );
   for (let shown = lines.length; ; shown--) {
     const kept = matches.slice(0, shown);
-    const more = moreThan(found, kept);
+    const more = countHidden(found, kept);
     const content = [header, ...lines.slice(0, shown), ...(more === 0 ? [] : [hint(more)])].join('\n');
     if (shown === 1 || maxChars === 0 || content.length <= maxChars) {
       return { ...success(content), matches: kept, more };

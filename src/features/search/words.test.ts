@@ -4,10 +4,10 @@ import { character, fuzzParameters, unicodeSample } from '../../../test/support/
 import { fold } from '../../core/lib/folding.ts';
 import { LineMatcher } from './match-lines.ts';
 import { WordMatcher } from './match-words.ts';
-import { similarity, stem, wordsOf } from './words.ts';
+import { queryWords, similarity, stem } from './words.ts';
 
 const one = (query: string) => {
-  const [word] = wordsOf(query);
+  const [word] = queryWords(query);
   if (word === undefined) throw new Error('no word');
   return word;
 };
@@ -52,12 +52,12 @@ describe('wordsOf', () => {
     ['🚀api', ['api']],
     ['?!', []],
   ])('splits the query %s into words', (query, words) => {
-    expect(wordsOf(query).map(({ text }) => text)).toStrictEqual(words);
+    expect(queryWords(query).map(({ text }) => text)).toStrictEqual(words);
   });
 
   it('returns at most 32 words of a query', () => {
     const query = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
-    expect(wordsOf(query)).toHaveLength(32);
+    expect(queryWords(query)).toHaveLength(32);
   });
 });
 
@@ -99,13 +99,13 @@ it('finds exactly the words of a text that are similar to a query', () => {
 
 /** Returns the number of the query's words that a content has, and the text of its best line. */
 function foundIn(query: string, content: string) {
-  const words = wordsOf(query);
+  const words = queryWords(query);
   const file = { path: '/memories/f', content, bytes: Buffer.byteLength(content), modified: 0 };
   const matcher = new WordMatcher(words, 'content');
   const { best } = matcher.count([file]);
   return {
     missing: words.filter((_, i) => best[i] !== 1).length,
-    line: matcher.linesOf(file)[0]?.text ?? '',
+    line: matcher.findLines(file)[0]?.text ?? '',
   };
 }
 
@@ -136,7 +136,7 @@ describe('words in a text', () => {
     ['api', '🚀api🚀'],
     ['𐐀𐐁', '🚀𐐨𐐩.'],
   ])('finds %s in %s', (query, content) => {
-    expect(wordsOf(query).length).toBeGreaterThan(0);
+    expect(queryWords(query).length).toBeGreaterThan(0);
     expect(foundIn(query, content).missing).toBe(0);
   });
 

@@ -45,7 +45,7 @@ const ASCII = 128;
 /** Classes of code points, computed when a code point first occurs; 0 before that. */
 const classes = new Uint8Array(0x110000);
 
-function classOf(codePoint: number): number {
+function characterClass(codePoint: number): number {
   const known = classes[codePoint] as number;
   if (known !== 0) return known;
   const found = computeClass(String.fromCodePoint(codePoint));
@@ -66,7 +66,7 @@ export const isAsciiLetter = (unit: number) => unit >= 97 && unit <= 122;
 const isAsciiWord = (unit: number) => isAsciiLetter(unit) || (unit >= 48 && unit <= 57);
 
 /** Returns the start of the word with the character at `offset`, of a folded text. */
-export function startOfWord(text: string, offset: number): number {
+export function findWordStart(text: string, offset: number): number {
   let start = offset;
   while (start > 0 && isAsciiWord(text.charCodeAt(start - 1))) start--;
   const isAscii = text.charCodeAt(offset) < ASCII && (start === 0 || text.charCodeAt(start - 1) < ASCII);
@@ -75,12 +75,12 @@ export function startOfWord(text: string, offset: number): number {
 
 function startByScripts(text: string, offset: number): number {
   let start = offset;
-  let script = classOf(text.codePointAt(offset) as number);
+  let script = characterClass(text.codePointAt(offset) as number);
   // Start without shared characters, which belong to the script before them.
   let ownStart = offset;
   while (start > 0) {
     const before = start - (isLowSurrogate(text, start - 1) ? 2 : 1);
-    const found = classOf(text.codePointAt(before) as number);
+    const found = characterClass(text.codePointAt(before) as number);
     const joined = found === script && found !== Class.none ? found : joinedClass(found, script);
     if (joined === undefined) return found > Class.unspaced ? ownStart : start;
     script = joined;
@@ -95,18 +95,18 @@ function startByScripts(text: string, offset: number): number {
  *
  * @param known offset up to which the word contains only Latin letters and digits, to save time
  */
-export function endOfWord(text: string, start: number, known = start): number {
+export function findWordEnd(text: string, start: number, known = start): number {
   let end = known;
   while (end < text.length && isAsciiWord(text.charCodeAt(end))) end++;
   return end === text.length || text.charCodeAt(end) < ASCII ? end : endByScripts(text, start);
 }
 
 function endByScripts(text: string, start: number): number {
-  let script = classOf(text.codePointAt(start) as number);
+  let script = characterClass(text.codePointAt(start) as number);
   let end = start;
   while (end < text.length) {
     const codePoint = text.codePointAt(end) as number;
-    const found = classOf(codePoint);
+    const found = characterClass(codePoint);
     if (found !== script || found === Class.none) {
       const joined = joinedClass(script, found);
       if (joined === undefined) break;
@@ -141,17 +141,17 @@ export interface Word {
 }
 
 /** Returns the distinct words of a query. Stop words are omitted, unless the query has no other words. */
-export function wordsOf(query: string): Word[] {
-  const parts = [...new Set(tokensOf(fold(query)).flatMap(partsOf))];
+export function queryWords(query: string): Word[] {
+  const parts = [...new Set(splitTokens(fold(query)).flatMap(wordParts))];
   const telling = parts.filter((part) => !STOP_WORDS.has(part) && !/^\p{Script=Latin}$/u.test(part));
-  return (telling.length > 0 ? telling : parts).slice(0, MAX_WORDS).map(wordOf);
+  return (telling.length > 0 ? telling : parts).slice(0, MAX_WORDS).map(toWord);
 }
 
 /** Splits a folded text into words. A word ends where the script changes. */
-function tokensOf(text: string): string[] {
+function splitTokens(text: string): string[] {
   const tokens: string[] = [];
   for (let at = 0; at < text.length; ) {
-    const end = endOfWord(text, at);
+    const end = findWordEnd(text, at);
     if (end > at) tokens.push(text.slice(at, end));
     at = end > at ? end : at + ((text.codePointAt(at) as number) > 0xffff ? 2 : 1);
   }
@@ -159,21 +159,21 @@ function tokensOf(text: string): string[] {
 }
 
 /** Splits a word in a script without spaces into pairs of characters. */
-function partsOf(word: string): string[] {
+function wordParts(word: string): string[] {
   if (!UNSPACED.test(word)) return [word];
-  const pairs = pairsOf(word);
+  const pairs = letterPairs(word);
   // Pairs of hiragana are mostly grammar.
   const telling = pairs.filter((pair) => !ONLY_HIRAGANA.test(pair));
   return telling.length > 0 ? telling : pairs;
 }
 
-function pairsOf(text: string): string[] {
+function letterPairs(text: string): string[] {
   const characters = Array.from(text);
   if (characters.length < 3) return [text];
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
 }
 
-function wordOf(text: string): Word {
+function toWord(text: string): Word {
   const isUnspaced = UNSPACED.test(text);
   const shortest = stem(text);
   const isFixed = isUnspaced || text.length < 4 || /\d/.test(text);

@@ -45,13 +45,13 @@ interface Group {
 export function findPaymentCards(text: string): Finding[] {
   const findings: Finding[] = [];
   for (const { 0: run, index } of text.matchAll(DIGITS_AND_SEPARATORS)) {
-    for (const chain of chainsOf(run, index)) findInChain(text, chain, findings);
+    for (const chain of findChains(run, index)) findInChain(text, chain, findings);
   }
   return findings;
 }
 
 /** Splits `run` into chains of digit groups, wherever more than one separator is between two groups. */
-function chainsOf(run: string, offset: number): Group[][] {
+function findChains(run: string, offset: number): Group[][] {
   const chains: Group[][] = [];
   let lastEnd = Number.NEGATIVE_INFINITY;
   for (const { 0: digits, index } of run.matchAll(/\d+/g)) {
@@ -69,12 +69,12 @@ function findInChain(text: string, chain: readonly Group[], findings: Finding[])
   for (let first = 0; first < chain.length; first++) {
     if (first >= foursEnd) {
       foursEnd = first;
-      while (sizeOf(chain[foursEnd]) === 4) foursEnd++;
+      while (groupSize(chain[foursEnd]) === 4) foursEnd++;
       inTable = foursEnd - first > MOST_FOURS;
     }
-    const size = sizeOf(chain[first]);
+    const size = groupSize(chain[first]);
     if (size < SHORTEST && (size !== 4 || inTable)) continue;
-    const last = lastGroupOfCard(text, chain, first);
+    const last = findLastCardGroup(text, chain, first);
     if (last === undefined) continue;
     findings.push({
       kind: 'payment_card',
@@ -85,12 +85,12 @@ function findInChain(text: string, chain: readonly Group[], findings: Finding[])
   }
 }
 
-function sizeOf(group: Group | undefined): number {
+function groupSize(group: Group | undefined): number {
   return group === undefined ? 0 : group.end - group.start;
 }
 
 /** Returns the last group of the longest card number that starts with group `first`, or undefined. */
-function lastGroupOfCard(text: string, chain: readonly Group[], first: number): number | undefined {
+function findLastCardGroup(text: string, chain: readonly Group[], first: number): number | undefined {
   let found: number | undefined;
   let digits = '';
   for (let last = first; last < chain.length; last++) {
@@ -110,7 +110,7 @@ function lastGroupOfCard(text: string, chain: readonly Group[], first: number): 
 function isGrouped(text: string, chain: readonly Group[], first: number, last: number): boolean {
   const start = chain[first] as Group;
   const group = chain[last] as Group;
-  return sizeOf(start) === 4 && sizeOf(group) <= 7 && text[group.start - 1] === text[start.end];
+  return groupSize(start) === 4 && groupSize(group) <= 7 && text[group.start - 1] === text[start.end];
 }
 
 /** Whether the number is separate, and not part of a word, a decimal, or an ID of groups joined by `-`. */

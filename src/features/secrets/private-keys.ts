@@ -45,7 +45,7 @@ export function findPrivateKeys(text: string): Finding[] {
   };
   const reportCutOff = () => {
     if (open === undefined) return;
-    const end = endOfOpenBody(text, open.bodyStart);
+    const end = findOpenBodyEnd(text, open.bodyStart);
     report(open.start, open.bodyStart, end, end);
   };
 
@@ -79,7 +79,7 @@ export function findPrivateKeys(text: string): Finding[] {
   return findings;
 }
 
-function endOfOpenBody(text: string, start: number): number {
+function findOpenBodyEnd(text: string, start: number): number {
   HEADERS.lastIndex = start;
   const afterHeaders = HEADERS.test(text) ? HEADERS.lastIndex : start;
   let end = afterHeaders;

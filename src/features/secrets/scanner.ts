@@ -44,7 +44,7 @@ async function scan(text: string): Promise<Secret[]> {
     const fresh = await findAll(rest);
     if (fresh.length === 0) break;
     found = merge([...found, ...(pass === 1 ? fresh : wholeWords(rest, fresh))], GENERIC_KINDS);
-    rest = blank(rest, found);
+    rest = maskFindings(rest, found);
   }
   return found;
 }
@@ -58,7 +58,7 @@ async function findAll(text: string): Promise<Finding[]> {
   return merge(findings, GENERIC_KINDS);
 }
 
-function blank(text: string, findings: readonly Finding[]): string {
+function maskFindings(text: string, findings: readonly Finding[]): string {
   let blanked = '';
   let from = 0;
   for (const { start, end } of findings) {

@@ -32,15 +32,15 @@ export function findUrlCredentials(text: string): Finding[] {
     const authority = separator + 3;
     searchFrom = authority;
     // Cached, because a run can contain many `://`, and searching its end each time would take quadratic time.
-    if (runEnd < authority) runEnd = endOfRun(text, authority);
+    if (runEnd < authority) runEnd = findRunEnd(text, authority);
 
-    const at = endOfUserInfo(text, authority, runEnd);
+    const at = findUserInfoEnd(text, authority, runEnd);
     if (at === undefined) continue;
     const scheme = /[a-z][a-z0-9+.:-]*$/i.exec(
       text.slice(Math.max(0, separator - LONGEST_SCHEME), separator),
     )?.[0];
     if (scheme === undefined || !hasPassword(text.slice(authority, at))) continue;
-    const end = endOfUrl(text, at + 1, runEnd);
+    const end = findUrlEnd(text, at + 1, runEnd);
     findings.push({
       kind: /^(?:[a-z]+\+)?(?:https?|ftps?)$/i.test(scheme) ? 'basic_auth_url' : 'connection_string',
       start: separator - scheme.length,
@@ -50,13 +50,13 @@ export function findUrlCredentials(text: string): Finding[] {
   }
 }
 
-function endOfRun(text: string, from: number): number {
+function findRunEnd(text: string, from: number): number {
   URL_END.lastIndex = from;
   return URL_END.exec(text)?.index ?? text.length;
 }
 
 /** Returns the offset of the `@` that ends user and password, or undefined. */
-function endOfUserInfo(text: string, start: number, runEnd: number): number | undefined {
+function findUserInfoEnd(text: string, start: number, runEnd: number): number | undefined {
   let end = start;
   while (end < runEnd && !'/?#'.includes(text[end] as string)) end++;
   const authority = text.slice(start, end);
@@ -81,7 +81,7 @@ function hasPassword(userInfo: string): boolean {
   );
 }
 
-function endOfUrl(text: string, host: number, runEnd: number): number {
+function findUrlEnd(text: string, host: number, runEnd: number): number {
   const rest = text.slice(host, runEnd);
   const cut = rest.search(AFTER_HOST);
   let length = cut === -1 ? rest.length : cut;

@@ -5,7 +5,7 @@ import { JOB_LOCKS } from '../../core/database/tenant-job.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { logUnrecorded } from '../../core/http/audit.ts';
 import { isObject } from '../../core/lib/json.ts';
-import { audited } from '../../core/tenants/audit.ts';
+import { runAudited } from '../../core/tenants/audit.ts';
 import { ALL_KEYS, Keys } from '../../core/tenants/keys.ts';
 
 const MAX_BODY_BYTES = 1024;
@@ -64,7 +64,7 @@ export class FirstKey {
       requestId: request.id,
       dryRun: false,
     } as const;
-    const created = await audited(
+    const created = await runAudited(
       this.#database,
       intent,
       {},

@@ -64,7 +64,7 @@ export class OpenIdProvider {
    * @throws SignInError `unreachable` or `misconfigured`
    */
   async begin(options: { asksForAccount: boolean }): Promise<{ url: string; pending: PendingSignIn }> {
-    const configuration = await this.#discovered();
+    const configuration = await this.#discoverOnce();
     const pending: PendingSignIn = {
       state: client.randomState(),
       nonce: client.randomNonce(),
@@ -89,7 +89,7 @@ export class OpenIdProvider {
    * @throws SignInError
    */
   async complete(search: string, pending: PendingSignIn): Promise<Person> {
-    const configuration = await this.#discovered();
+    const configuration = await this.#discoverOnce();
     const url = new URL(this.#options.redirectUrl);
     url.search = search;
     const tokens = await client
@@ -104,19 +104,19 @@ export class OpenIdProvider {
       });
     const claims = tokens.claims();
     if (claims === undefined) throw new SignInError('failed');
-    const access = accessOf(rolesOf(claims, this.#options.rolesClaim), this.#options.roles);
+    const access = grantedAccess(claimedRoles(claims, this.#options.rolesClaim), this.#options.roles);
     if (access === undefined) throw new SignInError('no_role');
-    return { actor: { type: 'user', id: claims.sub, label: labelOf(claims) }, access };
+    return { actor: { type: 'user', id: claims.sub, label: personLabel(claims) }, access };
   }
 
   /** Returns the URL at which the person signs out of the provider. Undefined if the provider has none. */
   async signOutUrl(): Promise<string | undefined> {
-    const configuration = await this.#discovered();
+    const configuration = await this.#discoverOnce();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
     return client.buildEndSessionUrl(configuration, {}).href;
   }
 
-  #discovered(): Promise<client.Configuration> {
+  #discoverOnce(): Promise<client.Configuration> {
     this.#configuration ??= discover(this.#options).catch((cause) => {
       this.#configuration = undefined;
       throw discoveryError(cause, this.#options.issuer);
@@ -185,16 +185,16 @@ const REJECTIONS: Readonly<Record<string, SignInRejection>> = {
 async function grantError(cause: unknown): Promise<SignInError> {
   const inner = innermost(cause);
   if (inner instanceof SignInError) return inner;
-  const error = await providerErrorOf(cause);
+  const error = await readProviderError(cause);
   const providerError = error === undefined || KNOWN_CODES.has(error) ? error : 'other';
-  const status = statusOf(cause);
+  const status = responseStatus(cause);
   const isUnreachable = isTransport(cause) || (status !== undefined && isServerFault(status));
   const rejection = REJECTIONS[providerError ?? ''] ?? (isUnreachable ? 'unreachable' : 'failed');
-  return new SignInError(rejection, { ...factsOf(cause), providerError });
+  return new SignInError(rejection, { ...causeDetails(cause), providerError });
 }
 
 /** Returns the error code that the provider sent in the callback or in the response of its token endpoint. */
-async function providerErrorOf(cause: unknown): Promise<string | undefined> {
+async function readProviderError(cause: unknown): Promise<string | undefined> {
   if (cause instanceof client.AuthorizationResponseError || cause instanceof client.ResponseBodyError)
     return cause.error;
   // The library reads the body of responses with a status of 4xx only.
@@ -206,14 +206,14 @@ async function providerErrorOf(cause: unknown): Promise<string | undefined> {
 
 /** Converts an error of the discovery. A provider that responds with something else is reachable. */
 function discoveryError(cause: unknown, issuer: string): SignInError {
-  const status = statusOf(cause);
+  const status = responseStatus(cause);
   if (isTransport(cause) || (status !== undefined && isServerFault(status)))
-    return new SignInError('unreachable', factsOf(cause));
+    return new SignInError('unreachable', causeDetails(cause));
   const { body } = (innermost(cause) ?? {}) as { body?: { issuer?: unknown } };
   const discovered = typeof body?.issuer === 'string' ? body.issuer.slice(0, MAX_ISSUER) : undefined;
   const found = discovered === undefined ? 'no OpenID Connect configuration' : 'another issuer';
   return new SignInError('misconfigured', {
-    ...factsOf(cause),
+    ...causeDetails(cause),
     issuer,
     discovered,
     detail: `OIDC_ISSUER must be the exact issuer of the provider. Its URL has ${found}.`,
@@ -223,10 +223,10 @@ function discoveryError(cause: unknown, issuer: string): SignInError {
 /** Maximum length of an issuer in the log. */
 const MAX_ISSUER = 500;
 
-function factsOf(cause: unknown): SignInError['details'] {
+function causeDetails(cause: unknown): SignInError['details'] {
   const { name, code } = (cause ?? {}) as { name?: string; code?: string };
   const { claim } = (innermost(cause) ?? {}) as { claim?: string };
-  return { cause: name, code, status: statusOf(cause), claim };
+  return { cause: name, code, status: responseStatus(cause), claim };
 }
 
 /** Returns the cause of an error of the library, which wraps the response or the details. */
@@ -234,7 +234,7 @@ function innermost(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
 }
 
-function statusOf(cause: unknown): number | undefined {
+function responseStatus(cause: unknown): number | undefined {
   if (cause instanceof client.ResponseBodyError) return cause.status;
   const inner = innermost(cause);
   return inner instanceof Response ? inner.status : undefined;
@@ -256,7 +256,7 @@ type Claims = Readonly<Record<string, unknown>>;
  * Returns the values of a claim: an array of texts, or one text. The name is the name of a claim, or a path of names
  * joined by dots. A name in the path may contain dots itself, such as the ID of a client.
  */
-export function rolesOf(claims: Claims, name: string): string[] {
+export function claimedRoles(claims: Claims, name: string): string[] {
   return [valueAt(claims, name.split('.'))].flat().filter((each) => typeof each === 'string');
 }
 
@@ -274,13 +274,16 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /** Returns the highest access of the roles, or undefined if no role gives access. */
-export function accessOf(held: readonly string[], roles: OpenIdOptions['roles']): AdminAccess | undefined {
+export function grantedAccess(
+  held: readonly string[],
+  roles: OpenIdOptions['roles'],
+): AdminAccess | undefined {
   return ADMIN_ACCESS.findLast((level) =>
     held.some((role) => Object.hasOwn(roles, role) && roles[role] === level),
   );
 }
 
-function labelOf(claims: Claims): string {
+function personLabel(claims: Claims): string {
   const { name, preferred_username: username, email } = claims;
   return ([name, username, email].find((each) => typeof each === 'string' && each !== '') as string) ?? '';
 }

@@ -43,7 +43,7 @@ export class SignIn {
     const schema = { hide: true };
 
     app.get('/sign-in/openid', { schema }, (request, reply) =>
-      this.#orExplain(request, reply, async () => {
+      this.#explainErrors(request, reply, async () => {
         const asksForAccount = await sessions.asksForAccount(request.headers.cookie);
         if (asksForAccount) reply.header('Set-Cookie', sessions.hasAskedForAccount());
         const { url, pending } = await this.#provider.begin({ asksForAccount });
@@ -52,9 +52,9 @@ export class SignIn {
     );
 
     app.get(CALLBACK, { schema }, (request, reply) =>
-      this.#orExplain(request, reply, async () => {
+      this.#explainErrors(request, reply, async () => {
         reply.header('Set-Cookie', sessions.endPending());
-        const pending = await sessions.pending(request.headers.cookie);
+        const pending = await sessions.readPending(request.headers.cookie);
         if (pending === undefined) throw new SignInError('failed');
         const { search } = new URL(request.url, this.#consoleUrl);
         const person = await this.#provider.complete(search, pending);
@@ -70,7 +70,7 @@ export class SignIn {
     });
 
     app.get('/sign-out/openid', { schema }, (request, reply) =>
-      this.#orExplain(request, reply, async () => {
+      this.#explainErrors(request, reply, async () => {
         const url = await this.#provider.signOutUrl();
         return reply.redirect(url ?? `${this.#consoleUrl}/?sign_in=no_sign_out`, 303);
       }),
@@ -78,7 +78,7 @@ export class SignIn {
   };
 
   /** Redirects to the console if a person cannot sign in. The console explains the reason. */
-  async #orExplain(request: FastifyRequest, reply: FastifyReply, work: () => Promise<FastifyReply>) {
+  async #explainErrors(request: FastifyRequest, reply: FastifyReply, work: () => Promise<FastifyReply>) {
     try {
       return await work();
     } catch (error) {

@@ -90,7 +90,7 @@ export class Sessions {
     return this.#cookie('pending', '', 0);
   }
 
-  pending(cookies: string | undefined): Promise<PendingSignIn | undefined> {
+  readPending(cookies: string | undefined): Promise<PendingSignIn | undefined> {
     return this.#open('pending', cookies, pending);
   }
 
@@ -105,7 +105,7 @@ export class Sessions {
   }
 
   /** Returns an authenticator that accepts sessions in addition to keys. A key in the header precedes the session. */
-  besides(keys: AdminAuthenticator): AdminAuthenticator {
+  combineWith(keys: AdminAuthenticator): AdminAuthenticator {
     return {
       authenticate: (credentials) =>
         credentials.headers.authorization === undefined && credentials.headers.cookie !== undefined

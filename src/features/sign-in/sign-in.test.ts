@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { accessOf, type Person, rolesOf } from './provider.ts';
+import { claimedRoles, grantedAccess, type Person } from './provider.ts';
 import { Sessions } from './sessions.ts';
 
 describe('the roles of a person', () => {
@@ -23,14 +23,14 @@ describe('the roles of a person', () => {
     [{}, 'constructor.name', []],
     [{}, 'roles', []],
   ])('reads the roles of a person from %j by the claim %s', (claims, name, roles) => {
-    expect(rolesOf(claims, name)).toStrictEqual(roles);
+    expect(claimedRoles(claims, name)).toStrictEqual(roles);
   });
 
   it('selects the highest access of the roles of a person', () => {
     const roles = { admins: 'read_write', support: 'operate', all: 'read_only' } as const;
-    expect(accessOf(['all', 'support'], roles)).toBe('operate');
-    expect(accessOf(['admins', 'all'], roles)).toBe('read_write');
-    expect(accessOf(['other', 'toString'], roles)).toBeUndefined();
+    expect(grantedAccess(['all', 'support'], roles)).toBe('operate');
+    expect(grantedAccess(['admins', 'all'], roles)).toBe('read_write');
+    expect(grantedAccess(['other', 'toString'], roles)).toBeUndefined();
   });
 });
 

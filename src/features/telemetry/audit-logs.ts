@@ -15,7 +15,7 @@ import type { Config } from '../../core/config.ts';
 import { version } from '../../core/lib/version.ts';
 import type { Actor } from '../../core/memory/origin.ts';
 import { type CompletedAuditEvent, completedAuditEvents } from '../../core/tenants/audit.ts';
-import { createResource, type ExportLog, protocolFor, reporting, stopInTime } from './otlp.ts';
+import { createResource, type ExportLog, protocolFor, stopInTime, withFaultReports } from './otlp.ts';
 
 /** The exporter of `@opentelemetry/exporter-logs-otlp-…`, whose other parts are installed for traces already. */
 function createExporter(config: Config, timeoutMillis: number | undefined) {
@@ -55,7 +55,7 @@ export function startAuditLogs(
     timeoutMillis,
   }: { activeContext?: (() => unknown) | undefined; timeoutMillis?: number } = {},
 ): { stop(): Promise<void> } {
-  const exporter = reporting(createExporter(config, timeoutMillis), { signal: 'logs', endpoint, log });
+  const exporter = withFaultReports(createExporter(config, timeoutMillis), { signal: 'logs', endpoint, log });
   const provider = new LoggerProvider({
     resource: createResource(),
     processors: [new BatchLogRecordProcessor({ exporter })],
@@ -71,7 +71,7 @@ export function startAuditLogs(
       severityNumber: isOk ? SeverityNumber.INFO : SeverityNumber.WARN,
       severityText: isOk ? 'INFO' : 'WARN',
       body: `${event.action}: ${event.outcome}`,
-      attributes: attributesOf(event),
+      attributes: eventAttributes(event),
       ...(context === undefined ? {} : { context }),
     });
   };
@@ -84,14 +84,14 @@ export function startAuditLogs(
   };
 }
 
-function actorIdOf(actor: Actor): string | null {
+function actorIdentifier(actor: Actor): string | null {
   if ('id' in actor) return actor.id;
   if ('subject' in actor) return actor.subject;
   return 'name' in actor ? actor.name : null;
 }
 
 /** Returns the fields of an event. The details are a JSON text, because a SIEM may not read nested attributes. */
-function attributesOf(event: CompletedAuditEvent): LogAttributes {
+function eventAttributes(event: CompletedAuditEvent): LogAttributes {
   const { id, actor, action, channel, address, requestId, dryRun, tenant, key, details, outcome } = event;
   const attributes: LogAttributes = {
     'memory_service.audit.id': id,
@@ -102,7 +102,7 @@ function attributesOf(event: CompletedAuditEvent): LogAttributes {
     'memory_service.audit.actor.type': actor.type,
     'client.address': address,
   };
-  const actorId = actorIdOf(actor);
+  const actorId = actorIdentifier(actor);
   if (actorId !== null) attributes['memory_service.audit.actor.id'] = actorId;
   if (requestId !== null) attributes['http.response.header.x-request-id'] = [requestId];
   if (tenant !== undefined) attributes['gen_ai.memory.store.id'] = tenant;

@@ -38,14 +38,14 @@ import type {
 } from '../../core/http/tracing.ts';
 import { version } from '../../core/lib/version.ts';
 import { findCommand } from '../../core/memory/commands/index.ts';
-import { createResource, protocolFor, reporting, stopInTime } from './otlp.ts';
+import { createResource, protocolFor, stopInTime, withFaultReports } from './otlp.ts';
 import { TracedMemory } from './traced-memory.ts';
 
 /** Creates an exporter that sends spans to the collector with the configured protocol. */
 export function createExporter(config: Config, endpoint: string, log: Logger): SpanExporter {
   const exporter =
     protocolFor('TRACES', config) === 'http/json' ? new JsonExporter() : new ProtobufExporter();
-  return reporting(exporter, { signal: 'traces', endpoint, log });
+  return withFaultReports(exporter, { signal: 'traces', endpoint, log });
 }
 
 const propagator = new W3CTraceContextPropagator();
@@ -74,7 +74,7 @@ const OPERATIONS = new Map([
 ]);
 
 /** Returns the operation of a command; undefined for an unknown command. */
-function operationOf(command: string): string | undefined {
+function operationName(command: string): string | undefined {
   const byAccess = { read: 'search_memory', write: 'update_memory' };
   const known = findCommand(command);
   return OPERATIONS.get(command) ?? (known && byAccess[known.access]);
@@ -99,7 +99,7 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
   const context = trace.setSpan(caller, span);
   return {
     traceId: span.spanContext().traceId,
-    within: (work) => source.contexts.with(context, work),
+    runWithin: (work) => source.contexts.with(context, work),
     startCommand: (call) => startCommand(source, call, context),
     startOperation: (details) => startOperation(source, details, context),
     end: ({ status, tenant, outcome }) => {
@@ -119,11 +119,11 @@ const OPERATION = createContextKey('memory operation');
 export function traceRecords({ contexts }: SpanSource): RecordTracer {
   const current = () => contexts.active().getValue(OPERATION) as Span | undefined;
   const note = (record: string, store: string | undefined) =>
-    void current()?.setAttributes(attributesOf({ record, store }));
-  return { traced: (memory) => (current()?.isRecording() ? new TracedMemory(memory, note) : memory) };
+    void current()?.setAttributes(spanAttributes({ record, store }));
+  return { traceMemory: (memory) => (current()?.isRecording() ? new TracedMemory(memory, note) : memory) };
 }
 
-function attributesOf({
+function spanAttributes({
   store,
   record,
   count = record === undefined ? undefined : 1,
@@ -141,10 +141,10 @@ function startOperation(
   { operation, ...subject }: OperationDetails,
   parent: Context,
 ): OperationTrace {
-  const attributes = { 'gen_ai.operation.name': operation, ...attributesOf(subject) };
+  const attributes = { 'gen_ai.operation.name': operation, ...spanAttributes(subject) };
   const span = tracer.startSpan(operation, { attributes }, parent);
   return {
-    note: (more) => void span.setAttributes(attributesOf(more)),
+    note: (more) => void span.setAttributes(spanAttributes(more)),
     run: async (work) => {
       try {
         return await contexts.with(trace.setSpan(parent, span), work);
@@ -168,7 +168,7 @@ function startCommand(
   request: Context,
 ): CommandTrace {
   const { tool: toolName, command, createExisting, tenant, toolUseId } = call;
-  const { parent, links } = parentOf(call, request);
+  const { parent, links } = spanParent(call, request);
   const tool = tracer.startSpan(
     `execute_tool ${toolName}`,
     {
@@ -187,7 +187,7 @@ function startCommand(
   const spans = [tool];
   let context = trace.setSpan(parent, tool);
   const isUpsert = command === 'create' && createExisting === 'overwrite';
-  const operation = isUpsert ? 'upsert_memory' : operationOf(command);
+  const operation = isUpsert ? 'upsert_memory' : operationName(command);
   if (operation !== undefined) {
     const attributes: Attributes = { 'gen_ai.operation.name': operation, [STORE_ID]: tenant };
     const span = tracer.startSpan(operation, { attributes }, context);
@@ -195,7 +195,7 @@ function startCommand(
     context = trace.setSpan(context, span).setValue(OPERATION, span);
   }
   return {
-    exemplar: exemplarOf(tool),
+    exemplar: spanExemplar(tool),
     run: async (work) => {
       try {
         const result = await contexts.with(context, work);
@@ -216,7 +216,7 @@ function startCommand(
  * Returns the parent of a call's span: the context that the caller sent with the call, and otherwise the request. In
  * the first case, the span has a link to the request (OpenTelemetry's conventions for MCP).
  */
-function parentOf({ callerTrace }: CommandDetails, request: Context): { parent: Context; links: Link[] } {
+function spanParent({ callerTrace }: CommandDetails, request: Context): { parent: Context; links: Link[] } {
   if (callerTrace === undefined) return { parent: request, links: [] };
   const parent = propagator.extract(ROOT_CONTEXT, callerTrace, defaultTextMapGetter);
   // The context of the caller is invalid.
@@ -238,7 +238,7 @@ function errorType(error: unknown): string {
   return error instanceof Error ? error.name : '_OTHER';
 }
 
-function exemplarOf(span: Span): CommandTrace['exemplar'] {
+function spanExemplar(span: Span): CommandTrace['exemplar'] {
   const { traceId, spanId, traceFlags } = span.spanContext();
   return traceFlags & TraceFlags.SAMPLED ? { trace_id: traceId, span_id: spanId } : undefined;
 }

@@ -53,7 +53,7 @@ const RECOVERED = {
 };
 
 /** Returns an exporter that logs one warning when exports to the collector fail, and one message when they recover. */
-export function reporting<Item>(
+export function withFaultReports<Item>(
   exporter: Exporter<Item>,
   { signal, endpoint, log }: { signal: keyof typeof FAILED; endpoint: string; log: ExportLog },
 ): Required<Exporter<Item>> {
@@ -62,7 +62,7 @@ export function reporting<Item>(
   const report = ({ code, error }: ExportResult) => {
     if (isFailing === (code !== ExportResultCode.SUCCESS)) return;
     isFailing = !isFailing;
-    if (isFailing) log.warn({ collector, reason: reasonOf(error) }, FAILED[signal]);
+    if (isFailing) log.warn({ collector, reason: errorReason(error) }, FAILED[signal]);
     else log.info({ collector }, RECOVERED[signal]);
   };
   return {
@@ -80,7 +80,7 @@ export function reporting<Item>(
  * Returns the HTTP status or the code of a network error. The error's message may contain text from an untrusted server
  * at this address.
  */
-function reasonOf(error: (Error & { code?: unknown }) | undefined): unknown {
+function errorReason(error: (Error & { code?: unknown }) | undefined): unknown {
   return error?.code ?? 'no response in time';
 }
 

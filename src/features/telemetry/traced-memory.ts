@@ -11,7 +11,7 @@ import type {
   MemoryStore,
   Renamed,
 } from '../../core/memory/store.ts';
-import { shownId } from '../../core/tenants/store-ids.ts';
+import { toPublicId } from '../../core/tenants/store-ids.ts';
 
 /**
  * Adds the ID of a file to the current operation.
@@ -88,6 +88,6 @@ export class TracedMemory implements MemoryStore {
     if (path === ROOT) return;
     const { tenant, isMounted } = this.#memory;
     const id = await this.#memory.recordId(path).catch(() => undefined);
-    if (id !== undefined) this.#noteRecord(shownId('mem', id), isMounted ? tenant : undefined);
+    if (id !== undefined) this.#noteRecord(toPublicId('mem', id), isMounted ? tenant : undefined);
   }
 }

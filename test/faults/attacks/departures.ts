@@ -6,11 +6,11 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { archiveOf } from '../../support/archives.ts';
+import { createArchive } from '../../support/archives.ts';
 import { freePort } from '../../support/faults/postgres.ts';
 import { Replica } from '../../support/faults/replica.ts';
 import { cmd } from '../../support/table.ts';
-import { checkNoLeak, createDatabase, type Environment, LIMITS, within } from '../environment.ts';
+import { becomesTrue, checkNoLeak, createDatabase, type Environment, LIMITS } from '../environment.ts';
 import { Row } from '../report.ts';
 
 const CLIENTS = 10;
@@ -41,12 +41,12 @@ const json = (path: string, body: object): LeftRequest => ({
   type: 'application/json',
   body: JSON.stringify(body),
 });
-const inHalf = (request: LeftRequest): LeftRequest => ({ ...request, part: 0.5 });
+const leaveInHalf = (request: LeftRequest): LeftRequest => ({ ...request, part: 0.5 });
 
-const archive = archiveOf(
+const archive = createArchive(
   Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`memories/${i}`, 'a line of text\n'.repeat(50)])),
 );
-const imported = (query = ''): LeftRequest => ({
+const importRequest = (query = ''): LeftRequest => ({
   method: 'POST',
   path: `/v1/tenants/${FEW}/import?into=/memories/${randomUUID()}&strip=1${query}`,
   type: 'application/x-tar',
@@ -59,7 +59,7 @@ const agents: Record<string, () => LeftRequest> = {
   'views of a directory': () => json('/execute', cmd.view('/memories')),
   'views of a file': () => json('/execute', cmd.view('/memories/large')),
   creates: () => json('/execute', cmd.create(`/memories/${randomUUID()}`, 'x')),
-  'creates, in half': () => inHalf(json('/execute', cmd.create('/memories/half', 'x'.repeat(200_000)))),
+  'creates, in half': () => leaveInHalf(json('/execute', cmd.create('/memories/half', 'x'.repeat(200_000)))),
   searches: () => json('/search', { query: 'line text' }),
   'MCP calls': () => mcp('tools/call', { name: 'memory', arguments: cmd.view('/memories') }),
   'MCP lists': () => mcp('resources/list', {}),
@@ -74,10 +74,13 @@ const administrators: Record<string, (draft: string) => LeftRequest> = {
   exports: () => ({ path: `/v1/tenants/${FEW}/export` }),
   'exports of many files': () => ({ path: `/v1/tenants/${MANY}/export` }),
   'exports of a history': () => ({ path: `/v1/tenants/${VERSIONED}/export?history=true` }),
-  imports: () => imported(),
-  'imports, in half': () => inHalf(imported()),
-  'imports with progress': () => ({ ...imported('&dry_run=true'), accept: 'application/x-ndjson' }),
-  'imports with progress, in half': () => ({ ...inHalf(imported()), accept: 'application/x-ndjson' }),
+  imports: () => importRequest(),
+  'imports, in half': () => leaveInHalf(importRequest()),
+  'imports with progress': () => ({ ...importRequest('&dry_run=true'), accept: 'application/x-ndjson' }),
+  'imports with progress, in half': () => ({
+    ...leaveInHalf(importRequest()),
+    accept: 'application/x-ndjson',
+  }),
   trees: () => ({ path: `/v1/tenants/${MANY}/tree?limit=1000` }),
   directories: () => ({ path: `/v1/tenants/${MANY}/directory` }),
   files: () => ({ path: `/v1/tenants/${FEW}/file?path=/memories/large` }),
@@ -131,7 +134,7 @@ async function send(
 }
 
 /** Counts the open files of a process, without sockets. */
-function filesOf(pid: number): number {
+function countOpenFiles(pid: number): number {
   const directory = `/proc/${pid}/fd`;
   return readdirSync(directory).filter((fd) => {
     try {
@@ -184,9 +187,9 @@ export async function departures({ postgres, option }: Environment): Promise<Row
     const status = await send(url, request);
     row.expect(status === 200, `${title}: ${status}`);
   }
-  const before = filesOf(replica.pid);
+  const before = countOpenFiles(replica.pid);
   const isQuiet = async () =>
-    filesOf(replica.pid) <= before &&
+    countOpenFiles(replica.pid) <= before &&
     (await openTransactions(postgres, database)) === 0 &&
     (await replica.metric('memory_requests_in_flight')) === 0;
   for (const { title, next, url } of all) {
@@ -199,8 +202,8 @@ export async function departures({ postgres, option }: Environment): Promise<Row
     row.expect(replica.isRunning, `${title}: the service ended`);
     if (!replica.isRunning) break;
     row.expect(
-      await within(RECOVERY_MS, isQuiet),
-      `${title}: ${filesOf(replica.pid)} files are open, ${before} before; ${await openTransactions(postgres, database)} transactions are open`,
+      await becomesTrue(RECOVERY_MS, isQuiet),
+      `${title}: ${countOpenFiles(replica.pid)} files are open, ${before} before; ${await openTransactions(postgres, database)} transactions are open`,
     );
     if (next().part !== undefined) continue;
     let statuses: number[] = [];
@@ -208,7 +211,7 @@ export async function departures({ postgres, option }: Environment): Promise<Row
       statuses = await Promise.all(Array.from({ length: COMPLETE }, () => send(url, next())));
       return statuses.every((status) => status === 200);
     };
-    row.expect(await within(RECOVERY_MS, isServed), `${title}: complete requests get ${statuses}`);
+    row.expect(await becomesTrue(RECOVERY_MS, isServed), `${title}: complete requests get ${statuses}`);
   }
   if (replica.isRunning) await checkNoLeak([replica], postgres, database, row);
   for (const [fault, times] of faults) row.wrong.push(`in the log ${times} times: ${fault}`);
@@ -243,7 +246,7 @@ async function prepare(url: string, adminUrl: string): Promise<string> {
     if (!response.ok) throw new Error(`cannot prepare ${tenant}: ${response.status}`);
   };
   const importInto = async (tenant: string, files: number) => {
-    const body = archiveOf(
+    const body = createArchive(
       Object.fromEntries(
         Array.from({ length: files }, (_, i) => [`memories/d/${i}`, 'a line of text\n'.repeat(10)]),
       ),

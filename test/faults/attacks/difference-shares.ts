@@ -5,7 +5,7 @@ import { Row } from '../report.ts';
 import { execute, openScene, type Scene } from './scene.ts';
 
 /** Number of requests that one admin may have in flight. */
-const AT_ONCE = 6;
+const MAX_CONCURRENT = 6;
 const MAX_MS = 1000;
 const BYTES = 1_000_000;
 
@@ -47,7 +47,7 @@ export async function differenceShares(environment: Environment): Promise<Row> {
   const other = await scene.newKey({ kind: 'admin', access: 'read_write', tenants: ['short', 'long'] });
   let isOver = false;
   let differences = 0;
-  const attack = Array.from({ length: AT_ONCE }, async () => {
+  const attack = Array.from({ length: MAX_CONCURRENT }, async () => {
     while (!isOver) {
       const { status } = await scene.admin('GET', slow, undefined, attacker);
       row.expect(status === 200, `a slow difference got ${status}`);

@@ -69,11 +69,13 @@ export async function keptOutCosts(environment: Environment): Promise<Row> {
   const attacker = await customer(scene, 'attacker');
   const others: Customer[] = [];
   for (let i = 0; i < OTHERS; i++) others.push(await customer(scene, `other-${i}`));
-  const ms = (value: number) => `${Math.round(value)} ms`;
+  const formatMs = (value: number) => `${Math.round(value)} ms`;
   const compare = (title: string, quiet: number, beside: number) => {
     row.longestMs = Math.max(row.longestMs, beside);
-    row.notes.push(`${title}: p99 ${ms(beside)}, ${ms(quiet)} without, ${(beside / quiet).toFixed(1)} times`);
-    row.expectInTime(beside < MAX_MS, `${title} raised the p99 of other tenants to ${ms(beside)}`);
+    row.notes.push(
+      `${title}: p99 ${formatMs(beside)}, ${formatMs(quiet)} without, ${(beside / quiet).toFixed(1)} times`,
+    );
+    row.expectInTime(beside < MAX_MS, `${title} raised the p99 of other tenants to ${formatMs(beside)}`);
   };
 
   await scene.admin('POST', '/tenants/attacker/kept-out', { text: 'Ana lives at 12 Elm Street' });

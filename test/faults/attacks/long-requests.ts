@@ -2,7 +2,7 @@
  * One request at a time, of each kind that reads or changes the maximum of the default limits. Each must not block the
  * event loop for long.
  */
-import { archiveOf } from '../../support/archives.ts';
+import { createArchive } from '../../support/archives.ts';
 import { cmd } from '../../support/table.ts';
 import { createDatabase, type Environment } from '../environment.ts';
 import { Row } from '../report.ts';
@@ -37,9 +37,9 @@ async function manyFiles(service: MeasuredService, count: number): Promise<void>
   const tenant = 'files';
   await service.admin('/tenants', { id: tenant });
   const names = Array.from({ length: count }, (_, i) => `memories/all/${i}`);
-  const archive = archiveOf(Object.fromEntries(names.map((name) => [name, ''])));
+  const archive = createArchive(Object.fromEntries(names.map((name) => [name, ''])));
   const dry = `/tenants/${tenant}/import?dry_run=true`;
-  const directories = archiveOf(Object.fromEntries(names.slice(2).map((name) => [`${name}/`, ''])));
+  const directories = createArchive(Object.fromEntries(names.slice(2).map((name) => [`${name}/`, ''])));
   await service.measureRead('import of directories', () => service.admin(dry, directories));
   await service.measureWrite('import', () => service.admin(`/tenants/${tenant}/import`, archive));
   const change = await lastChange(service, tenant);
@@ -54,10 +54,10 @@ async function manyFiles(service: MeasuredService, count: number): Promise<void>
   );
 
   const move = cmd.rename('/memories/all', '/memories/moved');
-  const moved = await service.draftOf(tenant);
+  const moved = await service.createDraft(tenant);
   await service.measureWrite('move', () => service.execute(moved, [move]));
   const review = await service.measureRead('comparison of moved files', () =>
-    service.reviewOf(tenant, moved),
+    service.readReview(tenant, moved),
   );
   await service.measureWrite('merge of moved files', () =>
     service.admin(`/tenants/${tenant}/drafts/${moved}/merge`, { review }),
@@ -67,11 +67,11 @@ async function manyFiles(service: MeasuredService, count: number): Promise<void>
     const title = dry_run ? 'dry run of a restore' : 'restore';
     await service.measureWrite(title, () => service.admin(`/tenants/${tenant}/restore`, restore));
   }
-  const replacing = await service.draftOf(tenant);
+  const replacing = await service.createDraft(tenant);
   await service.execute(replacing, [move]);
   await service.measureWrite('replacement of all files', async () =>
     service.admin(`/tenants/${tenant}/drafts/${replacing}/replace`, {
-      review: await service.reviewOf(tenant, replacing),
+      review: await service.readReview(tenant, replacing),
     }),
   );
   for (const dry_run of [true, false]) {
@@ -106,15 +106,15 @@ async function manyLines(service: MeasuredService, count: number): Promise<void>
   const text = 'the same\n'.repeat(199);
   const paths = Array.from({ length: count }, (_, i) => `/memories/${i}`);
   const files = Object.fromEntries(paths.map((path) => [path.slice(1), text]));
-  await service.admin(`/tenants/${tenant}/import`, archiveOf(files));
-  const draft = await service.draftOf(tenant);
+  await service.admin(`/tenants/${tenant}/import`, createArchive(files));
+  const draft = await service.createDraft(tenant);
   for (const side of [draft, tenant])
     await service.execute(
       side,
       paths.map((path) => cmd.insert(path, side === draft ? 0 : 199, `by ${side}\n`)),
     );
   const review = await service.measureRead('comparison of edited lines', () =>
-    service.reviewOf(tenant, draft),
+    service.readReview(tenant, draft),
   );
   await service.measureWrite('merge of edited lines', () =>
     service.admin(`/tenants/${tenant}/drafts/${draft}/merge`, { review }),
@@ -142,12 +142,12 @@ async function largeTexts(service: MeasuredService): Promise<void> {
       params: { uri: 'memory:///memories/lines' },
     }),
   );
-  await service.execute(tenant, [cmd.create('/memories/conflicts', alternating('base'))]);
-  const draft = await service.draftOf(tenant);
+  await service.execute(tenant, [cmd.create('/memories/conflicts', alternatingLines('base'))]);
+  const draft = await service.createDraft(tenant);
   for (const side of [draft, tenant]) {
     await service.execute(side, [
       cmd.delete('/memories/conflicts'),
-      cmd.create('/memories/conflicts', alternating(side === draft ? 'draft' : 'here')),
+      cmd.create('/memories/conflicts', alternatingLines(side === draft ? 'draft' : 'here')),
     ]);
     await service.execute(side, [cmd.insert('/memories/lines', side === draft ? 0 : 10_000, `by ${side}\n`)]);
     await service.execute(
@@ -178,7 +178,7 @@ async function largeTexts(service: MeasuredService): Promise<void> {
 }
 
 /** Returns lines of which every second one differs between the sides: the maximum number of conflicts in a text. */
-function alternating(side: string): string {
+function alternatingLines(side: string): string {
   return Array.from({ length: 60_000 }, (_, i) => (i % 2 === 0 ? `${i}\n` : `${side} ${i}\n`)).join('');
 }
 

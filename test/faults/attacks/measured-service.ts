@@ -122,12 +122,12 @@ export class MeasuredService {
   }
 
   /** @returns the ID of a new draft, which is also the tenant for its changes */
-  async draftOf(tenant: string): Promise<string> {
+  async createDraft(tenant: string): Promise<string> {
     const { id } = await this.adminJson<{ id: string }>(`/tenants/${tenant}/drafts`, { title: 'Measured' });
     return id;
   }
 
-  async reviewOf(tenant: string, draft: string): Promise<string> {
+  async readReview(tenant: string, draft: string): Promise<string> {
     const { review } = await this.adminJson<{ review: string }>(`/tenants/${tenant}/drafts/${draft}/changes`);
     return review;
   }

@@ -9,7 +9,7 @@ import { Row } from '../report.ts';
 
 const CONNECTIONS = 8;
 /** Below the maximum of pipelined requests per connection. */
-const AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 const STATUS_LINE = 'HTTP/1.1 404 ';
 /** Maximum growth of the process after half of the requests, as garbage that is not collected yet. */
 const MAX_GROWTH_MIB = 64;
@@ -81,7 +81,7 @@ async function sendRejected(url: string, path: string, count: number, status: nu
     rejected += responses.filter(([, each]) => Number(each) === status).length;
     send(responses.length);
   });
-  send(AT_ONCE);
+  send(MAX_CONCURRENT);
   await once(socket, 'close');
   return rejected;
 }

@@ -1,5 +1,5 @@
 /** One tenant opens all of its subscriptions and changes a large memory all the time, while another tenant works. */
-import { archiveOf } from '../../support/archives.ts';
+import { createArchive } from '../../support/archives.ts';
 import { headersFor, modern } from '../../support/mcp.ts';
 import { cmd } from '../../support/table.ts';
 import type { Environment } from '../environment.ts';
@@ -23,7 +23,10 @@ export async function subscriptions(environment: Environment): Promise<Row> {
   const attacker = await scene.newKey({ tenant: 'attacker', access: 'read_write' });
   const quiet = await scene.newKey({ tenant: 'quiet', access: 'read_write' });
   const names = Array.from({ length: FILES }, (_, i) => `memories/d/${i}`);
-  await scene.upload('/tenants/attacker/import', archiveOf(Object.fromEntries(names.map((n) => [n, 'x']))));
+  await scene.upload(
+    '/tenants/attacker/import',
+    createArchive(Object.fromEntries(names.map((n) => [n, 'x']))),
+  );
   await execute(replica, quiet, cmd.create('/memories/f', 'x'));
 
   const measure = async () => {

@@ -43,7 +43,7 @@ export async function unreadResponses({ postgres, option }: Environment): Promis
       const { status } = await send(replica.url, '/execute', key, file);
       row.expect(status === 200, `a file of ${tenant} was rejected with ${status}`);
     }
-    for (const [title, { isAdmin = false, request }] of Object.entries(requestsOf(tenant))) {
+    for (const [title, { isAdmin = false, request }] of Object.entries(unreadRequests(tenant))) {
       const port = isAdmin ? adminPort : Number(new URL(replica.url).port);
       const sent = request(isAdmin ? keys.admin : key);
       const stop = readNothing(port, sent);
@@ -78,7 +78,7 @@ interface Unread {
   request(key: string): string;
 }
 
-function requestsOf(tenant: string): Record<string, Unread> {
+function unreadRequests(tenant: string): Record<string, Unread> {
   const store = `/v1/memory_stores/${tenant}`;
   const block = (i: number) => ({
     type: 'tool_use',

@@ -229,31 +229,31 @@ const KINDS: { directory: string; name: (n: number) => string; title: string; li
 ];
 
 /** Generates the same numbers in each run (generator of Numerical Recipes). */
-function* numbers(): Generator<number> {
+function* randomNumbers(): Generator<number> {
   for (let state = 42; ; ) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     yield state / 2 ** 32;
   }
 }
 
-function others(count: number): File[] {
-  const random = numbers();
-  const below = (n: number) => Math.floor((random.next().value ?? 0) * n);
-  const any = (list: readonly string[]) => list[below(list.length)] ?? '';
-  const filled = (text: string, n: number) =>
+function createOthers(count: number): File[] {
+  const random = randomNumbers();
+  const randomBelow = (n: number) => Math.floor((random.next().value ?? 0) * n);
+  const pickAny = (list: readonly string[]) => list[randomBelow(list.length)] ?? '';
+  const fillTemplate = (text: string, n: number) =>
     text
-      .replace('{person}', any(PEOPLE))
-      .replace('{project}', any(PROJECTS))
-      .replace('{customer}', any(CUSTOMERS))
-      .replace('{thing}', any(THINGS))
+      .replace('{person}', pickAny(PEOPLE))
+      .replace('{project}', pickAny(PROJECTS))
+      .replace('{customer}', pickAny(CUSTOMERS))
+      .replace('{thing}', pickAny(THINGS))
       .replace('{n}', String(100 + n));
   return Array.from({ length: count }, (_, i) => {
     const { directory, name, title, lines } = KINDS[i % KINDS.length] as (typeof KINDS)[number];
     const n = Math.floor(i / KINDS.length);
-    const chosen = lines.filter(() => below(3) > 0).map((line) => filled(line, below(800)));
-    const content = `# ${filled(title, n)}\n${chosen.map((line) => `- ${line}`).join('\n')}\n`;
+    const chosen = lines.filter(() => randomBelow(3) > 0).map((line) => fillTemplate(line, randomBelow(800)));
+    const content = `# ${fillTemplate(title, n)}\n${chosen.map((line) => `- ${line}`).join('\n')}\n`;
     return { path: `/memories/${directory}/${name(n)}`, content };
   });
 }
 
-export const files: File[] = [...facts, ...others(FILES - facts.length)];
+export const files: File[] = [...facts, ...createOthers(FILES - facts.length)];

@@ -81,13 +81,13 @@ export async function findTools(ours: string): Promise<Tools | string> {
   const missing = needed.filter((program) => !has(program));
   if (missing.length > 0) return `no ${missing.join(', ')} in ${bin}; PG_BIN may name another directory`;
   const server = ['initdb', 'pg_ctl', 'postgres'].every(has) ? bin : ours;
-  const [version, dump] = [await versionOf(server, 'postgres'), await versionOf(bin, 'pg_dump')];
+  const [version, dump] = [await readToolVersion(server, 'postgres'), await readToolVersion(bin, 'pg_dump')];
   if (parseInt(version, 10) !== parseInt(dump, 10))
     return `pg_dump in ${bin} is ${dump}, the server ${version}; PG_BIN may name another directory`;
   return { server, path: `${server}:${bin}:${process.env.PATH}`, version };
 }
 
-async function versionOf(directory: string, program: string): Promise<string> {
+async function readToolVersion(directory: string, program: string): Promise<string> {
   const { stdout } = await run(join(directory, program), ['--version'], { ...asNobody });
   return /\(PostgreSQL\) (\S+)/.exec(stdout)?.[1] ?? stdout;
 }

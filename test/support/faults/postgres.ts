@@ -131,7 +131,7 @@ export class PostgresServer {
   pids(): number[] {
     const postmaster = this.#postmaster?.pid;
     if (postmaster === undefined) return [];
-    return [postmaster, ...childrenOf(postmaster)];
+    return [postmaster, ...childPids(postmaster)];
   }
 
   /** Sends SIGKILL to the postmaster alone or to all its processes at once. */
@@ -165,7 +165,7 @@ export class PostgresServer {
     const postmaster = this.#postmaster?.pid ?? 0;
     // Stops the postmaster first, so that it cannot start a process that is not on the list.
     kill(postmaster, 'SIGSTOP');
-    for (const pid of childrenOf(postmaster)) kill(pid, 'SIGSTOP');
+    for (const pid of childPids(postmaster)) kill(pid, 'SIGSTOP');
   }
 
   thaw(): void {
@@ -181,7 +181,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function childrenOf(parent: number): number[] {
+function childPids(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

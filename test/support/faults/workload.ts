@@ -192,7 +192,7 @@ export class Workload {
   }
 
   /** Compares the ledger with the database while no client runs, or with a copy from `span`. */
-  async verify(query: Query, span: TimeSpan = now()): Promise<Verdict> {
+  async verify(query: Query, span: TimeSpan = currentTime()): Promise<Verdict> {
     const verdict: Verdict = {
       acknowledged: this.acknowledged,
       lost: [],
@@ -222,7 +222,8 @@ export class Workload {
     for (const [slot, states] of this.#slots) {
       const files = found.get(slot) ?? {};
       found.delete(slot);
-      if (allowed(states, span).some((each) => JSON.stringify(each) === JSON.stringify(files))) continue;
+      if (allowedStates(states, span).some((each) => JSON.stringify(each) === JSON.stringify(files)))
+        continue;
       const what = `${slot}: found ${Object.keys(files).join(' and ') || 'nothing'}, a state that no write left`;
       (Object.keys(files).length > 1 ? verdict.doubled : verdict.lost).push(what);
     }
@@ -266,7 +267,7 @@ const sentNow = (): Write => ({
   acknowledged: Number.POSITIVE_INFINITY,
 });
 
-function now(): TimeSpan {
+function currentTime(): TimeSpan {
   const time = performance.now();
   return { from: time, until: time };
 }
@@ -275,7 +276,7 @@ function now(): TimeSpan {
  * Returns the possible states of a client's files at a time: the state after the last acknowledged write, or after a
  * write in flight.
  */
-function allowed(states: (Write & { files: Files })[], { from, until }: TimeSpan): Files[] {
+function allowedStates(states: (Write & { files: Files })[], { from, until }: TimeSpan): Files[] {
   const resolved = states.findLastIndex(({ acknowledged }) => acknowledged <= from);
   const inFlight = states.slice(resolved + 1).filter(({ sent }) => sent <= until);
   return [states[resolved]?.files ?? {}, ...inFlight.map(({ files }) => files)];

@@ -1,6 +1,6 @@
 import { ancestors, isBelow, ROOT, tooLong } from './path.ts';
 import { byCodePoint, bytes, type Fields, fail, type Limits, type Tree } from './types.ts';
-import { numbered } from './view.ts';
+import { numberLines } from './view.ts';
 
 /** Result of a writing command: the new tree and the message. */
 type Change = { tree: Tree; content: string };
@@ -12,7 +12,7 @@ function checkSize(path: string, content: string, { maxFileBytes }: Limits): voi
 }
 
 /** Shortens a text that is too long to quote and appends the number of omitted characters (section 2). */
-function quoted(text: string): string {
+function shortenText(text: string): string {
   if (text.length <= 4096) return text;
   const kept = text.slice(0, /^[\ud800-\udbff]/.test(text.charAt(4095)) ? 4095 : 4096);
   return `${kept}[… ${text.length - kept.length} more characters]`;
@@ -45,13 +45,15 @@ export function strReplace(tree: Tree, { path, old_str, new_str }: Fields, limit
     fail(`Error: The path ${path} does not exist. Please provide a valid path.`);
   const pieces = content.split(old_str);
   if (pieces.length === 1) {
-    fail(`No replacement was performed, old_str \`${quoted(old_str)}\` did not appear verbatim in ${path}.`);
+    fail(
+      `No replacement was performed, old_str \`${shortenText(old_str)}\` did not appear verbatim in ${path}.`,
+    );
   }
   const lineCount = (text: string) => text.split('\n').length;
   if (pieces.length > 2) {
     const lines = pieces.slice(0, -1).map((_, i) => lineCount(pieces.slice(0, i + 1).join(old_str)));
     fail(
-      `No replacement was performed. Multiple occurrences of old_str \`${quoted(old_str)}\` in lines: ${lines.join(', ')}. Please ensure it is unique`,
+      `No replacement was performed. Multiple occurrences of old_str \`${shortenText(old_str)}\` in lines: ${lines.join(', ')}. Please ensure it is unique`,
     );
   }
   const [before = '', after = ''] = pieces;
@@ -60,7 +62,7 @@ export function strReplace(tree: Tree, { path, old_str, new_str }: Fields, limit
   const firstChanged = lineCount(before);
   const lastChanged = lineCount(before + (new_str ?? ''));
   const from = Math.max(1, firstChanged - 2);
-  const snippet = numbered(edited.split('\n').slice(from - 1, lastChanged + 2), from);
+  const snippet = numberLines(edited.split('\n').slice(from - 1, lastChanged + 2), from);
   return {
     tree: new Map(tree).set(path, edited),
     content: `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`,

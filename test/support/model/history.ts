@@ -1,5 +1,5 @@
 /** A naive model of the history: every state of a memory, with its actor. */
-import { ancestors, canonical, isBelow, ROOT } from './path.ts';
+import { ancestors, isBelow, ROOT, toCanonical } from './path.ts';
 import type { Tree } from './types.ts';
 
 /** A memory at one time, with the ID of the file at each path. */
@@ -32,18 +32,18 @@ export interface Version {
 const inside = (path: string, top: string) => path === top || isBelow(path, top);
 const isSame = (a: File | undefined, b: File | undefined) => a?.path === b?.path && a?.content === b?.content;
 
-function operationOf(old: File | undefined, file: File | undefined): Version['operation'] {
+function findOperation(old: File | undefined, file: File | undefined): Version['operation'] {
   if (old === undefined) return 'created';
   if (file === undefined) return 'deleted';
   return old.content === file.content ? 'renamed' : 'modified';
 }
 
 /** Returns the files of a state by their IDs. */
-export function filesOf({ tree, ids }: State): Map<string, File> {
+export function stateFiles({ tree, ids }: State): Map<string, File> {
   return new Map([...ids].map(([path, id]) => [id, { path, content: tree.get(path) ?? '' }]));
 }
 
-export function directoriesOf({ tree }: State): string[] {
+export function stateDirectories({ tree }: State): string[] {
   return [...tree].flatMap(([path, content]) => (content === null && path !== ROOT ? [path] : []));
 }
 
@@ -55,7 +55,7 @@ export function idsAfter(
 ): Map<string, string | undefined> {
   const moved = new Map(ids);
   if (input.command === 'rename') {
-    const [from, to] = [canonical(String(input.old_path)), canonical(String(input.new_path))];
+    const [from, to] = [toCanonical(String(input.old_path)), toCanonical(String(input.new_path))];
     for (const [path, id] of ids) {
       if (!inside(path, from)) continue;
       moved.delete(path);
@@ -68,7 +68,7 @@ export function idsAfter(
 
 export class HistoryModel {
   readonly changes: Change[];
-  /** Redacted versions by `keyOf`. */
+  /** Redacted versions by `versionKey`. */
   readonly redacted = new Set<string>();
   /** Paths of the redacted versions, which are secret too. */
   readonly redactedPaths = new Set<string>();
@@ -81,7 +81,7 @@ export class HistoryModel {
     return this.changes.at(-1) as Change;
   }
 
-  at(time: string): Change {
+  changeAt(time: string): Change {
     return (this.changes.findLast(({ at }) => at <= time) ?? this.changes[0]) as Change;
   }
 
@@ -89,13 +89,13 @@ export class HistoryModel {
     const versions: Version[] = [];
     const heads = new Map<string, Version>();
     for (const [i, change] of this.changes.entries()) {
-      const [before, after] = [filesOf(this.changes[i - 1] ?? change), filesOf(change)];
+      const [before, after] = [stateFiles(this.changes[i - 1] ?? change), stateFiles(change)];
       for (const memoryId of new Set([...before.keys(), ...after.keys()])) {
         const [old, file] = [before.get(memoryId), after.get(memoryId)];
         if (isSame(old, file)) continue;
         const replaced = heads.get(memoryId);
         if (replaced) replaced.supersededAt ??= change.at;
-        const operation = operationOf(old, file);
+        const operation = findOperation(old, file);
         const version: Version = {
           memoryId,
           operation,
@@ -113,23 +113,27 @@ export class HistoryModel {
   }
 
   /** Returns the IDs of files whose version at a time was redacted. */
-  redactedAt(time: string): Set<string> {
+  redactedIds(time: string): Set<string> {
     const current = this.versions().filter(
       ({ at, supersededAt }) => at <= time && (supersededAt === null || supersededAt > time),
     );
-    return new Set(current.filter((each) => this.redacted.has(keyOf(each))).map(({ memoryId }) => memoryId));
+    return new Set(
+      current.filter((each) => this.redacted.has(versionKey(each))).map(({ memoryId }) => memoryId),
+    );
   }
 
   /** Returns the memory after a restore of a path, or the reason why the restore fails. */
-  restored(path: string, time: string): State | 'nothing' | 'redacted' | 'conflict' {
-    const [now, past] = [this.now, this.at(time)];
-    const [filesNow, filesPast] = [filesOf(now), filesOf(past)];
+  restoredState(path: string, time: string): State | 'nothing' | 'redacted' | 'conflict' {
+    const [now, past] = [this.now, this.changeAt(time)];
+    const [filesNow, filesPast] = [stateFiles(now), stateFiles(past)];
     const isMeant = (id: string) =>
       [filesNow, filesPast].some((files) => inside(files.get(id)?.path ?? '', path));
     const meant = [...new Set([...filesNow.keys(), ...filesPast.keys()])].filter(isMeant);
-    const directories = [now, past].map((state) => directoriesOf(state).filter((each) => inside(each, path)));
+    const directories = [now, past].map((state) =>
+      stateDirectories(state).filter((each) => inside(each, path)),
+    );
     if (path !== ROOT && meant.length + directories.flat().length === 0) return 'nothing';
-    const redacted = this.redactedAt(time);
+    const redacted = this.redactedIds(time);
     if (meant.some((id) => redacted.has(id))) return 'redacted';
 
     const files = [...filesNow].filter(([id]) => !isMeant(id));
@@ -137,7 +141,7 @@ export class HistoryModel {
       const file = filesPast.get(id);
       if (file !== undefined) files.push([id, file]);
     }
-    const kept = directoriesOf(now).filter((each) => !inside(each, path));
+    const kept = stateDirectories(now).filter((each) => !inside(each, path));
     const wanted = new Set([...kept, ...(directories[1] ?? [])]);
     for (const each of [...wanted, ...files.map(([, file]) => file.path)]) {
       for (const above of ancestors(each)) wanted.add(above);
@@ -158,23 +162,23 @@ export class HistoryModel {
    * Returns, for each file that an actor has changed, its state before the actor's first change, and whether a revert
    * has to merge changes of others.
    */
-  reverted(by: string, since: string) {
+  revertedState(by: string, since: string) {
     const files = new Map<string, Version[]>();
     for (const version of this.versions()) {
       files.set(version.memoryId, [...(files.get(version.memoryId) ?? []), version]);
     }
-    const now = filesOf(this.now);
+    const now = stateFiles(this.now);
     return [...files].flatMap(([memoryId, versions]) => {
-      const isTheirs = ({ actor, at }: Version) => actor === by && at >= since;
-      const first = versions.findIndex(isTheirs);
+      const isByActor = ({ actor, at }: Version) => actor === by && at >= since;
+      const first = versions.findIndex(isByActor);
       if (first === -1) return [];
-      const isMerged = versions.findLastIndex((each) => !isTheirs(each)) > first;
+      const isMerged = versions.findLastIndex((each) => !isByActor(each)) > first;
       return [{ memoryId, isMerged, now: now.get(memoryId), past: stateAfter(versions[first - 1]) }];
     });
   }
 }
 
-export function keyOf(version: { memoryId: string; at: string } | undefined): string {
+export function versionKey(version: { memoryId: string; at: string } | undefined): string {
   return `${version?.memoryId} ${version?.at}`;
 }
 

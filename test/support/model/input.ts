@@ -37,7 +37,7 @@ const EXPECTED: Record<Kind, string> = {
   range: 'must be an array of two integers',
 };
 
-function isOf(kind: Kind, value: unknown): boolean {
+function isOfKind(kind: Kind, value: unknown): boolean {
   if (kind === 'integer') return Number.isSafeInteger(value);
   if (kind === 'range')
     return Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger);
@@ -69,7 +69,7 @@ export function checkInput(input: Record<string, unknown>): { command: string; f
     const value = input[name];
     if (optional && (value === undefined || value === null)) continue;
     if (value === undefined) fail(`Error: Invalid input for ${command}: \`${name}\` is missing`);
-    if (!isOf(kind, value)) fail(`Error: Invalid input for ${command}: \`${name}\` ${EXPECTED[kind]}`);
+    if (!isOfKind(kind, value)) fail(`Error: Invalid input for ${command}: \`${name}\` ${EXPECTED[kind]}`);
   }
   for (const [name, kind] of fields) {
     if (kind !== 'text') continue;

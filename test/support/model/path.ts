@@ -3,7 +3,7 @@ import { bytes, fail, hex } from './types.ts';
 export const ROOT = '/memories';
 
 /** Whether the path contains a `..` segment, even behind backslashes or repeated percent-encoding. */
-function escapes(raw: string): boolean {
+function hasParentSegment(raw: string): boolean {
   let text = raw;
   for (;;) {
     if (text.split(/[/\\]/).includes('..')) return true;
@@ -31,7 +31,7 @@ export function tooLong(path: string): string | undefined {
 }
 
 /** Formats a text as JSON, with invisible characters escaped too. */
-function jsonEscaped(text: string): string {
+function escapeInJson(text: string): string {
   const unit = (i: number, c: string) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`;
   return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) =>
     c.length === 1 ? unit(0, c) : unit(0, c) + unit(1, c),
@@ -39,16 +39,16 @@ function jsonEscaped(text: string): string {
 }
 
 /** Section 1: returns the canonical path, or throws the contract's error. */
-export function canonical(raw: string): string {
+export function toCanonical(raw: string): string {
   if (bytes(raw) > 4096) fail(`Error: Path is too long: ${bytes(raw)} bytes (limit 1024)`);
   const segments = raw.split('/').filter((segment) => segment !== '' && segment !== '.');
   if (raw[0] !== '/' || segments[0] !== 'memories')
     fail(`Error: Path must start with /memories, got: ${raw}`);
-  if (escapes(raw)) fail(`Error: Path ${raw} would escape /memories directory`);
+  if (hasParentSegment(raw)) fail(`Error: Path ${raw} would escape /memories directory`);
   const bad = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u.exec(raw)?.[0];
   if (bad !== undefined) {
     const code = hex(bad.codePointAt(0) ?? 0);
-    fail(`Error: Path ${jsonEscaped(raw)} contains a character that is not allowed: ${code}`);
+    fail(`Error: Path ${escapeInJson(raw)} contains a character that is not allowed: ${code}`);
   }
   const path = `/${segments.join('/')}`.normalize('NFC');
   const problem = tooLong(path);
@@ -56,11 +56,11 @@ export function canonical(raw: string): string {
   return path;
 }
 
-export function parentOf(path: string): string {
+export function parentDirectoryPath(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-export function nameOf(path: string): string {
+export function lastName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
@@ -68,7 +68,7 @@ export function nameOf(path: string): string {
 export function ancestors(path: string): string[] {
   const all: string[] = [];
   for (let at = path; at !== ROOT; ) {
-    at = parentOf(at);
+    at = parentDirectoryPath(at);
     all.push(at);
   }
   return all;

@@ -1,4 +1,4 @@
-import { nameOf, parentOf } from './path.ts';
+import { lastName, parentDirectoryPath } from './path.ts';
 import { byCodePoint, bytes, type Fields, fail, type Tree } from './types.ts';
 
 /** Formats a size for listings: one decimal, rounded half up, never 1024.0 of a unit. */
@@ -14,7 +14,7 @@ export function size(n: number): string {
 }
 
 /** Numbers lines, starting with `first` (1-based). */
-export function numbered(lines: string[], first: number): string {
+export function numberLines(lines: string[], first: number): string {
   return lines.map((line, i) => `${String(first + i).padStart(6)}\t${line}`).join('\n');
 }
 
@@ -24,9 +24,11 @@ function viewDirectory(tree: Tree, directory: string): string {
     `4.0K\t${directory}`,
   ];
   const list = (parent: string, level: number) => {
-    const children = [...tree.keys()].filter((path) => path !== '/memories' && parentOf(path) === parent);
+    const children = [...tree.keys()].filter(
+      (path) => path !== '/memories' && parentDirectoryPath(path) === parent,
+    );
     for (const path of children.sort(byCodePoint)) {
-      if (nameOf(path).startsWith('.') || nameOf(path) === 'node_modules') continue;
+      if (lastName(path).startsWith('.') || lastName(path) === 'node_modules') continue;
       const content = tree.get(path) ?? null;
       lines.push(content === null ? `4.0K\t${path}/` : `${size(bytes(content))}\t${path}`);
       if (level < 2) list(path, level + 1);
@@ -49,7 +51,7 @@ function viewFile(path: string, content: string, range: [number, number] | null 
       `Error: Invalid \`view_range\` parameter: ${given}. It should be within the range of lines of the file: [1, ${n}]`,
     );
   }
-  return `Here's the content of ${path} with line numbers:\n${numbered(lines.slice(first - 1, last), first)}`;
+  return `Here's the content of ${path} with line numbers:\n${numberLines(lines.slice(first - 1, last), first)}`;
 }
 
 /** Runs `view` without MAX_VIEW_CHARS. */

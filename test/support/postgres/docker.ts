@@ -1,4 +1,4 @@
-import { messageOf, type Setup, SourceUnavailable, type TestServer, within } from './server.ts';
+import { causeText, type Setup, SourceUnavailable, type TestServer, withTimeLimit } from './server.ts';
 
 /** `scripts/pin-images.ts` updates the digest. */
 const IMAGE =
@@ -19,7 +19,7 @@ export async function startDocker(_scratch: string, { settings, inMemory }: Setu
   process.env.TESTCONTAINERS_RYUK_DISABLED ??= 'true';
   const { getContainerRuntimeClient } = await import('testcontainers');
   try {
-    await within(5_000, 'the Docker engine', getContainerRuntimeClient());
+    await withTimeLimit(5_000, 'the Docker engine', getContainerRuntimeClient());
   } catch {
     throw new SourceUnavailable('no Docker engine');
   }
@@ -30,7 +30,7 @@ export async function startDocker(_scratch: string, { settings, inMemory }: Setu
   if (inMemory) container.withTmpFs({ '/var/lib/postgresql': 'rw' });
   const starting = container.start();
   try {
-    const started = await within(60_000, `starting a ${IMAGE} container`, starting);
+    const started = await withTimeLimit(60_000, `starting a ${IMAGE} container`, starting);
     return {
       url: started.getConnectionUri(),
       name: `testcontainers (${IMAGE})`,
@@ -39,6 +39,6 @@ export async function startDocker(_scratch: string, { settings, inMemory }: Setu
   } catch (error) {
     // Stops the container even if it starts after the time limit.
     starting.then((late) => late.stop()).catch(() => {});
-    throw new SourceUnavailable(`Docker could not start ${IMAGE}: ${messageOf(error)}`);
+    throw new SourceUnavailable(`Docker could not start ${IMAGE}: ${causeText(error)}`);
   }
 }

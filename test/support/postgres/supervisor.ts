@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { dropDatabase, findCluster, query } from './cluster.ts';
-import { messageOf, type TestServer } from './server.ts';
+import { causeText, type TestServer } from './server.ts';
 import { startServer } from './sources.ts';
 
 /** Data that the supervisor provides for the run. */
@@ -49,7 +49,7 @@ try {
     await server.stop();
   }
 } catch (error) {
-  say({ error: messageOf(error) });
+  say({ error: causeText(error) });
 } finally {
   await rm(scratch, { recursive: true, force: true, maxRetries: 10 });
 }

@@ -3,7 +3,7 @@ import type { MemoryClient } from '../client.ts';
 import { MemoryServiceError } from '../errors.ts';
 import { MEMORY_SEARCH_TOOL } from '../search-tool.ts';
 import type { MemoryInput } from '../types.ts';
-import { inOrder } from './in-order.ts';
+import { createSerialRunner } from './in-order.ts';
 
 /** Options that the AI SDK passes to a tool, as far as this adapter uses them. */
 export interface ToolExecutionOptions {
@@ -31,7 +31,7 @@ export class MemoryToolError extends Error {
  * second case, the `cause` is the `MemoryServiceError`.
  */
 export function memoryExecute(client: Pick<MemoryClient, 'execute'>): Execute<MemoryInput> {
-  return executeIn(inOrder(), client, 'memory');
+  return executeIn(createSerialRunner(), client, 'memory');
 }
 
 type Execute<Input> = (input: Input, options: ToolExecutionOptions) => Promise<string>;
@@ -60,7 +60,7 @@ export function memoryTools<Sdk extends AiSdk>(
     execute: Execute<unknown>;
   };
 } {
-  const enqueue = inOrder();
+  const enqueue = createSerialRunner();
   const { name, description, input_schema } = MEMORY_SEARCH_TOOL;
   return {
     memory: anthropic.tools.memory_20250818({ execute: executeIn(enqueue, client, 'memory') }),
@@ -73,7 +73,7 @@ export function memoryTools<Sdk extends AiSdk>(
 }
 
 function executeIn<Input>(
-  enqueue: ReturnType<typeof inOrder>,
+  enqueue: ReturnType<typeof createSerialRunner>,
   client: Pick<MemoryClient, 'execute'>,
   name: string,
 ): Execute<Input> {

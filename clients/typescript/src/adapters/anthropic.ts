@@ -5,7 +5,7 @@ import type { BetaMemoryTool20250818 } from '@anthropic-ai/sdk/resources/beta/me
 import type { MemoryClient } from '../client.ts';
 import { MEMORY_SEARCH_TOOL, type MemorySearchInput } from '../search-tool.ts';
 import type { MemoryInput, MemoryResult } from '../types.ts';
-import { inOrder } from './in-order.ts';
+import { createSerialRunner } from './in-order.ts';
 
 // The SDK's own class, because the runner recognizes a result with a failure only by this class.
 
@@ -23,7 +23,7 @@ export function memoryTool(
   client: Pick<MemoryClient, 'execute'>,
   definition: Omit<BetaMemoryTool20250818, 'type' | 'name'> = {},
 ): BetaRunnableTool<MemoryInput> {
-  return memoryToolIn(inOrder(), client, definition);
+  return memoryToolIn(createSerialRunner(), client, definition);
 }
 
 /**
@@ -33,7 +33,7 @@ export function memoryTool(
 export function memoryTools(
   client: Pick<MemoryClient, 'execute'>,
 ): [memory: BetaRunnableTool<MemoryInput>, search: BetaRunnableTool<MemorySearchInput>] {
-  const enqueue = inOrder();
+  const enqueue = createSerialRunner();
   const search: BetaRunnableTool<MemorySearchInput> = {
     ...MEMORY_SEARCH_TOOL,
     parse: (input) => input as MemorySearchInput,
@@ -41,14 +41,14 @@ export function memoryTools(
       enqueue(async () => {
         const id = context?.toolUse.id ?? crypto.randomUUID();
         const block = { type: 'tool_use', id, name: MEMORY_SEARCH_TOOL.name, input } as const;
-        return contentOf(await client.execute(block, { signal: context?.signal }));
+        return requireContent(await client.execute(block, { signal: context?.signal }));
       }),
   };
   return [memoryToolIn(enqueue, client, {}), search];
 }
 
 function memoryToolIn(
-  enqueue: ReturnType<typeof inOrder>,
+  enqueue: ReturnType<typeof createSerialRunner>,
   client: Pick<MemoryClient, 'execute'>,
   definition: Omit<BetaMemoryTool20250818, 'type' | 'name'>,
 ): BetaRunnableTool<MemoryInput> {
@@ -62,7 +62,7 @@ function memoryToolIn(
       enqueue(async () => {
         const id = context?.toolUse.id;
         const options = { signal: context?.signal };
-        return contentOf(
+        return requireContent(
           id === undefined
             ? await client.execute(input, options)
             : await client.execute({ type: 'tool_use', id, name: 'memory', input }, options),
@@ -71,7 +71,7 @@ function memoryToolIn(
   };
 }
 
-function contentOf({ content, is_error }: MemoryResult): string {
+function requireContent({ content, is_error }: MemoryResult): string {
   if (is_error) throw new ToolError(content);
   return content;
 }

@@ -56,20 +56,24 @@ export class MemoryBackend {
   }
 
   ls(path: string): Promise<Failure & { files?: FileInfo[] }> {
-    return orError(async () => ({ files: (await this.#files.list(trimmed(path))).map(infoOf) }));
+    return catchFileError(async () => ({
+      files: (await this.#files.list(trimSlashes(path))).map(toFileInfo),
+    }));
   }
 
   read(path: string, offset?: number, limit?: number): Promise<ReadResult> {
-    return orError(async () => this.#over(await this.#at(path)).read(path, offset, limit));
+    return catchFileError(async () =>
+      this.#createBackend(await this.#readIfExists(path)).read(path, offset, limit),
+    );
   }
 
   readRaw(path: string): Promise<Failure & { data?: FileData }> {
-    return orError(async () => this.#over(await this.#at(path)).readRaw(path));
+    return catchFileError(async () => this.#createBackend(await this.#readIfExists(path)).readRaw(path));
   }
 
   /** Creates a file, or replaces its content. */
   write(path: string, content: string): Promise<Written> {
-    return orError(async () => {
+    return catchFileError(async () => {
       await this.#files.write(path, content);
       return { path, filesUpdate: null };
     });
@@ -82,11 +86,11 @@ export class MemoryBackend {
     newString: string,
     replaceAll?: boolean,
   ): Promise<Written & { occurrences?: number }> {
-    return orError(async () => {
+    return catchFileError(async () => {
       for (;;) {
-        const given = await this.#at(path);
-        const store = storeOf(given);
-        const result = await this.#over(given, store).edit(path, oldString, newString, replaceAll);
+        const given = await this.#readIfExists(path);
+        const store = createStore(given);
+        const result = await this.#createBackend(given, store).edit(path, oldString, newString, replaceAll);
         const [file] = given;
         if (result.error !== undefined || file === undefined) return result;
         const edited = store.get([], path)?.value.content ?? '';
@@ -102,27 +106,27 @@ export class MemoryBackend {
     maxCount?: number | null,
   ): Promise<GrepResult> {
     const top = path || '/';
-    return orError(async () => {
-      const below = await this.#files.readAll(trimmed(top));
-      const given = below.length > 0 ? below : await this.#at(top);
-      return this.#over(given).grep(pattern, top, glob ?? null, maxCount ?? null);
+    return catchFileError(async () => {
+      const below = await this.#files.readAll(trimSlashes(top));
+      const given = below.length > 0 ? below : await this.#readIfExists(top);
+      return this.#createBackend(given).grep(pattern, top, glob ?? null, maxCount ?? null);
     });
   }
 
   glob(pattern: string, path?: string): Promise<Failure & { files?: FileInfo[]; truncated?: boolean }> {
     const top = path || '/';
-    return orError(async () => {
-      const files = await this.#below(top);
-      const found = await this.#over(files.map(withoutContent)).glob(pattern, top);
-      const infos = new Map(files.map((file) => [file.path, infoOf(file)]));
+    return catchFileError(async () => {
+      const files = await this.#listFiles(top);
+      const found = await this.#createBackend(files.map(withoutContent)).glob(pattern, top);
+      const infos = new Map(files.map((file) => [file.path, toFileInfo(file)]));
       return { ...found, files: found.files?.map((file: FileInfo) => infos.get(file.path) ?? file) };
     });
   }
 
   /** Deletes a file, or all files below a directory. */
   delete(path: string): Promise<Written> {
-    return orError(async () => {
-      const files = await this.#below(path);
+    return catchFileError(async () => {
+      const files = await this.#listFiles(path);
       if (files.length === 0) return { error: `Error: File '${path}' not found` };
       for (const file of files) await this.#files.delete(file);
       return { path, filesUpdate: null };
@@ -134,12 +138,12 @@ export class MemoryBackend {
   ): Promise<{ path: string; error: 'invalid_path' | 'permission_denied' | null }[]> {
     const responses: Awaited<ReturnType<MemoryBackend['uploadFiles']>> = [];
     for (const [path, bytes] of files) {
-      const text = utf8(bytes);
+      const text = decodeUtf8(bytes);
       if (text === undefined) {
         responses.push({ path, error: 'permission_denied' });
         continue;
       }
-      const failure = await this.#files.write(path, text).then(() => null, rejection);
+      const failure = await this.#files.write(path, text).then(() => null, requireFileError);
       const isPermission = failure?.code === 'permission_error';
       responses.push({ path, error: failure && (isPermission ? 'permission_denied' : 'invalid_path') });
     }
@@ -153,7 +157,7 @@ export class MemoryBackend {
   > {
     const responses: Awaited<ReturnType<MemoryBackend['downloadFiles']>> = [];
     for (const path of paths) {
-      const file = await this.#files.read(path).catch(rejection);
+      const file = await this.#files.read(path).catch(requireFileError);
       if (file instanceof MemoryFileError) responses.push({ path, content: null, error: 'invalid_path' });
       else if (file === undefined) responses.push({ path, content: null, error: 'file_not_found' });
       else responses.push({ path, content: new TextEncoder().encode(file.content), error: null });
@@ -162,27 +166,27 @@ export class MemoryBackend {
   }
 
   /** Returns the file at a path as a list, which is empty if there is none. */
-  async #at(path: string): Promise<StoredFile[]> {
+  async #readIfExists(path: string): Promise<StoredFile[]> {
     const file = await this.#files.read(path);
     return file === undefined ? [] : [file];
   }
 
   /** Returns the file at a path, or all files below it. */
-  async #below(path: string): Promise<FileEntry[]> {
-    const top = trimmed(path);
+  async #listFiles(path: string): Promise<FileEntry[]> {
+    const top = trimSlashes(path);
     const below = await this.#files.listAll(top);
     const entry = below.length > 0 ? undefined : await this.#files.find(top);
     return entry?.kind === 'file' ? [entry] : below;
   }
 
-  #over(files: readonly StoredFile[], store = storeOf(files)): Any {
+  #createBackend(files: readonly StoredFile[], store = createStore(files)): Any {
     return new this.#deepAgents.StoreBackend({ store, namespace: ['memory'] });
   }
 }
 
 /** A store of LangGraph with some files, as far as `StoreBackend` uses it. */
-function storeOf(files: readonly StoredFile[]) {
-  const items = new Map(files.map((file) => [file.path, { key: file.path, value: dataOf(file) }]));
+function createStore(files: readonly StoredFile[]) {
+  const items = new Map(files.map((file) => [file.path, { key: file.path, value: toFileData(file) }]));
   return {
     get: (_namespace: string[], key: string) => items.get(key) ?? null,
     put: (_namespace: string[], key: string, value: FileData) => void items.set(key, { key, value }),
@@ -191,22 +195,22 @@ function storeOf(files: readonly StoredFile[]) {
   };
 }
 
-function dataOf({ content, createdAt, changedAt }: StoredFile): FileData {
+function toFileData({ content, createdAt, changedAt }: StoredFile): FileData {
   return { content, mimeType: 'text/plain', created_at: createdAt, modified_at: changedAt };
 }
 
 const withoutContent = (file: FileEntry): StoredFile => ({ ...file, content: '' });
 
-function infoOf(entry: FileEntry | { kind: 'directory'; path: string }): FileInfo {
+function toFileInfo(entry: FileEntry | { kind: 'directory'; path: string }): FileInfo {
   if (entry.kind === 'directory') return { path: `${entry.path}/`, is_dir: true, size: 0, modified_at: '' };
   return { path: entry.path, is_dir: false, size: entry.bytes, modified_at: entry.changedAt };
 }
 
-function trimmed(path: string): string {
+function trimSlashes(path: string): string {
   return path.replace(/\/+$/, '') || '/';
 }
 
-function utf8(bytes: Uint8Array): string | undefined {
+function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -214,12 +218,12 @@ function utf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-function rejection(error: unknown): MemoryFileError {
+function requireFileError(error: unknown): MemoryFileError {
   if (error instanceof MemoryFileError) return error;
   throw error;
 }
 
-async function orError<Result>(work: () => Promise<Result | Failure>): Promise<Result | Failure> {
+async function catchFileError<Result>(work: () => Promise<Result | Failure>): Promise<Result | Failure> {
   try {
     return await work();
   } catch (error) {

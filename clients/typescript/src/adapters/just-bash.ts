@@ -5,7 +5,7 @@ import {
   type FileEntry,
   MemoryFileError,
   type MemoryFiles,
-  parentOf,
+  parentDirectory,
 } from '../files.ts';
 
 type Encoding = 'utf8' | 'utf-8' | 'ascii' | 'binary' | 'base64' | 'hex' | 'latin1';
@@ -47,26 +47,26 @@ export class MemoryFileSystem {
   }
 
   async readFile(path: string, options?: EncodingOption): Promise<string> {
-    return encode(await this.#content(path), encodingOf(options));
+    return encode(await this.#readContent(path), chosenEncoding(options));
   }
 
   async readFileBuffer(path: string): Promise<Uint8Array> {
-    return new TextEncoder().encode(await this.#content(path));
+    return new TextEncoder().encode(await this.#readContent(path));
   }
 
   async writeFile(path: string, content: string | Uint8Array, options?: EncodingOption): Promise<void> {
     await this.#rejectDirectory(path, 'open');
-    await this.#write(path, decode(content, encodingOf(options), path));
+    await this.#write(path, decode(content, chosenEncoding(options), path));
   }
 
   /** Appends to a file without losing a concurrent write. */
   async appendFile(path: string, content: string | Uint8Array, options?: EncodingOption): Promise<void> {
-    const text = decode(content, encodingOf(options), path);
+    const text = decode(content, chosenEncoding(options), path);
     for (;;) {
-      const file = await this.#files.read(normal(path)).catch(asFileSystemError(path, 'open'));
+      const file = await this.#files.read(normalizePath(path)).catch(toFileSystemError(path, 'open'));
       if (file === undefined) return this.writeFile(path, text);
       const replaced = this.#files.replace(file, file.content + text);
-      if (await replaced.catch(asFileSystemError(path, 'write'))) return;
+      if (await replaced.catch(toFileSystemError(path, 'write'))) return;
     }
   }
 
@@ -75,7 +75,7 @@ export class MemoryFileSystem {
   }
 
   async stat(path: string): Promise<Stat> {
-    const entry = await this.#found(path, 'stat');
+    const entry = await this.#requireEntry(path, 'stat');
     const isFile = entry.kind === 'file';
     return {
       isFile,
@@ -96,12 +96,12 @@ export class MemoryFileSystem {
     const entry = await this.#find(path);
     if (entry !== undefined) {
       if (recursive && entry.kind === 'directory') return;
-      throw failure('EEXIST: file already exists', 'mkdir', path);
+      throw createError('EEXIST: file already exists', 'mkdir', path);
     }
-    const parent = parentOf(normal(path));
+    const parent = parentDirectory(normalizePath(path));
     if (recursive) await this.mkdir(parent, { recursive });
-    else await this.#foundDirectory(parent, 'mkdir', path);
-    this.#created.add(normal(path));
+    else await this.#requireDirectory(parent, 'mkdir', path);
+    this.#created.add(normalizePath(path));
   }
 
   async readdir(path: string): Promise<string[]> {
@@ -111,15 +111,15 @@ export class MemoryFileSystem {
   async readdirWithFileTypes(
     path: string,
   ): Promise<{ name: string; isFile: boolean; isDirectory: boolean; isSymbolicLink: boolean }[]> {
-    const directory = normal(path);
-    await this.#foundDirectory(directory, 'scandir', path);
+    const directory = normalizePath(path);
+    await this.#requireDirectory(directory, 'scandir', path);
     const entries = await this.#files.list(directory);
     const kinds = new Map<string, boolean>(
-      entries.map((entry) => [nameOf(entry.path), entry.kind === 'file']),
+      entries.map((entry) => [baseName(entry.path), entry.kind === 'file']),
     );
     for (const created of this.#created)
-      if (created !== '/' && parentOf(created) === directory && !kinds.has(nameOf(created)))
-        kinds.set(nameOf(created), false);
+      if (created !== '/' && parentDirectory(created) === directory && !kinds.has(baseName(created)))
+        kinds.set(baseName(created), false);
     return [...kinds]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, isFile]) => ({ name, isFile, isDirectory: !isFile, isSymbolicLink: false }));
@@ -129,25 +129,25 @@ export class MemoryFileSystem {
     const entry = await this.#find(path);
     if (entry === undefined) {
       if (force) return;
-      throw failure('ENOENT: no such file or directory', 'rm', path);
+      throw createError('ENOENT: no such file or directory', 'rm', path);
     }
     if (entry.kind === 'file') {
-      this.#keepDirectory(parentOf(entry.path));
-      return this.#files.delete(entry).catch(asFileSystemError(path, 'rm'));
+      this.#keepDirectory(parentDirectory(entry.path));
+      return this.#files.delete(entry).catch(toFileSystemError(path, 'rm'));
     }
     const below = await this.#files.listAll(entry.path);
     const hasDirectories = [...this.#created].some((each) => isBelow(each, entry.path));
     if (!recursive && (below.length > 0 || hasDirectories))
-      throw failure('ENOTEMPTY: directory not empty', 'rm', path);
-    for (const file of below) await this.#files.delete(file).catch(asFileSystemError(path, 'rm'));
+      throw createError('ENOTEMPTY: directory not empty', 'rm', path);
+    for (const file of below) await this.#files.delete(file).catch(toFileSystemError(path, 'rm'));
     for (const each of this.#created)
       if (each === entry.path || isBelow(each, entry.path)) this.#created.delete(each);
   }
 
   async cp(src: string, dest: string, { recursive = false } = {}): Promise<void> {
-    const entry = await this.#found(src, 'cp');
-    if (entry.kind === 'directory' && !recursive) throw failure('EISDIR: is a directory', 'cp', src);
-    if (entry.kind === 'file') return this.writeFile(dest, await this.#content(src));
+    const entry = await this.#requireEntry(src, 'cp');
+    if (entry.kind === 'directory' && !recursive) throw createError('EISDIR: is a directory', 'cp', src);
+    if (entry.kind === 'file') return this.writeFile(dest, await this.#readContent(src));
     await this.mkdir(dest, { recursive: true });
     for (const name of await this.readdir(src))
       await this.cp(join(src, name), join(dest, name), { recursive });
@@ -158,21 +158,21 @@ export class MemoryFileSystem {
    * its own history.
    */
   async mv(src: string, dest: string): Promise<void> {
-    const entry = await this.#found(src, 'mv');
-    const to = normal(dest);
+    const entry = await this.#requireEntry(src, 'mv');
+    const to = normalizePath(dest);
     if (entry.path === to) return;
-    if (isBelow(to, entry.path)) throw failure(`EINVAL: cannot move '${src}' into itself`, 'mv', dest);
-    this.#keepDirectory(parentOf(entry.path));
+    if (isBelow(to, entry.path)) throw createError(`EINVAL: cannot move '${src}' into itself`, 'mv', dest);
+    this.#keepDirectory(parentDirectory(entry.path));
     if (entry.kind === 'file') {
       const replaced = await this.#find(dest);
-      if (replaced?.kind === 'directory') throw failure('EISDIR: is a directory', 'mv', dest);
+      if (replaced?.kind === 'directory') throw createError('EISDIR: is a directory', 'mv', dest);
       if (replaced === undefined) {
-        await this.#files.move(entry, to).catch(asFileSystemError(dest, 'mv'));
+        await this.#files.move(entry, to).catch(toFileSystemError(dest, 'mv'));
         return;
       }
       // The destination never lacks a content, even if the move ends here.
-      await this.#write(dest, await this.#content(src));
-      return this.#files.delete(entry).catch(asFileSystemError(src, 'mv'));
+      await this.#write(dest, await this.#readContent(src));
+      return this.#files.delete(entry).catch(toFileSystemError(src, 'mv'));
     }
     await this.mkdir(dest, { recursive: true });
     for (const name of await this.readdir(src)) await this.mv(join(src, name), join(dest, name));
@@ -180,7 +180,7 @@ export class MemoryFileSystem {
   }
 
   resolvePath(base: string, path: string): string {
-    return normal(path.startsWith('/') ? path : `${base}/${path}`);
+    return normalizePath(path.startsWith('/') ? path : `${base}/${path}`);
   }
 
   /** Returns no paths, because they cannot be listed without waiting. just-bash then reads the directories. */
@@ -189,71 +189,71 @@ export class MemoryFileSystem {
   }
 
   async chmod(path: string): Promise<void> {
-    await this.#found(path, 'chmod');
+    await this.#requireEntry(path, 'chmod');
   }
 
   async utimes(path: string): Promise<void> {
-    await this.#found(path, 'utimes');
+    await this.#requireEntry(path, 'utimes');
   }
 
   async symlink(_target: string, path: string): Promise<void> {
-    throw failure('EPERM: a memory has no links', 'symlink', path);
+    throw createError('EPERM: a memory has no links', 'symlink', path);
   }
 
   async link(_existing: string, path: string): Promise<void> {
-    throw failure('EPERM: a memory has no links', 'link', path);
+    throw createError('EPERM: a memory has no links', 'link', path);
   }
 
   async readlink(path: string): Promise<string> {
-    await this.#found(path, 'readlink');
-    throw failure('EINVAL: invalid argument', 'readlink', path);
+    await this.#requireEntry(path, 'readlink');
+    throw createError('EINVAL: invalid argument', 'readlink', path);
   }
 
   async realpath(path: string): Promise<string> {
-    return (await this.#found(path, 'realpath')).path;
+    return (await this.#requireEntry(path, 'realpath')).path;
   }
 
-  async #content(path: string): Promise<string> {
-    const file = await this.#files.read(normal(path)).catch(asFileSystemError(path, 'open'));
+  async #readContent(path: string): Promise<string> {
+    const file = await this.#files.read(normalizePath(path)).catch(toFileSystemError(path, 'open'));
     if (file !== undefined) return file.content;
     await this.#rejectDirectory(path, 'read');
-    throw failure('ENOENT: no such file or directory', 'open', path);
+    throw createError('ENOENT: no such file or directory', 'open', path);
   }
 
   async #write(path: string, text: string): Promise<void> {
-    await this.#files.write(normal(path), text).catch(asFileSystemError(path, 'open'));
+    await this.#files.write(normalizePath(path), text).catch(toFileSystemError(path, 'open'));
   }
 
   async #rejectDirectory(path: string, operation: string): Promise<void> {
     if ((await this.#find(path).catch(ignoreRejection))?.kind === 'directory')
-      throw failure('EISDIR: illegal operation on a directory', operation, path);
+      throw createError('EISDIR: illegal operation on a directory', operation, path);
   }
 
   async #find(path: string): Promise<FileEntry | DirectoryEntry | undefined> {
-    const wanted = normal(path);
-    const found = await this.#files.find(wanted).catch(asFileSystemError(path, 'stat'));
+    const wanted = normalizePath(path);
+    const found = await this.#files.find(wanted).catch(toFileSystemError(path, 'stat'));
     return found ?? (this.#created.has(wanted) ? { kind: 'directory', path: wanted } : undefined);
   }
 
-  async #found(path: string, operation: string): Promise<FileEntry | DirectoryEntry> {
+  async #requireEntry(path: string, operation: string): Promise<FileEntry | DirectoryEntry> {
     const entry = await this.#find(path);
-    if (entry === undefined) throw failure('ENOENT: no such file or directory', operation, path);
+    if (entry === undefined) throw createError('ENOENT: no such file or directory', operation, path);
     return entry;
   }
 
-  async #foundDirectory(directory: string, operation: string, path: string): Promise<void> {
+  async #requireDirectory(directory: string, operation: string, path: string): Promise<void> {
     const entry = await this.#find(directory);
-    if (entry === undefined) throw failure('ENOENT: no such file or directory', operation, path);
-    if (entry.kind === 'file') throw failure('ENOTDIR: not a directory', operation, path);
+    if (entry === undefined) throw createError('ENOENT: no such file or directory', operation, path);
+    if (entry.kind === 'file') throw createError('ENOTDIR: not a directory', operation, path);
   }
 
   /** Keeps a directory that is about to lose its last file. */
   #keepDirectory(path: string): void {
-    for (let each = path; each !== '/'; each = parentOf(each)) this.#created.add(each);
+    for (let each = path; each !== '/'; each = parentDirectory(each)) this.#created.add(each);
   }
 }
 
-function failure(what: string, operation: string, path: string): Error {
+function createError(what: string, operation: string, path: string): Error {
   return new Error(`${what}, ${operation} '${path}'`);
 }
 
@@ -264,7 +264,7 @@ const CODES: Record<string, string> = {
 };
 
 /** Converts a rejection of the service. The message names the reason, such as a limit. */
-function asFileSystemError(path: string, operation: string): (error: unknown) => never {
+function toFileSystemError(path: string, operation: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof MemoryFileError)) throw error;
     const code = CODES[error.code] ?? 'EINVAL';
@@ -278,7 +278,7 @@ function ignoreRejection(error: unknown): undefined {
 }
 
 /** Resolves `.` and `..`, and returns an absolute path in Unicode Normalization Form C. */
-function normal(path: string): string {
+function normalizePath(path: string): string {
   const names: string[] = [];
   for (const name of path.normalize('NFC').split('/')) {
     if (name === '..') names.pop();
@@ -287,13 +287,13 @@ function normal(path: string): string {
   return `/${names.join('/')}`;
 }
 
-const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+const baseName = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 const isBelow = (path: string, directory: string) =>
   path !== directory && path.startsWith(join(directory, ''));
 const join = (directory: string, name: string) =>
   (directory.endsWith('/') ? directory : `${directory}/`) + name;
 
-function encodingOf(options: EncodingOption): Encoding {
+function chosenEncoding(options: EncodingOption): Encoding {
   return (typeof options === 'string' ? options : options?.encoding) ?? 'utf8';
 }
 
@@ -308,15 +308,15 @@ function encode(text: string, encoding: Encoding): string {
 /** @throws Error EILSEQ if the content is not UTF-8 */
 function decode(content: string | Uint8Array, encoding: Encoding, path: string): string {
   if (typeof content === 'string' && (encoding === 'utf8' || encoding === 'utf-8')) return content;
-  const bytes = typeof content === 'string' ? bytesOf(content, encoding) : content;
+  const bytes = typeof content === 'string' ? toBytes(content, encoding) : content;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw failure('EILSEQ: a memory holds only text in UTF-8', 'write', path);
+    throw createError('EILSEQ: a memory holds only text in UTF-8', 'write', path);
   }
 }
 
-function bytesOf(content: string, encoding: Encoding): Uint8Array {
+function toBytes(content: string, encoding: Encoding): Uint8Array {
   if (encoding === 'hex')
     return Uint8Array.from(content.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
   const binary = encoding === 'base64' ? atob(content) : content;

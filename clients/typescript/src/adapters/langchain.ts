@@ -4,7 +4,7 @@ import { type StructuredToolInterface, type ToolRunnableConfig, tool } from '@la
 import type { MemoryClient } from '../client.ts';
 import { MEMORY_SEARCH_TOOL, type MemorySearchInput } from '../search-tool.ts';
 import type { MemoryInput } from '../types.ts';
-import { inOrder } from './in-order.ts';
+import { createSerialRunner } from './in-order.ts';
 
 /**
  * A schema for any object. LangChain's own schema of the tool drops `view_range` and rejects inputs that the service
@@ -23,7 +23,7 @@ type LangChainTool<Input> = StructuredToolInterface<typeof SCHEMA, Input, string
  * `MemoryServiceError`.
  */
 export function memoryTool(client: Pick<MemoryClient, 'execute'>): LangChainTool<MemoryInput> {
-  return memoryToolIn(inOrder(), client);
+  return memoryToolIn(createSerialRunner(), client);
 }
 
 /**
@@ -33,7 +33,7 @@ export function memoryTool(client: Pick<MemoryClient, 'execute'>): LangChainTool
 export function memoryTools(
   client: Pick<MemoryClient, 'execute'>,
 ): LangChainTool<MemoryInput | MemorySearchInput>[] {
-  const enqueue = inOrder();
+  const enqueue = createSerialRunner();
   const { name, description } = MEMORY_SEARCH_TOOL;
   const run = (input: unknown, { toolCall, signal }: ToolRunnableConfig) =>
     runBlock(client, { id: toolCall?.id ?? crypto.randomUUID(), name, input }, signal);
@@ -47,7 +47,7 @@ export function memoryTools(
 }
 
 function memoryToolIn(
-  enqueue: ReturnType<typeof inOrder>,
+  enqueue: ReturnType<typeof createSerialRunner>,
   client: Pick<MemoryClient, 'execute'>,
 ): LangChainTool<MemoryInput> {
   const run = async (input: MemoryInput, { toolCall, signal }: ToolRunnableConfig) => {

@@ -1,4 +1,4 @@
-import { actorText, sourceOf } from '../../../../src/core/memory/origin.ts';
+import { actorSource, actorText } from '../../../../src/core/memory/origin.ts';
 import { changesMade } from '../../api/changes.ts';
 import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';
@@ -133,7 +133,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
 
 /** The actor that proposed a draft, with the source of the actor's key if known. */
 export function Author({ author }: Pick<Draft, 'author'>) {
-  const source = sourceOf(author);
+  const source = actorSource(author);
   return <Name text={source === null ? actorText(author) : `${actorText(author)}, source ${source}`} />;
 }
 

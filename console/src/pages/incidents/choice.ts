@@ -40,13 +40,13 @@ export function selectionOf(choice: Choice, job: string): TenantSelection {
   return { found_by: job, ...(names.length > 0 && { except: names }) };
 }
 
-/** Number of tenants that `wholeSelectionOf` selects. New tenants that match a filter of the job add to it. */
+/** Number of tenants that `wholeChosenSelection` selects. New tenants that match a filter of the job add to it. */
 export function readTenants(choice: Choice, { tenants }: Pick<Job, 'tenants'>): number {
   return chosenTenants(choice, tenants);
 }
 
 /**
- * Returns the tenants of a job, except the unselected ones, as the selection of another job. Unlike with `selectionOf`,
+ * Returns the tenants of a job, except the unselected ones, as the selection of another job. Unlike with `chosenSelection`,
  * the other job also processes tenants that had no outcome, for example because the text was written later.
  */
 export function wholeSelectionOf(

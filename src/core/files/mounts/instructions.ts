@@ -5,7 +5,7 @@ import { MEMORY_PROTOCOL } from '../../memory/protocol.ts';
 import type { TenantPolicy } from '../../tenants/policy-cache.ts';
 import type { Principal } from '../../tenants/principal.ts';
 import type { Services } from '../services.ts';
-import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
+import { catchUnreachable, mountedPolicy } from './mounted-policy.ts';
 
 const READ_ONLY_PROTOCOL =
   'Your memory is read-only: view it before doing anything else, and do not try to change it.';
@@ -52,14 +52,12 @@ export async function instructionsFor(
   const seen = await Promise.all(
     mounts.map(async (mount) => {
       const isVisible = scope === null || scope.includes(mount.tenant);
-      const policy = isVisible
-        ? await unlessUnreachable(() => mountedPolicy(mount, policies, ip))
-        : undefined;
+      const policy = isVisible ? await catchUnreachable(() => mountedPolicy(mount, policies, ip)) : undefined;
       const access = isReader ? 'read_only' : mount.access;
       return { ...mount, access, unavailable: typeof policy === 'string' ? policy : undefined };
     }),
   );
-  const list = seen.length === 0 ? [] : [[MOUNTS_HEADER, ...seen.map(lineOf)].join('\n')];
+  const list = seen.length === 0 ? [] : [[MOUNTS_HEADER, ...seen.map(mountLine)].join('\n')];
   return {
     content: [...protocol, ...list].join('\n\n'),
     mounts: seen.map(({ access, instructions, ...mount }) => ({
@@ -70,7 +68,7 @@ export async function instructionsFor(
   };
 }
 
-function lineOf({
+function mountLine({
   access,
   instructions,
   unavailable,

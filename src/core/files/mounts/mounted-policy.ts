@@ -32,7 +32,7 @@ export async function mountedPolicy(
 }
 
 /** Reads from one of several mounts. An unreachable mount must not prevent the others from being shown. */
-export async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | 'unreachable'> {
+export async function catchUnreachable<T>(read: () => Promise<T>): Promise<T | 'unreachable'> {
   try {
     return await read();
   } catch (error) {

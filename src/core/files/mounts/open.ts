@@ -11,7 +11,7 @@ import {
   mountUnavailableNote,
   readOnly,
   renameAcrossMemories,
-  renameOutOfReadOnly,
+  renameFromReadOnly,
 } from '../../memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
@@ -19,10 +19,10 @@ import { failure, type MemoryResult, rejection } from '../../memory/result.ts';
 import { IdempotentReplay, type RequestKey } from '../../memory/store.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
-import { type Call, originOf } from '../call.ts';
+import { type Call, callOrigin } from '../call.ts';
 import { Memory } from '../memory.ts';
 import type { Services } from '../services.ts';
-import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
+import { catchUnreachable, mountedPolicy } from './mounted-policy.ts';
 import type { MountedDirectory } from './root-listing.ts';
 
 /**
@@ -37,14 +37,14 @@ export type Route =
 export const OWN: Route = { kind: 'own' };
 
 /** Chooses the memory for a call. A call with invalid input runs on the caller's memory, which reports the error. */
-export function routeOf(
+export function commandRoute(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
   mounts: readonly Mount[],
 ): Route {
   if (command === undefined) return OWN;
-  if (command.name === 'rename') return routeOfRename(input, mounts);
-  const path = pathOf(input.path);
+  if (command.name === 'rename') return renameRoute(input, mounts);
+  const path = parseGivenPath(input.path);
   if (path === undefined) return OWN;
   if (path === ROOT) return command.access === 'read' ? { kind: 'root' } : OWN;
   const mount = mountAt(path, mounts);
@@ -55,9 +55,9 @@ export function routeOf(
 }
 
 /** Checks in the order of the contract: first whether the source is a mount, then whether the destination is one. */
-function routeOfRename(input: Record<string, unknown>, mounts: readonly Mount[]): Route {
-  const from = pathOf(input.old_path);
-  const to = pathOf(input.new_path);
+function renameRoute(input: Record<string, unknown>, mounts: readonly Mount[]): Route {
+  const from = parseGivenPath(input.old_path);
+  const to = parseGivenPath(input.new_path);
   if (from === undefined || to === undefined || from === ROOT || to === ROOT) return OWN;
   const source = mountAt(from, mounts);
   const destination = mountAt(to, mounts);
@@ -66,7 +66,7 @@ function routeOfRename(input: Record<string, unknown>, mounts: readonly Mount[])
   if (destination?.access === 'read_only') return rejectReadOnly(destination, mounts);
   if (source === destination) return source === undefined ? OWN : { kind: 'mount', mount: source };
   return reject(
-    source?.access === 'read_only' ? renameOutOfReadOnly(from, to) : renameAcrossMemories(from, to),
+    source?.access === 'read_only' ? renameFromReadOnly(from, to) : renameAcrossMemories(from, to),
   );
 }
 
@@ -84,7 +84,7 @@ function reject(why: string): Extract<Route, { kind: 'rejected' }> {
   return { kind: 'rejected', why, isRejection: false };
 }
 
-function pathOf(given: unknown): MemoryPath | undefined {
+function parseGivenPath(given: unknown): MemoryPath | undefined {
   const parsed = typeof given === 'string' ? parsePath(given) : undefined;
   return parsed?.ok ? parsed.path : undefined;
 }
@@ -115,12 +115,12 @@ export function openMemory(
   services: Services,
 ): OpenedMemory | MemoryResult | Promise<OpenedMemory | MemoryResult> {
   const { mounts } = call.policy;
-  const route = mounts.length === 0 ? OWN : routeOf(command, input, mounts);
+  const route = mounts.length === 0 ? OWN : commandRoute(command, input, mounts);
   switch (route.kind) {
     case 'own':
       return ownContext(command, input, call, services);
     case 'root': {
-      const directories = mounts.map((mount) => directoryOf(mount, call, services));
+      const directories = mounts.map((mount) => openDirectory(mount, call, services));
       return ownContext(command, input, call, services, directories);
     }
     case 'rejected':
@@ -143,13 +143,13 @@ function ownContext(
   const isKeyed = idempotencyKey !== undefined && command?.access === 'write';
   const memory = new Memory(services, principal.tenant, {
     autoCreate: principal.autoCreate,
-    origin: originOf(call),
+    origin: callOrigin(call),
     createdAt: policy.createdAt,
     countedAs: countedAs(principal.tenant, policy),
     request: isKeyed ? requestKey(idempotencyKey, input) : undefined,
     mounts,
   });
-  return mapMaybePromise(contextOf(memory, command, policy, call, services), (context) => ({ context }));
+  return mapMaybePromise(memoryContext(memory, command, policy, call, services), (context) => ({ context }));
 }
 
 async function openMounted(
@@ -177,7 +177,7 @@ async function openMounted(
     createdAt: policy.createdAt,
     countedAs: countedAs(mount.tenant, policy),
     request: keys?.mounted,
-    origin: { ...originOf(call), viaTenant: principal.tenant },
+    origin: { ...callOrigin(call), viaTenant: principal.tenant },
     reserveKey: keys && (() => reserveKey(keys.own, call, services)),
   });
   const describeFault = (error: unknown) => {
@@ -188,7 +188,7 @@ async function openMounted(
     if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(mountedAt, 'missing'));
     throw error;
   };
-  return { context: await contextOf(memory, command, policy, call, services), describeFault };
+  return { context: await memoryContext(memory, command, policy, call, services), describeFault };
 }
 
 /**
@@ -200,7 +200,7 @@ async function reserveKey(request: RequestKey, call: Call, services: Services): 
   const { principal, policy } = call;
   const memory = new Memory(services, principal.tenant, {
     autoCreate: false,
-    origin: originOf(call),
+    origin: callOrigin(call),
     createdAt: policy.createdAt,
     countedAs: countedAs(principal.tenant, policy),
     request,
@@ -216,14 +216,14 @@ async function reserveKey(request: RequestKey, call: Call, services: Services): 
 }
 
 /** Returns a mount for a view of the root. */
-function directoryOf(mount: Mount, call: Call, services: Services): MountedDirectory {
+function openDirectory(mount: Mount, call: Call, services: Services): MountedDirectory {
   const { policies } = services;
   const path = mountPath(mount);
-  const origin = { ...originOf(call), viaTenant: call.principal.tenant };
+  const origin = { ...callOrigin(call), viaTenant: call.principal.tenant };
   return {
     path,
     read: async (maxEntries) => {
-      const listing = await unlessUnreachable(async () => {
+      const listing = await catchUnreachable(async () => {
         const policy = await mountedPolicy(mount, policies, call.ip);
         if (typeof policy === 'string') return policy;
         const { createdAt } = policy;
@@ -242,7 +242,7 @@ function directoryOf(mount: Mount, call: Call, services: Services): MountedDirec
  * Returns the context of a call on one memory. The settings are from that memory. The access and the maximum length of
  * results are from the caller.
  */
-function contextOf(
+function memoryContext(
   memory: Memory,
   command: MemoryCommand | undefined,
   settings: TenantPolicy,
@@ -251,7 +251,7 @@ function contextOf(
 ): MemoryContext | Promise<MemoryContext> {
   const { records } = services;
   const context = {
-    store: records === undefined ? memory : records.traced(memory),
+    store: records === undefined ? memory : records.traceMemory(memory),
     createExisting: settings.createExisting,
     language,
     access: principal.access,

@@ -107,9 +107,9 @@ export async function rejectSecretPath(
   { redaction }: Pick<MemoryContext, 'redaction'>,
 ): Promise<PolicyRejection | undefined> {
   const secrets = redaction === undefined ? [] : await redaction.scanner.scan(path);
-  return secrets.length === 0 ? undefined : { kind: 'secret_in_path', kinds: kindsOf(secrets) };
+  return secrets.length === 0 ? undefined : { kind: 'secret_in_path', kinds: listKinds(secrets) };
 }
 
-export function kindsOf(secrets: readonly Secret[]): string[] {
+export function listKinds(secrets: readonly Secret[]): string[] {
   return [...new Set(secrets.map(({ kind }) => kind))];
 }

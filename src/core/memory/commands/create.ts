@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { created, invalidPath } from '../messages.ts';
+import { createdMessage, invalidPath } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult } from '../result.ts';
 import type { Rejection } from '../store.ts';
 import { defineCommand, type MemoryContext, pathField, rejectSecretPath, textField } from './command.ts';
-import { applyWritePolicy, rejectedResult } from './edit.ts';
+import { applyWritePolicy, rejectionResult } from './edit.ts';
 
 export const create = defineCommand({
   name: 'create',
@@ -27,7 +27,7 @@ export const create = defineCommand({
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const file = await createFile(parsed.path, text, context);
-    return file.kind === 'created' ? file.result : rejectedResult(file);
+    return file.kind === 'created' ? file.result : rejectionResult(file);
   },
 });
 
@@ -42,7 +42,7 @@ export async function createFile(path: MemoryPath, text: string, context: Memory
   const rejection = await rejectSecretPath(path, context);
   if (rejection) return rejection;
   const change = { content: text, start: 0, end: text.length };
-  const edit = await applyWritePolicy(path, undefined, change, () => created(path), context);
+  const edit = await applyWritePolicy(path, undefined, change, () => createdMessage(path), context);
   if ('rejection' in edit) return edit.rejection;
   if (path === ROOT) return { kind: 'exists', path };
   const { store, createExisting } = context;

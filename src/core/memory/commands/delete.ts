@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cannotDeleteRoot, deleted, invalidPath, missing } from '../messages.ts';
+import { cannotDeleteRoot, deletedMessage, invalidPath, missingMessage } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
 import { defineCommand, type MemoryContext, maskResult, pathField } from './command.ts';
@@ -26,7 +26,7 @@ export const deleteCommand = defineCommand({
       case 'root':
         return failure(cannotDeleteRoot);
       case 'missing':
-        return failure(missing(path));
+        return failure(missingMessage(path));
     }
   },
 });
@@ -37,7 +37,7 @@ export async function deletePath(
   context: MemoryContext,
 ): Promise<{ kind: 'deleted'; result: MemoryResult } | { kind: 'root' | 'missing' }> {
   if (path === ROOT) return { kind: 'root' };
-  const result = await maskResult(success(deleted(path)), context);
+  const result = await maskResult(success(deletedMessage(path)), context);
   const { kind } = await context.store.delete(path, result);
   return kind === 'deleted' ? { kind, result } : { kind };
 }

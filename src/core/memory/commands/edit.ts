@@ -1,10 +1,10 @@
-import { rejected, secretsMasked } from '../messages.ts';
+import { rejectionMessage, secretsMasked } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
 import { failure, type MemoryResult, rejection, success } from '../result.ts';
 import { mask, type Secret } from '../secrets/secrets.ts';
 import type { Edit, PolicyRejection, Rejection } from '../store.ts';
 import type { Change } from '../text.ts';
-import { kindsOf, type MemoryContext, maskResult } from './command.ts';
+import { listKinds, type MemoryContext, maskResult } from './command.ts';
 
 /**
  * Edits a file, and returns the result for the model.
@@ -33,18 +33,18 @@ export async function editFile(
     case 'rejected':
       return typeof outcome.rejection === 'string'
         ? failure(outcome.rejection)
-        : rejectedResult(outcome.rejection);
+        : rejectionResult(outcome.rejection);
     case 'missing':
       return failure(edit.missing);
     case 'over_quota':
-      return rejectedResult(outcome);
+      return rejectionResult(outcome);
   }
 }
 
 /** Returns the result for a rejected write. */
-export function rejectedResult(outcome: Rejection): MemoryResult {
+export function rejectionResult(outcome: Rejection): MemoryResult {
   const make = outcome.kind === 'over_quota' ? rejection : failure;
-  return make(rejected(outcome));
+  return make(rejectionMessage(outcome));
 }
 
 /**
@@ -62,11 +62,11 @@ export async function applyWritePolicy(
   { limits: { maxFileBytes }, redaction }: Pick<MemoryContext, 'limits' | 'redaction'>,
 ): Promise<Edit<PolicyRejection>> {
   const secrets =
-    redaction === undefined ? [] : touching(change, await redaction.scanner.scan(change.content, change));
+    redaction === undefined ? [] : findTouching(change, await redaction.scanner.scan(change.content, change));
   if (secrets.length > 0 && redaction?.mode === 'reject')
-    return { rejection: { kind: 'secrets_in_content', kinds: kindsOf(secrets) } };
+    return { rejection: { kind: 'secrets_in_content', kinds: listKinds(secrets) } };
 
-  const written = secrets.length > 0 ? masked(change, secrets) : change;
+  const written = secrets.length > 0 ? maskChange(change, secrets) : change;
   const bytes = Buffer.byteLength(written.content);
   if (
     maxFileBytes > 0 &&
@@ -80,11 +80,11 @@ export async function applyWritePolicy(
 }
 
 /** Returns the secrets that the change adds or completes, without secrets elsewhere in the file. */
-function touching({ start, end }: Change, secrets: Secret[]): Secret[] {
+function findTouching({ start, end }: Change, secrets: Secret[]): Secret[] {
   return secrets.filter((secret) => secret.start < end && secret.end > start);
 }
 
-function masked({ content, start, end }: Change, secrets: Secret[]): Change {
+function maskChange({ content, start, end }: Change, secrets: Secret[]): Change {
   const from = Math.min(start, secrets[0]?.start ?? start);
   const to = Math.max(end, secrets.at(-1)?.end ?? end);
   const part = mask(
@@ -96,6 +96,6 @@ function masked({ content, start, end }: Change, secrets: Secret[]): Change {
 
 function successWith(message: string, secrets: Secret[]): MemoryResult {
   return success(
-    secrets.length === 0 ? message : `${message}\n${secretsMasked(secrets.length, kindsOf(secrets))}`,
+    secrets.length === 0 ? message : `${message}\n${secretsMasked(secrets.length, listKinds(secrets))}`,
   );
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inserted, invalidInsertLine, invalidPath, missing } from '../messages.ts';
+import { insertedMessage, invalidInsertLine, invalidPath, missingMessage } from '../messages.ts';
 import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
 import { countLines, insertLines } from '../text.ts';
@@ -33,6 +33,10 @@ export const insert = defineCommand({
       if (line < 0 || line > lineCount) return invalidInsertLine(line, lineCount);
       return insertLines(content, line, lines);
     };
-    return editFile(path, { change, describe: () => inserted(path), missing: missing(path) }, context);
+    return editFile(
+      path,
+      { change, describe: () => insertedMessage(path), missing: missingMessage(path) },
+      context,
+    );
   },
 });

@@ -4,14 +4,14 @@ import {
   destinationExists,
   destinationInsideSource,
   invalidPath,
-  missing,
-  renamed,
+  missingMessage,
+  renamedMessage,
 } from '../messages.ts';
 import { lengthProblem, type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
 import type { PolicyRejection, Renamed } from '../store.ts';
 import { defineCommand, type MemoryContext, maskResult, pathField, rejectSecretPath } from './command.ts';
-import { rejectedResult } from './edit.ts';
+import { rejectionResult } from './edit.ts';
 
 export const rename = defineCommand({
   name: 'rename',
@@ -45,7 +45,7 @@ export const rename = defineCommand({
       case 'destination_exists':
         return failure(destinationExists(to));
       case 'source_missing':
-        return failure(missing(from));
+        return failure(missingMessage(from));
       case 'inside_itself':
         return failure(destinationInsideSource(from, to));
       case 'too_long': {
@@ -54,7 +54,7 @@ export const rename = defineCommand({
         return failure(invalidPath(problem));
       }
       default:
-        return rejectedResult(outcome);
+        return rejectionResult(outcome);
     }
   },
 });
@@ -72,7 +72,7 @@ export async function renamePath(
   if (to === ROOT) return { kind: 'destination_exists' };
   const rejection = await rejectSecretPath(to, context);
   if (rejection) return rejection;
-  const result = await maskResult(success(renamed(from, to)), context);
+  const result = await maskResult(success(renamedMessage(from, to)), context);
   const outcome = await context.store.rename(from, to, result);
   return outcome.kind === 'renamed' ? { ...outcome, result } : outcome;
 }

@@ -13,7 +13,7 @@ import {
 import { showLines } from '../numbered-lines.ts';
 import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
-import { type Change, linesOfOffsets, occurrencesOf, snippetOf, splice } from '../text.ts';
+import { type Change, changeSnippet, findOccurrences, lineNumbersAt, splice } from '../text.ts';
 import { defineCommand, pathField, textField } from './command.ts';
 import { editFile } from './edit.ts';
 
@@ -41,10 +41,10 @@ export const strReplace = defineCommand({
     const { path } = parsed;
     const { maxViewChars: maxChars } = context.limits;
     const change = (content: string) => {
-      const offsets = occurrencesOf(oldStr, content, maxOccurrencesShown(maxChars) + 1);
+      const offsets = findOccurrences(oldStr, content, maxOccurrencesShown(maxChars) + 1);
       const offset = offsets[0];
       if (offset === undefined) return noOccurrence(oldStr, path);
-      if (offsets.length > 1) return listOccurrences(oldStr, linesOfOffsets(content, offsets), maxChars);
+      if (offsets.length > 1) return listOccurrences(oldStr, lineNumbersAt(content, offsets), maxChars);
       return splice(content, offset, oldStr.length, newStr ?? '');
     };
     const describe = (written: Change) => showChange(written, maxChars);
@@ -54,7 +54,7 @@ export const strReplace = defineCommand({
 
 /** Formats the snippet of a change, with at most `maxChars` UTF-16 units (0 means no limit). */
 function showChange(change: Change, maxChars: number): string {
-  const { lines, first } = snippetOf(change);
+  const { lines, first } = changeSnippet(change);
   const end = first + lines.length - 1;
   const show = {
     header: replaced,

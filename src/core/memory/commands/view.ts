@@ -94,8 +94,8 @@ function showDirectory(
   { entries, total, notes = [] }: Extract<LookupResult, { kind: 'dir' }>,
   maxViewChars: number,
 ): MemoryResult {
-  const noted = (lines: string[]) => success([...lines, ...notes].join('\n'));
-  const maxChars = maxViewChars === 0 ? 0 : Math.max(1, maxViewChars - charactersOf(notes));
+  const addNotes = (lines: string[]) => success([...lines, ...notes].join('\n'));
+  const maxChars = maxViewChars === 0 ? 0 : Math.max(1, maxViewChars - sumCharacters(notes));
   const lines = [header, `${formatSize(DIRECTORY_BYTES)}\t${path}`];
   const fixed = lines.length;
   let length = lines.join('\n').length;
@@ -106,17 +106,17 @@ function showDirectory(
     if (maxChars > 0 && length > maxChars) break;
     lines.push(line);
   }
-  if (lines.length - fixed === total) return noted(lines);
+  if (lines.length - fixed === total) return addNotes(lines);
 
   length = lines.join('\n').length;
   while (lines.length > fixed && length + hint(lines.length - fixed) > maxChars) {
     length -= 1 + (lines.pop() ?? '').length;
   }
-  return noted([...lines, entriesTruncated(lines.length - fixed, total)]);
+  return addNotes([...lines, entriesTruncated(lines.length - fixed, total)]);
 }
 
 /** Counts the characters of lines, each with a preceding newline. */
-function charactersOf(lines: readonly string[]): number {
+function sumCharacters(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + 1 + line.length, 0);
 }
 

@@ -5,7 +5,7 @@ import { fuzzParameters } from '../../../../test/support/arbitraries.ts';
 import { createSecretScanner } from '../../../features/secrets/scanner.ts';
 import { halfSipHash } from './half-sip-hash.ts';
 import {
-  isMaskOf,
+  isMaskedForm,
   type KeptOutEntry,
   KeptOutList,
   KeptOutTexts,
@@ -14,7 +14,7 @@ import {
   redactionFor,
 } from './kept-out.ts';
 import { mask } from './secrets.ts';
-import { normalForm, tokensOf } from './tokens.ts';
+import { normalForm, tokenize } from './tokens.ts';
 
 const hashes: KeyedHashes = {
   sign: (text) => createHmac('sha256', 'a key').update(text).digest('hex'),
@@ -30,7 +30,7 @@ async function keepOut(...lists: string[][]): Promise<KeptOutTexts> {
 }
 
 const masked = async (texts: KeptOutTexts, text: string) => mask(text, await texts.scan(text));
-const formOf = async (text: string) => normalForm(await tokensOf(text));
+const textForm = async (text: string) => normalForm(await tokenize(text));
 
 describe('the normal form of a text', () => {
   it.each([
@@ -49,16 +49,16 @@ describe('the normal form of a text', () => {
     ['a letter outside of the basic plane', '𝐀𝐛 😀', 'ab 😀'],
     ['the empty text', '', ''],
   ])('folds %s to the normal form of a text', async (_, text, form) => {
-    expect(await formOf(text)).toBe(form);
+    expect(await textForm(text)).toBe(form);
   });
 
   it('folds all Unicode forms of a text to one normal form', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 30 }), async (text) => {
-        const form = await formOf(text);
+        const form = await textForm(text);
         for (const other of ['NFC', 'NFD', 'NFKC', 'NFKD'].map((name) => text.normalize(name)))
-          expect(await formOf(other)).toBe(form);
-        expect(await formOf(form)).toBe(form);
+          expect(await textForm(other)).toBe(form);
+        expect(await textForm(form)).toBe(form);
       }),
       fuzzParameters(300),
     );
@@ -102,9 +102,9 @@ describe('a text that is kept out', () => {
 
   it('normalizes no text to more than three times its length', async () => {
     for (const text of ['\ufdfa', '\ufdfb', '\u3316', '\u337f', '\u2026', '\u00bd', '\ufb03', '\u0390'])
-      expect((await tokensOf(text)).normal.length, text).toBeLessThanOrEqual(3);
+      expect((await tokenize(text)).normal.length, text).toBeLessThanOrEqual(3);
     const marks = `a${'\u0301\u0316'.repeat(2000)}`;
-    expect((await tokensOf(marks)).normal.length).toBeLessThanOrEqual(marks.length);
+    expect((await tokenize(marks)).normal.length).toBeLessThanOrEqual(marks.length);
     expect(await masked(await keepOut(['12 Elm Street']), `${'\ufdfa'.repeat(50)} １２ elm street`)).toBe(
       `${'\ufdfa'.repeat(50)} [REDACTED:kept_out]`,
     );
@@ -148,7 +148,7 @@ describe('a text that is kept out', () => {
     ['in a text with another middle', '[REDACTED:kept_out] a [REDACTED:kept_out]', 'x b y', false],
     ['in place of nothing', 'a[REDACTED:kept_out]b', 'ab', false],
   ])('compares a text with its masked form: %s', (_, stored, text, isMask) => {
-    expect(isMaskOf(stored, text)).toBe(isMask);
+    expect(isMaskedForm(stored, text)).toBe(isMask);
   });
 
   it.each(['a', 'é', 'e\u0301'])(
@@ -178,22 +178,22 @@ describe('a text that is kept out', () => {
     const word = fc.constantFrom('ana', 'ANA', 'bo', 'e\u0301', 'ｶﾞ', '田', '-', 'x\u200by', '😀', '12');
     const space = fc.constantFrom(' ', '  ', '\n', '\u00a0');
     const words = fc.array(fc.tuple(word, space), { maxLength: 24 });
-    const textOf = (parts: [string, string][]) => parts.flat().join('');
+    const joinParts = (parts: [string, string][]) => parts.flat().join('');
     const kept = fc.array(fc.array(fc.tuple(word, space), { minLength: 1, maxLength: 7 }), { maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(words, kept, fc.nat(60), fc.nat(20), async (parts, entries, from, length) => {
-        const text = textOf(parts);
+        const text = joinParts(parts);
         const entryForms: string[][] = [];
         for (const entry of entries) {
-          if (typeof (await keptOutEntry(textOf(entry), hashes)) === 'object')
-            entryForms.push((await formOf(textOf(entry))).split(' '));
+          if (typeof (await keptOutEntry(joinParts(entry), hashes)) === 'object')
+            entryForms.push((await textForm(joinParts(entry))).split(' '));
         }
-        const { scan } = await keepOut(entries.map(textOf)).then((texts) => ({
+        const { scan } = await keepOut(entries.map(joinParts)).then((texts) => ({
           scan: (near?: { start: number; end: number }) => texts.scan(text, near),
         }));
         // The model compares words, whose normal forms are independent of each other.
         const covered = new Set<number>();
-        const forms = await Promise.all(parts.map(([each]) => formOf(each)));
+        const forms = await Promise.all(parts.map(([each]) => textForm(each)));
         for (const entry of entryForms) {
           for (let i = 0; i + entry.length <= forms.length; i++)
             if (entry.every((form, j) => forms[i + j] === form))

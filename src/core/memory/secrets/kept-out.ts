@@ -1,9 +1,17 @@
-import { endOfSlice, inSlices } from '../../lib/time-slice.ts';
+import { pauseAfterSlice, runInSlices } from '../../lib/time-slice.ts';
 import { type Finding, GENERIC_KINDS, merge, PLACEHOLDER } from './finding.ts';
 import { groupedNumbers, MAX_GROUPS, numberIn } from './grouped-numbers.ts';
 import { halfSipHash, type ShortKey } from './half-sip-hash.ts';
 import { placeholder, type Range, type Redaction, type SecretScanner } from './secrets.ts';
-import { isWhiteSpace, normalForm, normalizing, STEP, splitPart, type Tokens, tokensOf } from './tokens.ts';
+import {
+  isWhiteSpace,
+  normalForm,
+  normalizeSteps,
+  STEP,
+  splitPart,
+  type Tokens,
+  tokenize,
+} from './tokens.ts';
 
 /** Keyed hashes of an installation. Without the keys, a text can be neither read nor guessed from its hashes. */
 export interface KeyedHashes {
@@ -40,31 +48,31 @@ export async function keptOutEntry(
   text: string,
   hashes: KeyedHashes,
 ): Promise<KeptOutEntry | 'too_short' | 'too_long'> {
-  const written = await tokensOf(text);
+  const written = await tokenize(text);
   const number = numberIn(written.normal);
   // A number is kept out by its digits, so that its groups do not matter.
-  const tokens = number === undefined ? written : await tokensOf(number);
+  const tokens = number === undefined ? written : await tokenize(number);
   const count = tokens.starts.length;
   const letters = normalForm(tokens).replace(/[^\p{L}\p{M}\p{N}]/gu, '');
   if (Buffer.byteLength(letters) < MIN_BYTES) return 'too_short';
   if (count > MAX_TOKENS) return 'too_long';
-  const tags = tagsOf(tokens, 0, Math.min(count, PREFIX_TOKENS), hashes.shortKey);
-  return { hash: hashes.sign(normalForm(tokens)), tokens: count, prefix: combined(tags) };
+  const tags = tokenTags(tokens, 0, Math.min(count, PREFIX_TOKENS), hashes.shortKey);
+  return { hash: hashes.sign(normalForm(tokens)), tokens: count, prefix: combineTags(tags) };
 }
 
-function tagsOf({ normal, starts, ends }: Tokens, first: number, last: number, key: ShortKey): number[] {
+function tokenTags({ normal, starts, ends }: Tokens, first: number, last: number, key: ShortKey): number[] {
   const tags: number[] = [];
   for (let i = first; i < last; i++)
     tags.push(halfSipHash(key, normal, starts[i] as number, ends[i] as number));
   return tags;
 }
 
-function combined(tags: readonly number[]): number {
-  return tags.reduce(extended, 0);
+function combineTags(tags: readonly number[]): number {
+  return tags.reduce(extendTag, 0);
 }
 
 /** Adds the tag of the next token to the tag of a prefix. */
-function extended(prefix: number, tag: number): number {
+function extendTag(prefix: number, tag: number): number {
   const mixed = Math.imul(prefix ^ tag, 0x9e3779b1);
   return (mixed << 15) | (mixed >>> 17);
 }
@@ -119,7 +127,7 @@ export class KeptOutList {
 
   /** Whether an entry may be this one token. */
   hasToken(tag: number): boolean {
-    return this.#lengths.get(combined([tag]))?.has(1) ?? false;
+    return this.#lengths.get(combineTags([tag]))?.has(1) ?? false;
   }
 
   /** Whether an entry is one token, such as a number. */
@@ -139,7 +147,7 @@ export class KeptOutList {
       const end = Math.min(at + PREFIX_TOKENS, count);
       let prefix = 0;
       for (let i = at; i < end; i++) {
-        prefix = extended(prefix, tags[i] as number);
+        prefix = extendTag(prefix, tags[i] as number);
         if (((prefixes >>> (i + 1 - at)) & 1) === 0) continue;
         const word = filter[(prefix >>> 5) & (filter.length - 1)] as number;
         if (((word >>> (prefix & 31)) & 1) !== 0 && this.#lengths.has(prefix)) return at;
@@ -151,7 +159,9 @@ export class KeptOutList {
   /** Returns the numbers of tokens of the entries whose tag matches at a position. */
   lengthsAt(tags: Int32Array, at: number): number[] {
     const window = [...tags.subarray(at, at + PREFIX_TOKENS)];
-    return window.flatMap((_, i) => [...(this.#lengths.get(combined(window.slice(0, i + 1)))?.keys() ?? [])]);
+    return window.flatMap((_, i) => [
+      ...(this.#lengths.get(combineTags(window.slice(0, i + 1)))?.keys() ?? []),
+    ]);
   }
 
   has(signature: string): boolean {
@@ -204,28 +214,28 @@ export class KeptOutTexts {
    * @param near only texts that touch this range are needed
    */
   async scan(text: string, near?: Range): Promise<Finding[]> {
-    const { start, end } = near === undefined ? { start: 0, end: text.length } : this.#around(text, near);
+    const { start, end } = near === undefined ? { start: 0, end: text.length } : this.#widen(text, near);
     // A placeholder of the scanner is replaced by a character that no entry contains.
     const part = text.slice(start, end).replace(PLACEHOLDER, (known) => '\0'.repeat(known.length));
     const mayOccur = await this.#mayOccurIn(part);
     if (!mayOccur.tokens && !mayOccur.numbers) return [];
-    const tokens = await tokensOf(part);
+    const tokens = await tokenize(part);
     const findings = mayOccur.numbers ? await this.#numbersIn(tokens, start) : [];
     if (!mayOccur.tokens) return merge(findings, GENERIC_KINDS);
     const count = tokens.starts.length;
     const tags = new Int32Array(count);
     for (let i = 0; i < count; i += TOKENS_A_STEP) {
       this.#addTags(tokens, i, Math.min(i + TOKENS_A_STEP, count), tags, i);
-      await endOfSlice();
+      await pauseAfterSlice();
     }
     for (const list of this.#lists) {
-      for (let i = 0; i < count; await endOfSlice()) {
+      for (let i = 0; i < count; await pauseAfterSlice()) {
         const to = Math.min(i + TOKENS_A_STEP, count);
         const at = list.nextCandidate(tags, i, to, count);
         i = at === to ? to : at + 1;
         if (at === to) continue;
         const longest = await this.#longestAt(tokens, at, list, list.lengthsAt(tags, at));
-        if (longest > 0) findings.push({ kind: 'kept_out', ...place(tokens, at, longest, start) });
+        if (longest > 0) findings.push({ kind: 'kept_out', ...tokenRange(tokens, at, longest, start) });
       }
     }
     return merge(findings, GENERIC_KINDS);
@@ -233,7 +243,7 @@ export class KeptOutTexts {
 
   /** Whether the tag of an entry matches anywhere. Few texts have a match and need more than this pass. */
   async #mayOccurIn(text: string): Promise<{ tokens: boolean; numbers: boolean }> {
-    const normal = await inSlices(normalizing(text));
+    const normal = await runInSlices(normalizeSteps(text));
     return { tokens: await this.#mayHaveTokens(normal), numbers: await this.#mayHaveNumber(normal) };
   }
 
@@ -244,7 +254,7 @@ export class KeptOutTexts {
     for (const { digits } of groupedNumbers(normal)) {
       const tag = halfSipHash(this.#hashes.shortKey, digits, 0, digits.length);
       if (lists.some((list) => list.hasToken(tag))) return true;
-      if (++count % NUMBERS_A_STEP === 0) await endOfSlice();
+      if (++count % NUMBERS_A_STEP === 0) await pauseAfterSlice();
     }
     return false;
   }
@@ -254,13 +264,13 @@ export class KeptOutTexts {
     const findings: Finding[] = [];
     let count = 0;
     for (const { digits, start, end } of groupedNumbers(tokens.normal)) {
-      if (++count % NUMBERS_A_STEP === 0) await endOfSlice();
+      if (++count % NUMBERS_A_STEP === 0) await pauseAfterSlice();
       const tag = halfSipHash(this.#hashes.shortKey, digits, 0, digits.length);
       const lists = this.#lists.filter((list) => list.hasToken(tag));
       if (lists.length === 0) continue;
       const signature = this.#hashes.sign(digits);
       if (!lists.some((list) => list.has(signature))) continue;
-      const range = { start: offset + tokens.startOf(start), end: offset + tokens.endOf(end - 1) };
+      const range = { start: offset + tokens.originStart(start), end: offset + tokens.originEnd(end - 1) };
       findings.push({ kind: 'kept_out', ...range });
     }
     return findings;
@@ -269,7 +279,7 @@ export class KeptOutTexts {
   async #mayHaveTokens(normal: string): Promise<boolean> {
     // The last tags before the part. An entry may start there and continue in the part.
     let before = new Int32Array(0);
-    for (let from = 0; from < normal.length; await endOfSlice()) {
+    for (let from = 0; from < normal.length; await pauseAfterSlice()) {
       const { end, count } = splitPart(normal, from, scratch, 0);
       const { tags } = scratch;
       tags.set(before);
@@ -312,7 +322,7 @@ export class KeptOutTexts {
     for (const length of lengths) {
       if (length <= longest || at + length > tokens.starts.length) continue;
       if (list.has(this.#hashes.sign(normalForm(tokens, at, at + length)))) longest = length;
-      await endOfSlice();
+      await pauseAfterSlice();
     }
     return longest;
   }
@@ -321,16 +331,16 @@ export class KeptOutTexts {
    * Extends a range by as many words as the longest entry has tokens. A word between white space has one token or more,
    * so the result contains each entry that touches the range.
    */
-  #around(text: string, { start, end }: Range): Range {
+  #widen(text: string, { start, end }: Range): Range {
     const longest = Math.max(...this.#lists.map((list) => list.longest));
     return { start: wordsBefore(text, start, longest), end: wordsAfter(text, end, longest) };
   }
 }
 
-function place(tokens: Tokens, at: number, length: number, offset: number): Range {
+function tokenRange(tokens: Tokens, at: number, length: number, offset: number): Range {
   return {
-    start: offset + tokens.startOf(tokens.starts[at] as number),
-    end: offset + tokens.endOf((tokens.ends[at + length - 1] as number) - 1),
+    start: offset + tokens.originStart(tokens.starts[at] as number),
+    end: offset + tokens.originEnd((tokens.ends[at + length - 1] as number) - 1),
   };
 }
 
@@ -383,7 +393,7 @@ export function redactionFor(
 /**
  * Whether a stored text is `text` with texts that are kept out masked. Needs no keys, so it accepts any masked texts.
  */
-export function isMaskOf(stored: string, text: string): boolean {
+export function isMaskedForm(stored: string, text: string): boolean {
   const [first = '', ...others] = stored.split(placeholder('kept_out'));
   const last = others.pop();
   if (last === undefined || !text.startsWith(first)) return stored === text;

@@ -1,4 +1,4 @@
-import { inSlices, type Steps } from '../../lib/time-slice.ts';
+import { runInSlices, type Steps } from '../../lib/time-slice.ts';
 
 /** The tokens of a text. Token `i` is `normal.slice(starts[i], ends[i])`. */
 export interface Tokens {
@@ -7,9 +7,9 @@ export interface Tokens {
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /** Returns the UTF-16 offset in the text at which the origin of a unit of the normal form starts. */
-  startOf(unit: number): number;
+  originStart(unit: number): number;
   /** Returns the UTF-16 offset in the text after the origin of a unit of the normal form. */
-  endOf(unit: number): number;
+  originEnd(unit: number): number;
 }
 
 /** Scripts without spaces between words. */
@@ -50,7 +50,7 @@ const NOT_ALONE = 4;
 const COMBINES = 8;
 const KIND = 3;
 
-function classOf(unit: number): number {
+function unitClass(unit: number): number {
   const found = classes[unit] as number;
   if (found !== 0) return found;
   const character = String.fromCharCode(unit);
@@ -58,17 +58,17 @@ function classOf(unit: number): number {
   const combines = COMBINING.test(character);
   const isAlone = alone.length === 1 && character.isWellFormed() && !combines;
   if (isAlone) folded[unit] = alone.charCodeAt(0);
-  const made = kindOf(character) | (isAlone ? 0 : NOT_ALONE) | (combines ? COMBINES : 0);
+  const made = characterKind(character) | (isAlone ? 0 : NOT_ALONE) | (combines ? COMBINES : 0);
   classes[unit] = made;
   return made;
 }
 
 /** Whether a UTF-16 unit is white space. */
 export function isWhiteSpace(unit: number): boolean {
-  return (classOf(unit) & KIND) === SPACE;
+  return (unitClass(unit) & KIND) === SPACE;
 }
 
-function kindOf(character: string): number {
+function characterKind(character: string): number {
   if (/\s/.test(character)) return SPACE;
   return LETTER_OR_DIGIT.test(character) && !UNSPACED.test(character) ? WORD : SINGLE;
 }
@@ -90,23 +90,23 @@ export const STEP = 0x4000;
  * The normal form approximates NFKC_Casefold of Unicode: invisible characters (`Default_Ignorable_Code_Point`) are
  * removed, NFKC is applied, and upper case is folded.
  */
-export function tokensOf(text: string): Promise<Tokens> {
-  return inSlices(tokenizing(text));
+export function tokenize(text: string): Promise<Tokens> {
+  return runInSlices(tokenizeSteps(text));
 }
 
 /** Computes the tokens of a text in steps. */
-export function* tokenizing(text: string): Steps<Tokens> {
+export function* tokenizeSteps(text: string): Steps<Tokens> {
   const simple = yield* foldUnits(text);
-  const { normal, startOf, endOf } =
+  const { normal, originStart, originEnd } =
     simple === undefined
       ? yield* normalize(text)
-      : { normal: simple, startOf: (unit: number) => unit, endOf: (unit: number) => unit + 1 };
+      : { normal: simple, originStart: (unit: number) => unit, originEnd: (unit: number) => unit + 1 };
   const { starts, ends } = yield* split(normal);
-  return { normal, starts, ends, startOf, endOf };
+  return { normal, starts, ends, originStart, originEnd };
 }
 
 /** Computes the normal form of a text with its white space, in steps. */
-export function* normalizing(text: string): Steps<string> {
+export function* normalizeSteps(text: string): Steps<string> {
   return (yield* foldUnits(text)) ?? (yield* normalize(text)).normal;
 }
 
@@ -123,11 +123,11 @@ function* foldUnits(text: string): Steps<string | undefined> {
   const units = new Uint16Array(text.length);
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    if ((classOf(unit) & NOT_ALONE) !== 0) return undefined;
+    if ((unitClass(unit) & NOT_ALONE) !== 0) return undefined;
     units[i] = folded[unit] as number;
     if (i % STEP === 0) yield;
   }
-  return textOf(units);
+  return unitsToText(units);
 }
 
 function* split(normal: string): Steps<Pick<Tokens, 'starts' | 'ends'>> {
@@ -165,7 +165,7 @@ export function splitPart(
     if (kind !== WORD && kind !== SPACE) {
       const isPair = unit >= 0xd800 && unit < 0xdc00 && end < normal.length;
       if (isPair) end++;
-      kind = isPair ? kindOf(normal.slice(i, end)) : classOf(unit) & KIND;
+      kind = isPair ? characterKind(normal.slice(i, end)) : unitClass(unit) & KIND;
     }
     if (kind === WORD) {
       if (!isInWord) starts[count] = i;
@@ -183,16 +183,16 @@ export function splitPart(
 }
 
 /** Normalizes a text character by character, each with its marks. */
-function* normalize(text: string): Steps<Pick<Tokens, 'normal' | 'startOf' | 'endOf'>> {
+function* normalize(text: string): Steps<Pick<Tokens, 'normal' | 'originStart' | 'originEnd'>> {
   const units = new Units(text.length);
-  const isAlone = (at: number) => at >= text.length || (classOf(text.charCodeAt(at)) & NOT_ALONE) === 0;
+  const isAlone = (at: number) => at >= text.length || (unitClass(text.charCodeAt(at)) & NOT_ALONE) === 0;
   let step = STEP;
   for (let i = 0; i < text.length; ) {
     let end = i + 1;
     if (isAlone(i) && isAlone(end)) units.add(folded[text.charCodeAt(i)] as number, i, end);
     else {
       end = clusterEnd(text, i);
-      const form = formOf(text.slice(i, end));
+      const form = clusterForm(text.slice(i, end));
       for (let j = 0; j < form.length; j++) units.add(form.charCodeAt(j), i, end);
     }
     i = end;
@@ -201,9 +201,9 @@ function* normalize(text: string): Steps<Pick<Tokens, 'normal' | 'startOf' | 'en
     yield;
   }
   return {
-    normal: textOf(units.units.subarray(0, units.count)),
-    startOf: (unit) => units.starts[unit] as number,
-    endOf: (unit) => units.ends[unit] as number,
+    normal: unitsToText(units.units.subarray(0, units.count)),
+    originStart: (unit) => units.starts[unit] as number,
+    originEnd: (unit) => units.ends[unit] as number,
   };
 }
 
@@ -213,7 +213,7 @@ function clusterEnd(text: string, start: number): number {
   for (let marks = 0; end < text.length; ) {
     const next = end + (isPairAt(text, end) ? 2 : 1);
     const isPair = next - end === 2;
-    if (!isPair && (classOf(text.charCodeAt(end)) & COMBINES) === 0) break;
+    if (!isPair && (unitClass(text.charCodeAt(end)) & COMBINES) === 0) break;
     const character = text.slice(end, next);
     if (isPair && !COMBINING.test(character)) break;
     if (!ONLY_INVISIBLE.test(character) && ++marks > MAX_MARKS) break;
@@ -230,7 +230,7 @@ function isPairAt(text: string, at: number): boolean {
 const forms = new Map<string, string>();
 const MAX_FORMS = 4096;
 
-function formOf(cluster: string): string {
+function clusterForm(cluster: string): string {
   const known = forms.get(cluster);
   if (known !== undefined) return known;
   const form = fold(cluster);
@@ -271,6 +271,6 @@ class Units {
   }
 }
 
-function textOf(units: Uint16Array): string {
+function unitsToText(units: Uint16Array): string {
   return Buffer.from(units.buffer, units.byteOffset, units.byteLength).toString('utf16le');
 }

@@ -16,15 +16,15 @@ import { hasReason, OperatorError, ServiceError } from '../../../core/errors/err
 import { describeSecrets } from '../../../core/lib/secret-kinds.ts';
 import { amount, byteAmount } from '../../../core/lib/units.ts';
 import { type MemoryPath, ROOT } from '../../../core/memory/path.ts';
-import { isMaskOf } from '../../../core/memory/secrets/kept-out.ts';
+import { isMaskedForm } from '../../../core/memory/secrets/kept-out.ts';
 import { readDirectory } from '../directory.ts';
-import { printable, type SourceEntry } from '../entry.ts';
-import { explainingOutput, spoolArchive, type Total } from '../export.ts';
+import { escapeInvisible, type SourceEntry } from '../entry.ts';
+import { explainOutput, spoolArchive, type Total } from '../export.ts';
 import { HostedSource } from '../hosted/snapshot.ts';
 import { HostedStore } from '../hosted/store.ts';
 import { inspectorFor } from '../import.ts';
 import { type ExportedMemory, exportMemory, type ImportSource, importMemory } from '../operations.ts';
-import { explainHosted, hostedClient, listed, storeUrlOption, tenantFiles } from './hosted.ts';
+import { explainHosted, hostedClient, joinPaths, storeUrlOption, tenantFiles } from './hosted.ts';
 
 export const exportCommand = (cli: Cli) =>
   command(
@@ -45,7 +45,7 @@ export const exportCommand = (cli: Cli) =>
     .action((tenant: string, options: ExportOptions, command: CliCommand) => {
       const { output, force = false, json, history = false } = options;
       if (json && output === undefined) command.error('error: --json works only with --output <file>');
-      return command.connected(async ({ caller, io }) => {
+      return command.runConnected(async ({ caller, io }) => {
         const write = async (to: Writable, end: boolean) => {
           const memory = await caller.call(exportMemory, { params: { tenant }, query: { history } });
           return exportTo(memory, to, end, io);
@@ -70,7 +70,7 @@ export const exportCommand = (cli: Cli) =>
         // An admin API disconnects slow readers after seconds, and a partial archive must not look complete. The
         // archive is therefore stored in a temporary file first.
         const { content } = await spoolArchive((to) => write(to, true));
-        await explainingOutput(() => pipeline(content, io.stdout, { end: false }));
+        await explainOutput(() => pipeline(content, io.stdout, { end: false }));
       });
     });
 
@@ -229,15 +229,15 @@ async function importFrom(
       },
     })
     .finally(() => progress.end());
-  const imported = await (hosted?.explained(importing) ?? importing);
+  const imported = await (hosted?.explainErrors(importing) ?? importing);
   if (imported === undefined) return;
   for (const { name, kinds } of imported.masked) {
-    io.stderr.write(`${printable(name)}: masked ${describeSecrets(kinds)}.\n`);
+    io.stderr.write(`${escapeInvisible(name)}: masked ${describeSecrets(kinds)}.\n`);
   }
   const desktop = imported.left_out.length;
   if (desktop > 0) io.stderr.write(`Left out ${amount(desktop, 'file')} of macOS (._* and .DS_Store).\n`);
   const { files, bytes, file_paths: filePaths, directories, versions, history_left_out: leftOut } = imported;
-  if (filePaths !== null) await print(io.stdout, made(filePaths, directories));
+  if (filePaths !== null) await print(io.stdout, madePaths(filePaths, directories));
   const verb = dryRun ? 'Would import' : 'Imported';
   const what = `${amount(files, 'file')} (${byteAmount(bytes)}) and ${amount(directories.length, 'directory', 'directories')}`;
   const also = versions === null ? '' : `, with ${amount(versions, 'version')}`;
@@ -301,13 +301,16 @@ async function openHosted(
   const entries: AsyncGenerator<SourceEntry> = withVersions
     ? source.withVersions((versions) => progress.update(versions))
     : source.missingFrom({
-        files: await hashesOf(caller, tenant),
-        placed: (path) => (into ?? ROOT) + path,
+        files: await readHashes(caller, tenant),
+        placePath: (path) => (into ?? ROOT) + path,
         isMasked: async (path, content) => {
           if (secrets !== 'mask') return false;
           const masked = inspect === undefined ? content : (await inspect(content)).masked;
           const params = { tenant };
-          return isMaskOf((await caller.call(readMemoryFile, { params, query: { path } })).content, masked);
+          return isMaskedForm(
+            (await caller.call(readMemoryFile, { params, query: { path } })).content,
+            masked,
+          );
         },
       });
 
@@ -318,7 +321,7 @@ async function openHosted(
      * Replaces errors of the store by messages with advice. The result is undefined if all memories were already
      * imported.
      */
-    explained: <T>(importing: Promise<T>): Promise<T | undefined> =>
+    explainErrors: <T>(importing: Promise<T>): Promise<T | undefined> =>
       importing
         .finally(() => progress.end())
         .catch((error: unknown) => {
@@ -353,7 +356,7 @@ async function openHosted(
       }
       if (differing.length === 0) return;
       throw new OperatorError(
-        `These differ in ${tenant}, or are blocked by other files, and were left unchanged:${listed(differing)}`,
+        `These differ in ${tenant}, or are blocked by other files, and were left unchanged:${joinPaths(differing)}`,
       );
     },
   };
@@ -366,12 +369,12 @@ async function isUntouchedTenant(caller: Caller, tenant: string): Promise<boolea
   return versions.length === 0;
 }
 
-async function hashesOf(caller: Caller, tenant: string): Promise<Map<string, string>> {
+async function readHashes(caller: Caller, tenant: string): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
   for await (const { path, sha256 } of tenantFiles(caller, tenant)) hashes.set(path, sha256);
   return hashes;
 }
 
-function* made(files: string[], directories: string[]): Generator<string> {
+function* madePaths(files: string[], directories: string[]): Generator<string> {
   for (const path of [...files, ...directories.map((each) => `${each}/`)].sort()) yield `${path}\n`;
 }

@@ -4,13 +4,13 @@ import { Option } from 'commander';
 import { getTenant } from '../../../core/admin/tenants.ts';
 import { listVersions } from '../../../core/admin/versions.ts';
 import { tenantId } from '../../../core/cli/arguments.ts';
-import { type Caller, pagesOf } from '../../../core/cli/caller.ts';
+import { type Caller, iteratePages } from '../../../core/cli/caller.ts';
 import { type Cli, type CliCommand, command } from '../../../core/cli/command.ts';
 import { type Io, Progress } from '../../../core/cli/io.ts';
 import { printLine } from '../../../core/cli/output.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import { type MemoryPath, ROOT } from '../../../core/memory/path.ts';
-import { printable } from '../entry.ts';
+import { escapeInvisible } from '../entry.ts';
 import { spoolArchive } from '../export.ts';
 import { HostedClient, HostedStoreError } from '../hosted/client.ts';
 import { createStore, findCreatedStore, memoriesByPath, type PushAction, planPush } from '../hosted/push.ts';
@@ -70,8 +70,8 @@ export function explainHosted(advice: string): (error: unknown) => never {
 }
 
 /** Formats paths as lines, up to a maximum number. */
-export function listed(paths: readonly string[]): string {
-  const lines = paths.slice(0, LISTED).map((path) => `\n  ${printable(path)}`);
+export function joinPaths(paths: readonly string[]): string {
+  const lines = paths.slice(0, LISTED).map((path) => `\n  ${escapeInvisible(path)}`);
   return lines.join('') + (paths.length > LISTED ? `\n  and ${paths.length - LISTED} more` : '');
 }
 
@@ -106,7 +106,7 @@ export const pushCommand = (cli: Cli) =>
     .action((tenant: string, options: PushOptions, command: CliCommand) => {
       if ((options.toStore === undefined) === (options.createStore === undefined))
         throw new OperatorError('Push requires --to-store or --create-store, not both.');
-      return command.connected(async ({ caller, io }) => {
+      return command.runConnected(async ({ caller, io }) => {
         const record = await caller.call(getTenant, { params: { tenant } });
         const client = hostedClient(options.storeUrl, io);
         const work = async () => {
@@ -204,10 +204,10 @@ async function push(
   const problems: string[] = [];
   if (leftAlone.length > 0) {
     problems.push(
-      `These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:${listed(leftAlone)}`,
+      `These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:${joinPaths(leftAlone)}`,
     );
   }
-  if (rejected.length > 0) problems.push(`The store rejected these:${listed(rejected)}`);
+  if (rejected.length > 0) problems.push(`The store rejected these:${joinPaths(rejected)}`);
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));
 }
 
@@ -218,15 +218,15 @@ async function hadContent(
   path: MemoryPath,
   sha256: string,
 ): Promise<boolean> {
-  const pages = pagesOf((after) =>
+  const pages = iteratePages((after) =>
     caller.call(listVersions, { params: { tenant }, query: { path, limit: 200, after } }),
   );
   let memoryId: string | undefined;
   for await (const { versions } of pages) {
     memoryId ??= versions.find((version) => version.path === path)?.memory_id;
-    const isOfFile = (version: (typeof versions)[number]) =>
+    const isFileVersion = (version: (typeof versions)[number]) =>
       version.path === path || version.memory_id === memoryId;
-    if (versions.some((version) => version.content_sha256 === sha256 && isOfFile(version))) return true;
+    if (versions.some((version) => version.content_sha256 === sha256 && isFileVersion(version))) return true;
   }
   return false;
 }

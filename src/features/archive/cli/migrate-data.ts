@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { type Cli, command } from '../../../core/cli/command.ts';
 import type { Io } from '../../../core/cli/io.ts';
 import { printJson, printLine } from '../../../core/cli/output.ts';
-import { audited } from '../../../core/cli/session.ts';
+import { runAudited } from '../../../core/cli/session.ts';
 import type { Database } from '../../../core/database/database.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import { amount, byteAmount } from '../../../core/lib/units.ts';
@@ -63,7 +63,7 @@ function isSame(from: string, to: string): boolean {
 }
 
 function migrate(source: Database, target: Database, io: Io): Promise<Migrated> {
-  return audited({ database: target, io }, 'migrateData', {}, async (note) => {
+  return runAudited({ database: target, io }, 'migrateData', {}, async (note) => {
     const progress = new Lines(io);
     const migrated = await migrateData(source, target, (now) => progress.update(now)).finally(() =>
       progress.end(),
@@ -107,7 +107,7 @@ class Lines {
     const { tenants, of, rows } = now;
     const line = `Copied ${tenants} of ${amount(of, 'tenant')}, ${amount(rows, 'row')}`;
     if (stderr.isTTY) stderr.write(`\r${line}`);
-    else if (isMuch(this.#last, now)) printLine(stderr, `${line}.`);
+    else if (shouldPrintProgress(this.#last, now)) printLine(stderr, `${line}.`);
     else return;
     this.#last = now;
   }
@@ -117,6 +117,6 @@ class Lines {
   }
 }
 
-function isMuch(last: MigrationProgress, { tenants, of, rows }: MigrationProgress): boolean {
+function shouldPrintProgress(last: MigrationProgress, { tenants, of, rows }: MigrationProgress): boolean {
   return rows - last.rows >= ROWS_A_LINE || (tenants - last.tenants) * 10 >= of;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { microsecondsOf } from '../../../core/lib/rfc3339.ts';
-import { printable } from '../entry.ts';
+import { parseMicroseconds } from '../../../core/lib/rfc3339.ts';
+import { escapeInvisible } from '../entry.ts';
 
 /*
  * Schemas of the responses of the Memory Stores API. Only fields that the import and the push read are listed; others
@@ -9,7 +9,7 @@ import { printable } from '../entry.ts';
  */
 
 /** A time that this service can store. */
-const time = z.string().refine((text) => microsecondsOf(text) !== undefined, 'is not a valid time');
+const time = z.string().refine((text) => parseMicroseconds(text) !== undefined, 'is not a valid time');
 
 export const storeSchema = z.object({
   id: z.string(),
@@ -145,7 +145,7 @@ export class HostedClient {
         const read = schema.safeParse(body);
         if (read.success) return read.data;
         throw new HostedStoreError(
-          `${this.url} responds to ${nameOf(path)}, but not like a memory store (${fieldProblem(read.error)}).`,
+          `${this.url} responds to ${resourceName(path)}, but not like a memory store (${fieldProblem(read.error)}).`,
           status,
         );
       }
@@ -153,7 +153,7 @@ export class HostedClient {
       const mayRepeat = isRepeatable ? isTemporary(response) : status === 429;
       const isLast = attempt === (this.#wasReached ? ATTEMPTS : FIRST_ATTEMPTS);
       if (!mayRepeat || isLast) throw this.#failure(path, response);
-      const pause = pauseBefore(attempt, response.headers);
+      const pause = retryDelay(attempt, response.headers);
       this.#onPause(pause, status === undefined ? 'no response' : `status ${status}`);
       await sleep(pause);
     }
@@ -189,7 +189,7 @@ export class HostedClient {
   #failure(path: string, { status, body }: Attempt): HostedStoreError {
     if (status === undefined) return new HostedStoreError(`Cannot reach ${this.url}.`);
     return new HostedStoreError(
-      `${this.url} rejected a request (${nameOf(path)}): ${status}, ${reasonOf(body)}`,
+      `${this.url} rejected a request (${resourceName(path)}): ${status}, ${failureReason(body)}`,
       status,
       body,
     );
@@ -197,13 +197,13 @@ export class HostedClient {
 }
 
 /** Returns the reason of a rejection from the body of its response. */
-export function reasonOf(body: unknown): string {
+export function failureReason(body: unknown): string {
   const problem = errorSchema.safeParse(body);
-  return problem.success ? printable(problem.data.error.message) : 'no reason given';
+  return problem.success ? escapeInvisible(problem.data.error.message) : 'no reason given';
 }
 
 /** Returns the path of a request without its query, which may contain paths of memories. */
-function nameOf(path: string): string {
+function resourceName(path: string): string {
   return path.replace(/\?.*/s, '');
 }
 
@@ -214,7 +214,7 @@ function isTemporary({ status, headers }: Attempt): boolean {
 }
 
 /** Computes the pause before the next attempt. `Retry-After` is a number of seconds or a date. */
-function pauseBefore(attempt: number, headers: Headers | undefined): number {
+function retryDelay(attempt: number, headers: Headers | undefined): number {
   const given = headers?.get('retry-after') ?? '';
   const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : (Date.parse(given) - Date.now()) / 1000;
   const pause = Number.isNaN(seconds) ? FIRST_PAUSE_MS * 2 ** (attempt - 1) : seconds * 1000;

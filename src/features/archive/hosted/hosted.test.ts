@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundOf, microsecondsOf, storedTime, timeOf } from '../../../core/lib/rfc3339.ts';
+import { formatMicroseconds, parseBound, parseMicroseconds, storedTime } from '../../../core/lib/rfc3339.ts';
 import type { MemoryPath } from '../../../core/memory/path.ts';
 import { DirectoryTimes, memoryUuid, Splices, versionUuid } from './versions.ts';
 
@@ -72,7 +72,7 @@ it('records a directory for the periods in which a file was below it', () => {
 });
 
 it('keeps the IDs of this service, and hashes other IDs after the prefix of their time', () => {
-  const at = microsecondsOf('2026-11-23T18:59:18.993004Z') ?? 0;
+  const at = parseMicroseconds('2026-11-23T18:59:18.993004Z') ?? 0;
   const own = 'memver_01a209c6e35170109405de522617948b';
   expect(versionUuid(own, at)).toBe('01a209c6-e351-7010-9405-de522617948b');
   expect(versionUuid(own, at + 1)).toMatch(/^01a209c6-e351-7014-8[0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -87,7 +87,7 @@ it.each([
   ['2026-11-23T20:59:18.5+02:00', '2026-11-23T18:59:18.500000Z'],
   ['2026-11-23T18:59:18.123456789Z', '2026-11-23T18:59:18.123456Z'],
 ])('parses the RFC 3339 time %s to the microsecond', (given, kept) => {
-  expect(timeOf(microsecondsOf(given) ?? 0)).toBe(kept);
+  expect(formatMicroseconds(parseMicroseconds(given) ?? 0)).toBe(kept);
 });
 
 it.each([
@@ -96,13 +96,13 @@ it.each([
   '9999-12-31T23:59:59-01:00',
   '2026-02-30T00:00:00Z',
 ])('rejects the time %s, which Postgres cannot read', (given) => {
-  expect(boundOf(given, 'until')).toBeUndefined();
+  expect(parseBound(given, 'until')).toBeUndefined();
 });
 
 it('accepts times from the year 1 to the year 9999', () => {
-  expect(boundOf('0001-01-01T00:00:00Z', 'since')).toBe('0001-01-01T00:00:00.000000Z');
-  expect(boundOf('9999-12-31T23:59:59.999999999Z', 'until')).toBe('9999-12-31T23:59:59.999999Z');
-  expect(boundOf('9999-12-31T23:59:59.999999999Z', 'since')).toBeUndefined();
+  expect(parseBound('0001-01-01T00:00:00Z', 'since')).toBe('0001-01-01T00:00:00.000000Z');
+  expect(parseBound('9999-12-31T23:59:59.999999999Z', 'until')).toBe('9999-12-31T23:59:59.999999Z');
+  expect(parseBound('9999-12-31T23:59:59.999999999Z', 'since')).toBeUndefined();
 });
 
 it('accepts stored times only in the format of the database', () => {

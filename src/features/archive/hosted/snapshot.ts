@@ -1,5 +1,5 @@
-import { timeOf } from '../../../core/lib/rfc3339.ts';
-import { ancestorsOf, type MemoryPath } from '../../../core/memory/path.ts';
+import { formatMicroseconds } from '../../../core/lib/rfc3339.ts';
+import { ancestorPaths, type MemoryPath } from '../../../core/memory/path.ts';
 import type { SourceEntry } from '../entry.ts';
 import {
   type ArchivedDirectory,
@@ -40,11 +40,11 @@ export async function* readWithVersions(
   for await (const version of store.versions()) {
     newest ??= timeIn(version.created_at);
     onVersion?.(++read);
-    yield* entriesOf(version, lines.add(version), versions);
+    yield* versionEntries(version, lines.add(version), versions);
   }
   for await (const memory of store.memories('full')) {
     const isLater = newest !== undefined && timeIn(memory.created_at) > newest;
-    if (!isLater && !lines.has(memory.id)) yield* entriesOf(memory, lines.addHead(memory), versions);
+    if (!isLater && !lines.has(memory.id)) yield* versionEntries(memory, lines.addHead(memory), versions);
   }
   yield* versions.end();
   const directories = new Pages<ArchivedDirectory>('directories');
@@ -53,10 +53,10 @@ export async function* readWithVersions(
 
   const created = timeIn(created_at);
   const since = Math.max(created, lines.completeSince, Date.now() * 1000 - RETENTION_MICROSECONDS);
-  yield entryOf(MANIFEST, {
+  yield toJsonEntry(MANIFEST, {
     format: 1,
-    created_at: timeOf(created),
-    complete_since: timeOf(since),
+    created_at: formatMicroseconds(created),
+    complete_since: formatMicroseconds(since),
     versions: versions.rows,
     directories: directories.rows,
   } satisfies Manifest);
@@ -64,7 +64,7 @@ export async function* readWithVersions(
 }
 
 /** Converts a memory to a file of an archive. */
-export function fileOf(
+export function toFileEntry(
   path: string,
   { content, updated_at }: Pick<HostedMemory, 'content' | 'updated_at'>,
 ): SourceEntry {
@@ -72,14 +72,14 @@ export function fileOf(
 }
 
 /** Converts a version to a line of the history. A current version also yields a file. */
-function* entriesOf(
+function* versionEntries(
   from: HostedVersion | HostedMemory,
   line: ArchivedVersion | undefined,
   pages: Pages<ArchivedVersion>,
 ): Generator<SourceEntry> {
   if (line === undefined) return;
   if (line.superseded_at === null) {
-    yield fileOf(from.path ?? '', { content: from.content, updated_at: line.created_at });
+    yield toFileEntry(from.path ?? '', { content: from.content, updated_at: line.created_at });
   }
   yield* pages.add(line);
 }
@@ -114,16 +114,16 @@ class Pages<Row extends object> {
   }
 }
 
-function entryOf(name: string, content: object): SourceEntry {
+function toJsonEntry(name: string, content: object): SourceEntry {
   return entry(`${DIRECTORY}/${name}`, JSON.stringify(content), new Date());
 }
 
 function entry(name: string, content: string, modified: Date): SourceEntry {
   const bytes = Buffer.from(content);
-  return { name, kind: 'file', bytes: bytes.length, modified, content: once(bytes) };
+  return { name, kind: 'file', bytes: bytes.length, modified, content: singleChunk(bytes) };
 }
 
-async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(content: Uint8Array): AsyncGenerator<Uint8Array> {
   yield content;
 }
 
@@ -134,7 +134,7 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
 export interface Destination {
   files: ReadonlyMap<string, string>;
   /** Returns the path of the file for a memory. */
-  placed: (path: string) => string;
+  placePath: (path: string) => string;
   /** Whether the destination has stored this content in a file with another hash, because it masks a part of it. */
   isMasked: (place: MemoryPath, content: string) => Promise<boolean>;
 }
@@ -163,15 +163,15 @@ export class HostedSource {
     return readWithVersions(this.#store, { onVersion, onLeftOut });
   }
 
-  async *missingFrom({ files, placed, isMasked }: Destination): AsyncGenerator<SourceEntry> {
-    const directories = new Set([...files.keys()].flatMap((path) => ancestorsOf(path as MemoryPath)));
+  async *missingFrom({ files, placePath, isMasked }: Destination): AsyncGenerator<SourceEntry> {
+    const directories = new Set([...files.keys()].flatMap((path) => ancestorPaths(path as MemoryPath)));
     for await (const memory of this.#store.memories('full')) {
       const { path, content_sha256: sha256, content } = memory;
-      const place = placed(path) as MemoryPath;
+      const place = placePath(path) as MemoryPath;
       const there = files.get(place);
       if (there === undefined) {
-        const isFree = !directories.has(place) && !ancestorsOf(place).some((above) => files.has(above));
-        if (isFree) yield fileOf(path, memory);
+        const isFree = !directories.has(place) && !ancestorPaths(place).some((above) => files.has(above));
+        if (isFree) yield toFileEntry(path, memory);
         else this.differing.push(path);
       } else if (there === sha256 || (await isMasked(place, content ?? ''))) this.unchanged++;
       else this.differing.push(path);

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import { printable } from '../entry.ts';
+import { escapeInvisible } from '../entry.ts';
 import {
   errorSchema,
+  failureReason,
   fieldProblem,
   fullMemorySchema,
   type HostedClient,
@@ -11,7 +12,6 @@ import {
   type HostedVersion,
   memorySchema,
   pageSchema,
-  reasonOf,
   storeSchema,
   versionSchema,
 } from './client.ts';
@@ -47,14 +47,14 @@ export class HostedStore {
   memories(view: 'basic' | 'full'): AsyncGenerator<HostedMemory> {
     const query = { view, limit: PAGE[view] };
     const schema = view === 'full' ? fullMemorySchema : memorySchema;
-    return listed(this.#client, `${this.#path}/memories`, { type: 'memory', schema }, query);
+    return listItems(this.#client, `${this.#path}/memories`, { type: 'memory', schema }, query);
   }
 
   /** Yields all versions with their contents, newest first, read page by page. */
   versions(): AsyncGenerator<HostedVersion> {
     const query = { view: 'full', limit: PAGE.full };
     const item = { type: 'memory_version', schema: versionSchema };
-    return listed(this.#client, `${this.#path}/memory_versions`, item, query);
+    return listItems(this.#client, `${this.#path}/memory_versions`, item, query);
   }
 
   /**
@@ -81,7 +81,7 @@ export class HostedStore {
       return { kind: 'written' };
     } catch (error) {
       if (!(error instanceof HostedStoreError)) throw error;
-      if (REJECTIONS.includes(error.status)) return { kind: 'rejected', reason: reasonOf(error.body) };
+      if (REJECTIONS.includes(error.status)) return { kind: 'rejected', reason: failureReason(error.body) };
       // The memory may have been deleted after it was listed.
       if (error.status === 404 && found !== undefined) return { kind: 'changed' };
       if (error.status !== CONFLICT) throw error;
@@ -106,7 +106,7 @@ export class HostedStore {
 /** Lists all stores that are not archived. */
 export function listStores(client: HostedClient): AsyncGenerator<HostedStoreRecord> {
   const item = { type: 'memory_store', schema: storeSchema };
-  return listed(client, '/v1/memory_stores', item, { limit: PAGE.basic });
+  return listItems(client, '/v1/memory_stores', item, { limit: PAGE.basic });
 }
 
 interface ListedItem<Item> {
@@ -120,7 +120,7 @@ interface ListedItem<Item> {
  *
  * @throws HostedStoreError that names the invalid field and the ID of the item
  */
-async function* listed<Item>(
+async function* listItems<Item>(
   client: HostedClient,
   path: string,
   { type, schema }: ListedItem<Item>,
@@ -135,14 +135,14 @@ async function* listed<Item>(
       if (typeof given === 'string' && given !== type) continue;
       const read = schema.safeParse(fields);
       if (read.success) yield read.data;
-      else throw new HostedStoreError(unreadable(type, fields, read.error));
+      else throw new HostedStoreError(unreadableText(type, fields, read.error));
     }
     page = response.next_page;
   } while (page);
 }
 
-function unreadable(type: string, { id, memory_id }: Record<string, unknown>, error: z.ZodError): string {
-  const name = typeof id === 'string' ? ` ${printable(id)}` : '';
-  const memory = typeof memory_id === 'string' ? ` of ${printable(memory_id)}` : '';
+function unreadableText(type: string, { id, memory_id }: Record<string, unknown>, error: z.ZodError): string {
+  const name = typeof id === 'string' ? ` ${escapeInvisible(id)}` : '';
+  const memory = typeof memory_id === 'string' ? ` of ${escapeInvisible(memory_id)}` : '';
   return `The store sent a ${type.replace('_', ' ')} that cannot be read:${name}${memory} (${fieldProblem(error)}).`;
 }

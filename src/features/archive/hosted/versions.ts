@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { microsecondsOf, timeOf } from '../../../core/lib/rfc3339.ts';
+import { formatMicroseconds, parseMicroseconds } from '../../../core/lib/rfc3339.ts';
 import type { Actor } from '../../../core/memory/origin.ts';
-import { ancestorsOf, type MemoryPath, ROOT } from '../../../core/memory/path.ts';
-import { filePathOf, uuidOf } from '../../../core/tenants/store-ids.ts';
-import { printable } from '../entry.ts';
+import { ancestorPaths, type MemoryPath, ROOT } from '../../../core/memory/path.ts';
+import { toFilePath, toUuid } from '../../../core/tenants/store-ids.ts';
+import { escapeInvisible } from '../entry.ts';
 import type { ArchivedDirectory, ArchivedVersion } from '../history-format.ts';
 import { type HostedActor, type HostedMemory, HostedStoreError, type HostedVersion } from './client.ts';
 
@@ -23,7 +23,7 @@ export class DirectoryTimes {
 
   /** Records a period in which a file was at a path, and thereby its ancestor directories existed. */
   add(path: MemoryPath, period: Period): void {
-    for (const directory of ancestorsOf(path)) {
+    for (const directory of ancestorPaths(path)) {
       if (directory === ROOT) continue;
       const periods = this.#periods.get(directory);
       if (periods === undefined) this.#periods.set(directory, [period]);
@@ -33,16 +33,16 @@ export class DirectoryTimes {
 
   *rows(): Generator<ArchivedDirectory> {
     for (const [path, periods] of this.#periods) {
-      for (const { since, until } of joined(periods)) {
-        const removed_at = until === Number.POSITIVE_INFINITY ? null : timeOf(until);
-        yield { path, created_at: timeOf(since), removed_at };
+      for (const { since, until } of joinPeriods(periods)) {
+        const removed_at = until === Number.POSITIVE_INFINITY ? null : formatMicroseconds(until);
+        yield { path, created_at: formatMicroseconds(since), removed_at };
       }
     }
   }
 }
 
 /** Joins overlapping and adjacent periods. */
-function joined(periods: readonly Period[]): Period[] {
+function joinPeriods(periods: readonly Period[]): Period[] {
   const whole: Period[] = [];
   for (const { since, until } of [...periods].sort((one, other) => one.since - other.since)) {
     const last = whole.at(-1);
@@ -57,15 +57,15 @@ function joined(periods: readonly Period[]): Period[] {
  * creates the same IDs.
  */
 
-const hashOf = (id: string) => createHash('sha256').update(id).digest('hex');
+const hashId = (id: string) => createHash('sha256').update(id).digest('hex');
 
-function withHyphens(digits: string): string {
+function addHyphens(digits: string): string {
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 export function memoryUuid(id: string): string {
-  const hash = hashOf(id);
-  return uuidOf('mem', id) ?? withHyphens(`${hash.slice(0, 12)}8${hash.slice(12, 15)}8${hash.slice(15, 30)}`);
+  const hash = hashId(id);
+  return toUuid('mem', id) ?? addHyphens(`${hash.slice(0, 12)}8${hash.slice(12, 15)}8${hash.slice(15, 30)}`);
 }
 
 /**
@@ -76,9 +76,9 @@ export function versionUuid(id: string, at: number): string {
   const milliseconds = Math.floor(at / 1000);
   const fraction = Math.floor(((at - milliseconds * 1000) * 4096) / 1000);
   const prefix = milliseconds.toString(16).padStart(12, '0') + (0x7000 + fraction).toString(16);
-  const kept = uuidOf('memver', id);
+  const kept = toUuid('memver', id);
   if (kept?.replaceAll('-', '').startsWith(prefix)) return kept;
-  return withHyphens(`${prefix}8${hashOf(id).slice(0, 15)}`);
+  return addHyphens(`${prefix}8${hashId(id).slice(0, 15)}`);
 }
 
 /** Stored content of a version: the whole text, or a splice of the next newer version. */
@@ -121,7 +121,7 @@ export class Splices {
     const bytes = Buffer.from(content);
     const newer = this.#newer.get(memory);
     const splice =
-      newer === undefined || newer.splices === LONGEST_CHAIN ? undefined : spliceOf(newer.bytes, bytes);
+      newer === undefined || newer.splices === LONGEST_CHAIN ? undefined : findSplice(newer.bytes, bytes);
     const isSmaller = splice !== undefined && splice.text.length < bytes.length;
     this.#newer.set(memory, { bytes, splices: isSmaller ? (newer?.splices ?? 0) + 1 : 0 });
     if (!isSmaller) return { splice_start: null, splice_length: null, content };
@@ -133,7 +133,7 @@ export class Splices {
  * Finds the shortest byte range of `from` that must be replaced by `text` to get `to`. The range starts and ends at
  * character boundaries.
  */
-function spliceOf(from: Buffer, to: Buffer): { start: number; length: number; text: Buffer } {
+function findSplice(from: Buffer, to: Buffer): { start: number; length: number; text: Buffer } {
   const shorter = Math.min(from.length, to.length);
   let start = 0;
   while (start < shorter && from[start] === to[start]) start++;
@@ -185,14 +185,14 @@ export class VersionLines {
     // A version ends at the start of the next version of its memory, even if clocks differ.
     const begins = Math.min(timeIn(version.created_at), (newer?.begins ?? Number.POSITIVE_INFINITY) - 1);
     const ends = isHead ? null : isDeletion ? begins : (newer?.begins ?? begins);
-    const path = version.path == null ? undefined : filePathOf(version.path);
+    const path = version.path == null ? undefined : toFilePath(version.path);
     const isKept = isRedacted || (path !== undefined && (isDeletion || isStorable(version.content)));
 
     const lineage = newer ?? { begins, isComplete: false, stay: undefined };
     this.#lineages.set(memory, lineage);
     lineage.begins = begins;
     lineage.isComplete = version.operation === 'created';
-    this.#stay(lineage, isKept && !isDeletion && !isRedacted ? path : undefined, ends);
+    this.#addStay(lineage, isKept && !isDeletion && !isRedacted ? path : undefined, ends);
     // An invalid current version is not omitted: the import rejects it and names it in the error.
     if (!isKept && !isHead) {
       this.leftOut++;
@@ -207,20 +207,20 @@ export class VersionLines {
       memory_id: memory,
       operation: version.operation,
       path: isRedacted ? null : (path ?? null),
-      content_sha256: content === null ? null : (version.content_sha256 ?? sha256Of(content)),
+      content_sha256: content === null ? null : (version.content_sha256 ?? hashContent(content)),
       content_size_bytes: content === null ? null : Buffer.byteLength(content),
-      created_at: timeOf(begins),
-      superseded_at: ends === null ? null : timeOf(ends),
-      actor: actorOf(version.created_by),
+      created_at: formatMicroseconds(begins),
+      superseded_at: ends === null ? null : formatMicroseconds(ends),
+      actor: toActor(version.created_by),
       request_id: null,
       tool_use_id: null,
       via_tenant: null,
       source: null,
       draft: null,
       approved_by: null,
-      redacted_at: version.redacted_at == null ? null : timeOf(timeIn(version.redacted_at)),
-      redacted_by: isRedacted ? actorOf(version.redacted_by) : null,
-      ...this.#kept(memory, isHead ? null : content),
+      redacted_at: version.redacted_at == null ? null : formatMicroseconds(timeIn(version.redacted_at)),
+      redacted_by: isRedacted ? toActor(version.redacted_by) : null,
+      ...this.#keptText(memory, isHead ? null : content),
     };
   }
 
@@ -239,7 +239,7 @@ export class VersionLines {
 
   /** Returns the periods of all directories. Call this after the last version. */
   directories(): Iterable<ArchivedDirectory> {
-    for (const lineage of this.#lineages.values()) this.#stay(lineage, undefined, null);
+    for (const lineage of this.#lineages.values()) this.#addStay(lineage, undefined, null);
     return this.#directories.rows();
   }
 
@@ -253,7 +253,7 @@ export class VersionLines {
   }
 
   /** Records the path of a file in a version; undefined if the version has no file. */
-  #stay(lineage: Lineage, path: MemoryPath | undefined, ends: number | null): void {
+  #addStay(lineage: Lineage, path: MemoryPath | undefined, ends: number | null): void {
     const { stay, begins } = lineage;
     const until = ends ?? Number.POSITIVE_INFINITY;
     if (stay !== undefined && stay.path === path && stay.since === until) {
@@ -264,14 +264,14 @@ export class VersionLines {
     lineage.stay = path === undefined ? undefined : { path, since: begins, until };
   }
 
-  #kept(memory: string, content: string | null) {
+  #keptText(memory: string, content: string | null) {
     if (content !== null) return this.#splices.add(memory, content);
     this.#splices.restart(memory);
     return { splice_start: null, splice_length: null, content: null };
   }
 }
 
-function actorOf(actor: HostedActor): Actor {
+function toActor(actor: HostedActor): Actor {
   switch (actor?.type) {
     case 'api_actor':
       return { type: 'api_key', id: actor.api_key_id, label: '' };
@@ -290,14 +290,14 @@ function actorOf(actor: HostedActor): Actor {
 function requireFile({ id, memory_id, path, content }: HostedVersion): void {
   const missing = path == null ? 'path' : content == null ? 'content' : undefined;
   if (missing === undefined) return;
-  const name = `${printable(id)} of ${printable(memory_id)}`;
+  const name = `${escapeInvisible(id)} of ${escapeInvisible(memory_id)}`;
   throw new HostedStoreError(
     `The store sent a memory version that cannot be read: ${name} (${missing}: is missing in a current version).`,
   );
 }
 
 export function timeIn(text: string): number {
-  const time = microsecondsOf(text);
+  const time = parseMicroseconds(text);
   if (time === undefined) throw new HostedStoreError('The memory store sent a time that is not valid.');
   return time;
 }
@@ -306,6 +306,6 @@ function isStorable(content: string | null | undefined): boolean {
   return typeof content === 'string' && content.isWellFormed() && !content.includes('\0');
 }
 
-function sha256Of(content: string): string {
+function hashContent(content: string): string {
   return createHash('sha256').update(content).digest('hex');
 }

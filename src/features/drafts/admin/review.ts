@@ -6,7 +6,7 @@ import { defineOperation } from '../../../core/admin/operation.ts';
 import { ServiceError } from '../../../core/errors/errors.ts';
 import { allInConflict, type MergeThreads, type Region } from '../../../core/history/line-merge.ts';
 import { needsLines } from '../../../core/history/merge-file.ts';
-import { differenceOf } from '../../../core/history/patch.ts';
+import { findDifference } from '../../../core/history/patch.ts';
 import { currentComparison, loadedSide } from '../compare.ts';
 import { NO_TEXTS, readTexts, type SideTexts } from '../contents.ts';
 import { changeRecords, draftRecord } from '../records.ts';
@@ -128,7 +128,7 @@ export const diffDraft = defineOperation({
     const texts = (await readTexts(database.query, ids, [file])).get(file.id) ?? NO_TEXTS;
     const difference = async (side: 'draft' | 'original') =>
       differenceRecord(
-        await differenceOf(
+        await findDifference(
           {
             change: {
               before: { kind: 'absent' },
@@ -148,12 +148,12 @@ export const diffDraft = defineOperation({
       texts,
       draft: await difference('draft'),
       original: await difference('original'),
-      regions: needsLines(file, compared.same) ? await regionsOf(merges, texts) : null,
+      regions: needsLines(file, compared.same) ? await mergeRegions(merges, texts) : null,
     };
   },
 });
 
-async function regionsOf(merges: MergeThreads, { base, draft, original }: SideTexts): Promise<Region[]> {
+async function mergeRegions(merges: MergeThreads, { base, draft, original }: SideTexts): Promise<Region[]> {
   if (base === null) return allInConflict({ base: '', draft: draft ?? '', original: original ?? '' });
   return merges.merge({ base, draft: draft ?? '', original: original ?? '' });
 }

@@ -10,9 +10,9 @@ import {
   jobSchema,
   noSuchJob,
   selectionBody,
-  selectionOf,
   startJob,
   tooManyJobs,
+  toTenantSelection,
 } from './job-schemas.ts';
 import { keepOutOfAll, keptOutErrors } from './kept-out.ts';
 
@@ -79,7 +79,7 @@ export const startErase = defineOperation({
       keep_out: keepsOut,
       dry_run: isDryRun,
     } = body;
-    const selection = selectionOf(body.tenants, administrator.onlyTenants);
+    const selection = toTenantSelection(body.tenants, administrator.onlyTenants);
     const filters = [selection.onlyTenants ?? undefined, ...Object.values(selection.selection)];
     const selectsAll = filters.every((filter) => filter === undefined);
     if (keepsOut && selectsAll) requireRight(administrator, keepOutOfAll);

@@ -28,9 +28,9 @@ import {
   jobSchema,
   noSuchJob,
   selectionBody,
-  selectionOf,
   startJob,
   tooManyJobs,
+  toTenantSelection,
 } from './job-schemas.ts';
 
 const findBody = z
@@ -107,8 +107,8 @@ export const startFind = defineOperation({
       until: times.until ?? null,
     };
     const query = findQuery(request, { text: wanted });
-    await checkExpression((await services()).of(memorySearch), query, signal);
-    const selection = selectionOf(body.tenants, context.administrator.onlyTenants);
+    await checkExpression((await services()).featureService(memorySearch), query, signal);
+    const selection = toTenantSelection(body.tenants, context.administrator.onlyTenants);
     return startJob(context, { kind: FIND, request, texts: { text: wanted }, ...selection });
   },
   location: ({ id }) => `/jobs/${id}`,

@@ -13,10 +13,10 @@ import { defineOperation } from '../../../core/admin/operation.ts';
 import { metadataQuery } from '../../../core/admin/tenant-filter.ts';
 import { entryRecord, id, logFilter, versionFilter, versionSchema } from '../../../core/admin/versions.ts';
 import { storedTime } from '../../../core/lib/rfc3339.ts';
-import { pairsOf } from '../../../core/tenants/metadata.ts';
+import { parsePairs } from '../../../core/tenants/metadata.ts';
 import { readChanges } from '../changes.ts';
 import { findJob } from '../jobs.ts';
-import { MAX_NAMED, noSuchJob, selectionFields, selectionOf } from './job-schemas.ts';
+import { MAX_NAMED, noSuchJob, selectionFields, toTenantSelection } from './job-schemas.ts';
 
 const tenantVersionSchema = z
   .object({ tenant: tenantId, ...versionSchema.shape })
@@ -64,8 +64,8 @@ export const listAllVersions = defineOperation({
     const { tenant: ids, search, status, metadata: pairs, except, found_by, limit, after, ...given } = query;
     const scope = administrator.onlyTenants;
     if (found_by !== undefined) await findJob(database, found_by, scope);
-    const metadata = pairs && pairsOf(pairs);
-    const selected = selectionOf({ ids, search, status, metadata, except, found_by }, scope);
+    const metadata = pairs && parsePairs(pairs);
+    const selected = toTenantSelection({ ids, search, status, metadata, except, found_by }, scope);
     const from = readCursor(position, after);
     const { since, until } = from ?? (await readTimes(database, { since: given.since, until: given.until }));
     const filter = logFilter({ ...given, since, until });

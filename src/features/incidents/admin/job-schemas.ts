@@ -62,7 +62,7 @@ export const selectionBody = z
  * @param scope tenants that the caller may see; null for all
  * @throws ServiceError 403 if the caller may not see one of the tenants
  */
-export function selectionOf(
+export function toTenantSelection(
   { ids, found_by: foundBy, ...selection }: z.output<typeof selectionBody>,
   scope: string[] | null,
 ): { selection: TenantSelection; onlyTenants: string[] | null } {

@@ -14,7 +14,7 @@ import { type AdminCall, defineOperation } from '../../../core/admin/operation.t
 import { requireInScope } from '../../../core/admin/permissions.ts';
 import { ServiceError } from '../../../core/errors/errors.ts';
 import { requireInstallation } from '../../../core/tenants/installation.ts';
-import { keyIdOf, signedReceiptSchema } from '../../../core/tenants/receipt.ts';
+import { signedReceiptSchema, toKeyId } from '../../../core/tenants/receipt.ts';
 import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../../../core/tenants/receipts.ts';
 import { MAX_TEXT } from '../erase-job.ts';
 import { textHmac } from '../erase-receipt.ts';
@@ -118,6 +118,6 @@ export const getReceiptKey = defineOperation({
   },
   async run({ database, config }) {
     const pem = await receiptKey(database, config);
-    return { key_id: keyIdOf(createPublicKey(pem)), public_key: pem };
+    return { key_id: toKeyId(createPublicKey(pem)), public_key: pem };
   },
 });

@@ -23,9 +23,9 @@ import {
   jobSchema,
   noSuchJob,
   selectionBody,
-  selectionOf,
   startJob,
   tooManyJobs,
+  toTenantSelection,
 } from './job-schemas.ts';
 
 const response = { description: 'The job.', schema: jobSchema };
@@ -67,7 +67,7 @@ export const startRevert = defineOperation({
       isDryRun: true,
       dryRunOf: null,
     };
-    const selection = selectionOf(tenants, context.administrator.onlyTenants);
+    const selection = toTenantSelection(tenants, context.administrator.onlyTenants);
     return startJob(context, { kind: REVERT, request, texts: {}, ...selection });
   },
   location: ({ id }) => `/jobs/${id}`,

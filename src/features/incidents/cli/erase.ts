@@ -5,7 +5,7 @@ import { type Cli, type CliCommand, command } from '../../../core/cli/command.ts
 import { confirm, type Io } from '../../../core/cli/io.ts';
 import { readText } from '../../../core/cli/memory.ts';
 import { printJson, printLine } from '../../../core/cli/output.ts';
-import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../core/cli/selection.ts';
+import { addSelectionOptions, type SelectionOptions, toSelection } from '../../../core/cli/selection.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import { amount } from '../../../core/lib/units.ts';
 import { startErase } from '../admin/erase.ts';
@@ -60,10 +60,10 @@ without its final line break, standard input is the text.`,
       "memory-service erase --tenant acme -i 'project nightingale'",
     )
     .action((text: string, options: EraseOptions, command: CliCommand) => {
-      const tenants = selectionOf(options, command);
-      return command.connected(async ({ caller, io }) => {
+      const tenants = toSelection(options, command);
+      return command.runConnected(async ({ caller, io }) => {
         const body = {
-          text: text === '-' ? checked((await readText('-', io)).replace(/\r?\n$/, '')) : text,
+          text: text === '-' ? requireErasableText((await readText('-', io)).replace(/\r?\n$/, '')) : text,
           exact: options.exact ?? false,
           ignore_case: options.ignoreCase ?? false,
           replacement: options.replacement,
@@ -72,7 +72,7 @@ without its final line break, standard input is the text.`,
         };
         const { dryRun = false, yes = false, json = false, limit } = options;
         if (dryRun || !yes) {
-          const tried = await tryFirst(caller, io, body);
+          const tried = await runDryRun(caller, io, body);
           if (json && dryRun) return report(caller, io, tried, json);
           await printPlaces(caller, io, tried, limit);
           printLine(io.stderr, eraseSummary(tried));
@@ -87,25 +87,25 @@ without its final line break, standard input is the text.`,
 
 function textArgument(value: string): string {
   if (value === '-') return value;
-  const problem = problemOf(value);
+  const problem = eraseTextProblem(value);
   if (problem !== undefined) throw new InvalidArgumentError(problem);
   return value;
 }
 
-function checked(text: string): string {
-  const problem = problemOf(text);
+function requireErasableText(text: string): string {
+  const problem = eraseTextProblem(text);
   if (problem !== undefined) throw new OperatorError(`The text cannot be erased. ${problem}`);
   return text;
 }
 
-function problemOf(text: string): string | undefined {
+function eraseTextProblem(text: string): string | undefined {
   if (text.trim().length >= MIN_TEXT && text.length <= MAX_TEXT) return undefined;
   return `Use ${MIN_TEXT} to ${MAX_TEXT} characters, besides white space.`;
 }
 
 type EraseBody = Parameters<typeof startErase.run>[0]['body'];
 
-async function tryFirst(caller: Caller, io: Io, body: Omit<EraseBody, 'dry_run'>): Promise<JobRecord> {
+async function runDryRun(caller: Caller, io: Io, body: Omit<EraseBody, 'dry_run'>): Promise<JobRecord> {
   const started = await caller.call(startErase, { body: { ...body, dry_run: true } });
   printLine(io.stderr, `Job ${started.id}: dry run in ${amount(started.tenants, 'tenant')}.`);
   const tried = await waitForJob(caller, io, started.id);

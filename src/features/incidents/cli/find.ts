@@ -3,8 +3,8 @@ import { positiveInteger, sourceOption, TIME_HELP, timeArgument } from '../../..
 import { type Caller, readItems } from '../../../core/cli/caller.ts';
 import { type Cli, type CliCommand, command } from '../../../core/cli/command.ts';
 import { type Io, print } from '../../../core/cli/io.ts';
-import { printLine, shown } from '../../../core/cli/output.ts';
-import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../core/cli/selection.ts';
+import { printLine, sanitizeForTerminal } from '../../../core/cli/output.ts';
+import { addSelectionOptions, type SelectionOptions, toSelection } from '../../../core/cli/selection.ts';
 import { amount } from '../../../core/lib/units.ts';
 import { describeMatching, hintAfterNoMatch, type Matching } from '../../search/matching.ts';
 import { describeOption, type Mode, modesFrom } from '../../search/modes.ts';
@@ -72,7 +72,7 @@ export const findCommand = (cli: Cli) =>
         exact: options.exact ?? false,
         ignore_case: options.ignoreCase ?? false,
         in: options.in,
-        tenants: selectionOf(options, command),
+        tenants: toSelection(options, command),
         places: options.place ?? [...PLACES],
         by: options.by,
         source: options.source,
@@ -85,7 +85,7 @@ export const findCommand = (cli: Cli) =>
         isNormalized: !body.exact,
         ignoresCase: body.ignore_case,
       };
-      return command.connected(async ({ caller, io }) => {
+      return command.runConnected(async ({ caller, io }) => {
         const job = await caller.call(startFind, { body });
         if (!options.wait) return { json: job, text: job.id };
         const sought = describeMatching('find', matching);
@@ -108,17 +108,19 @@ export async function printHits(
   io: Io,
   job: JobRecord,
   { limit, json = false }: { limit: number; json?: boolean | undefined },
-  describe: (job: JobRecord, printed: number) => string = summaryOf,
+  describe: (job: JobRecord, printed: number) => string = findSummary,
 ): Promise<void> {
   const line = (tenant: string, hit: HitRecord) =>
-    json ? JSON.stringify({ tenant, ...hit }) : shown(io.stdout, hitText(tenant, hit));
+    json ? JSON.stringify({ tenant, ...hit }) : sanitizeForTerminal(io.stdout, hitText(tenant, hit));
   const printed = await printLines(caller, io, job, limit, line);
   printLine(io.stderr, describe(job, printed));
 }
 
 /** Prints the hits of all tenants without excerpts, because the output may be kept in a log. */
 export async function printPlaces(caller: Caller, io: Io, job: JobRecord, limit: number): Promise<void> {
-  await printLines(caller, io, job, limit, (tenant, hit) => shown(io.stdout, placeText(tenant, hit)));
+  await printLines(caller, io, job, limit, (tenant, hit) =>
+    sanitizeForTerminal(io.stdout, placeText(tenant, hit)),
+  );
 }
 
 /** Prints a line for each hit, up to a maximum number, and returns the number of lines. */
@@ -131,7 +133,7 @@ async function printLines(
 ): Promise<number> {
   let printed = 0;
   async function* lines() {
-    for await (const { tenant, hit } of hitsOf(caller, job.id)) {
+    for await (const { tenant, hit } of readJobHits(caller, job.id)) {
       if (printed === limit) return;
       printed++;
       yield `${line(tenant, hit)}\n`;
@@ -143,7 +145,7 @@ async function printLines(
 
 type HitRecord = Awaited<ReturnType<typeof listHits.run>>['hits'][number];
 
-async function* hitsOf(caller: Caller, job: string): AsyncGenerator<{ tenant: string; hit: HitRecord }> {
+async function* readJobHits(caller: Caller, job: string): AsyncGenerator<{ tenant: string; hit: HitRecord }> {
   const query = { limit: 100 };
   const outcomes = readItems(caller, listJobTenants, { params: { job }, query }, ({ tenants }) => tenants);
   for await (const { tenant, error } of outcomes) {
@@ -165,7 +167,7 @@ function placeText(tenant: string, hit: HitRecord): string {
   return `${place}${version}${hit.in === 'path' ? ' (the path matches)' : ''}`;
 }
 
-function summaryOf(job: JobRecord, printed: number) {
+function findSummary(job: JobRecord, printed: number) {
   const { state, counts, is_exact: isExact, tenants_done: done, tenants_failed: failed } = job;
   const { hits = 0, files = 0, current = 0, superseded = 0, drafts = 0, paths = 0, directories = 0 } = counts;
   const parts = [

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { nameOf, tenantId } from '../../../core/cli/arguments.ts';
+import { createNameParser, tenantId } from '../../../core/cli/arguments.ts';
 import { readList } from '../../../core/cli/caller.ts';
 import { type Cli, command, group } from '../../../core/cli/command.ts';
 import { readText } from '../../../core/cli/memory.ts';
@@ -23,7 +23,7 @@ const addCommand = (cli: Cli) =>
     .addOption(
       new Option('--label <text>', 'the reason or the name of the incident, never the text')
         .default('')
-        .argParser(nameOf(255)),
+        .argParser(createNameParser(255)),
     )
     .option('--json', 'print JSON')
     .addHelpText(

@@ -1,14 +1,14 @@
-import { type Caller, pagesOf } from '../../../core/cli/caller.ts';
+import { type Caller, iteratePages } from '../../../core/cli/caller.ts';
 import type { LoggedVersion, LogOptions } from '../../../core/cli/over-tenants.ts';
-import type { selectionOf } from '../../../core/cli/selection.ts';
+import type { toSelection } from '../../../core/cli/selection.ts';
 import { listAllVersions } from '../admin/fleet-versions.ts';
 
 const PAGE = 200;
 
 /** Yields the versions of many tenants, tenant after tenant. */
-export async function* versionsOfMany(
+export async function* readManyVersions(
   caller: Caller,
-  { ids: tenant, metadata: _, ...selection }: ReturnType<typeof selectionOf>,
+  { ids: tenant, metadata: _, ...selection }: ReturnType<typeof toSelection>,
   { limit = Number.POSITIVE_INFINITY, metadata, since, until, by, source, operation, ...options }: LogOptions,
 ): AsyncGenerator<LoggedVersion> {
   const query = {
@@ -24,7 +24,7 @@ export async function* versionsOfMany(
     operation,
   };
   let left = limit;
-  const pages = pagesOf((after) =>
+  const pages = iteratePages((after) =>
     caller.call(listAllVersions, { query: { ...query, limit: Math.min(PAGE, left), after } }),
   );
   for await (const { versions } of pages) {

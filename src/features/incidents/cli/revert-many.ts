@@ -3,7 +3,7 @@ import { type Caller, type Context, readList } from '../../../core/cli/caller.ts
 import { confirm, type Io } from '../../../core/cli/io.ts';
 import { printJson, printLine, printTable, table } from '../../../core/cli/output.ts';
 import { CONFLICTS, type RevertOptions } from '../../../core/cli/over-tenants.ts';
-import { selectionOf } from '../../../core/cli/selection.ts';
+import { toSelection } from '../../../core/cli/selection.ts';
 import { keptOutText } from '../../../core/cli/undo.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import type { Conflict } from '../../../core/history/conflicts.ts';
@@ -15,7 +15,7 @@ import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 /* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the changes of the dry run. */
 
 export function revertMany(options: RevertOptions, command: Command): (context: Context) => Promise<void> {
-  const tenants = selectionOf(options, command);
+  const tenants = toSelection(options, command);
   if (options.plan !== undefined || options.take !== undefined || options.text !== undefined)
     command.error('error: --plan, --take, and --text require one tenant. Use --take-all for all conflicts');
   const { by, source, since, until, takeAll, dryRun = false, yes = false, json = false } = options;
@@ -35,7 +35,7 @@ export function revertMany(options: RevertOptions, command: Command): (context: 
       return report(caller, io, tried, json, true);
     if (!yes) {
       await printOutcomes(caller, io, tried, false);
-      printLine(io.stderr, summaryOf(tried, true));
+      printLine(io.stderr, revertSummary(tried, true));
       await confirm(io, 'Make these changes?', 'No tenant was reverted.');
     }
     const applied = await caller.call(applyRevert, { params: { job: tried.id } });
@@ -58,7 +58,7 @@ async function report(
   ];
   if (left.length > 0) printLine(io.stderr, `NOT reverted: ${left.join(', ')}.`);
   await printOutcomes(caller, io, job, isJson);
-  printLine(io.stderr, summaryOf(job, isDryRun));
+  printLine(io.stderr, revertSummary(job, isDryRun));
   if (left.length === 0) return;
   throw new OperatorError(
     `${left.join(', ')}; not fully reverted. Resolve all conflicts with --take-all reverted or --take-all current, or those in one tenant: memory-service revert TENANT.`,
@@ -69,7 +69,7 @@ async function report(
 async function printOutcomes(caller: Caller, io: Io, job: JobRecord, isJson: boolean): Promise<void> {
   const input = { params: { job: job.id }, query: { limit: 200 } };
   const listed = await readList(caller, listJobTenants, input, (page) => page.tenants);
-  const files = await conflictsOf(caller, job, listed);
+  const files = await readJobConflicts(caller, job, listed);
   if (isJson) {
     const records = listed.map((each) => ({ ...each, conflicts: files.get(each.tenant) ?? [] }));
     return printJson(io.stdout, { ...job, outcomes: records });
@@ -108,7 +108,7 @@ const REASONS: Record<Conflict['reason'], string> = {
 };
 
 /** Lists the conflicts of tenants by tenant. */
-async function conflictsOf(
+async function readJobConflicts(
   caller: Caller,
   { id: job }: JobRecord,
   outcomes: readonly { tenant: string; counts: JobRecord['counts'] }[],
@@ -122,7 +122,7 @@ async function conflictsOf(
   return found;
 }
 
-function summaryOf(job: JobRecord, isDryRun: boolean): string {
+function revertSummary(job: JobRecord, isDryRun: boolean): string {
   const { id, state, counts, tenants_done: done } = job;
   const { files = 0, directories = 0, conflicts = 0, resolved = 0, drafts = 0, kept_out = 0 } = counts;
   const changes = [
