@@ -10,10 +10,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FaultyCluster, NoCluster } from '../test/support/faults/cluster.ts';
+import { FaultyCluster, NoCluster } from '../test/support/faults/faulty-cluster.ts';
 import { post } from '../test/support/faults/post.ts';
 import { Replica } from '../test/support/faults/replica.ts';
-import { cmd } from '../test/support/table.ts';
+import { cmd } from '../test/support/step-table.ts';
 import { median } from './support/statistics.ts';
 
 const option = (name: string, defaultValue: number) => Number(process.env[name] ?? defaultValue);

@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { loadConfig } from '../src/core/config.ts';
 import { migrate } from '../src/core/database/migrate.ts';
-import { openDatabase } from '../src/core/database/open.ts';
+import { openDatabase } from '../src/core/database/open-database.ts';
 import { parseQuery } from '../src/core/database/query.ts';
 import { Tenants } from '../src/core/tenants/tenants.ts';
 import { launchChromium } from '../test/support/chromium.ts';
-import { buildConsole, createAdminKey, startConsole } from '../test/support/console.ts';
+import { buildConsole, createAdminKey, startConsole } from '../test/support/start-console.ts';
 import { fillVastMemory, LAYOUTS } from '../test/support/vast-memory.ts';
 
 const ROUNDS = 3;

@@ -7,7 +7,7 @@
 
 import { loadConfig } from '../src/core/config.ts';
 import { migrate } from '../src/core/database/migrate.ts';
-import { openDatabase } from '../src/core/database/open.ts';
+import { openDatabase } from '../src/core/database/open-database.ts';
 import { keptOutEntry } from '../src/core/memory/secrets/kept-out.ts';
 import { keyedHashes, requireInstallation } from '../src/core/tenants/installation.ts';
 import { Tenants } from '../src/core/tenants/tenants.ts';

@@ -10,12 +10,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../src/core/config.ts';
-import { openDatabase } from '../src/core/database/open.ts';
+import { openDatabase } from '../src/core/database/open-database.ts';
 import { Memory } from '../src/core/files/memory.ts';
 import { Services } from '../src/core/files/services.ts';
+import type { MemoryStore } from '../src/core/memory/memory-store.ts';
 import type { MemoryPath } from '../src/core/memory/path.ts';
-import type { MemoryStore } from '../src/core/memory/store.ts';
-import { splice } from '../src/core/memory/text.ts';
+import { splice } from '../src/core/memory/text-changes.ts';
 import { createSecretScanner } from '../src/features/secrets/scanner.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { prepare } from './support/contestants.ts';

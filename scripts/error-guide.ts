@@ -3,6 +3,7 @@ import type { ErrorCode } from '../src/core/errors/catalog.ts';
 import { ServiceError } from '../src/core/errors/errors.ts';
 import { MAX_HEADERS, MAX_PIPELINED } from '../src/core/http/connections.ts';
 import { TENANT_ID_RULE } from '../src/core/tenants/ids.ts';
+import { overQuota, tooLarge } from '../src/features/memory-stores/memories.ts';
 import {
   invalid,
   notFound,
@@ -11,8 +12,7 @@ import {
   preconditionFailed,
   type StoreError,
   stillCurrent,
-} from '../src/features/memory-stores/errors.ts';
-import { overQuota, tooLarge } from '../src/features/memory-stores/memories.ts';
+} from '../src/features/memory-stores/store-errors.ts';
 
 export interface ErrorGuide {
   /** Error whose response is the example of the page. */

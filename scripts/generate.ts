@@ -9,7 +9,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiYaml } from '../test/support/openapi.ts';
+import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiYaml } from '../test/support/openapi-build.ts';
 import { currentVersion, fixtureFiles, RELEASES_DIRECTORY } from '../test/support/releases.ts';
 import { commandReference, errorReference } from './reference.ts';
 import { envExample, settingsPage } from './settings-reference.ts';

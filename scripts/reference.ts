@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { reasonDescription } from '../src/core/errors/errors.ts';
 import { TITLES, toProblem } from '../src/core/http/problem-details.ts';
-import { errorBody, notFound } from '../src/features/memory-stores/errors.ts';
+import { errorBody, notFound } from '../src/features/memory-stores/store-errors.ts';
 import { type CliContext, createProgram } from '../src/service/program.ts';
 import { ERROR_GUIDE, type ErrorGuide } from './error-guide.ts';
 

@@ -1,5 +1,5 @@
 /* docs/settings.md and .env.example, from the declarations in src/core/variables.ts. */
-import { snakeCase } from '../src/core/lib/text.ts';
+import { snakeCase } from '../src/core/lib/text-forms.ts';
 import { formatBytes, type Unit } from '../src/core/lib/units.ts';
 import { ALL_SETTINGS, type Setting } from '../src/core/tenants/settings.ts';
 import { MAX_TIMER_MS } from '../src/core/variable-schemas.ts';

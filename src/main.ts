@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { printLine } from './core/cli/output.ts';
-import { findService, openPlace, openSession } from './core/database/open.ts';
-import { version } from './core/lib/version.ts';
+import { findService, openPlace, openSession } from './core/database/open-database.ts';
+import { version } from './core/lib/service-version.ts';
 import { runProgram } from './service/program.ts';
 
 const notify = (line: string) => printLine(process.stderr, line);

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { loadConfig } from '../../src/core/config.ts';
 import { migrate } from '../../src/core/database/migrate.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import { seedStores } from '../servers/stores.ts';
 import { progress } from './cleanup.ts';
 import {

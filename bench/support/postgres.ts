@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { totalmem } from 'node:os';
 import pg from 'pg';
 import { plannerOptions } from '../../src/core/database/pg.ts';
-import { databaseUrl, type TestServer } from '../../test/support/postgres/server.ts';
 import { startServer } from '../../test/support/postgres/sources.ts';
+import { databaseUrl, type TestServer } from '../../test/support/postgres/test-server.ts';
 
 /**
  * Production settings: durable, with a quarter of the memory for shared buffers

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { actorText } from '../../src/core/memory/origin.ts';
-import { ApiError } from './api/client.ts';
+import { ApiError } from './api/api-client.ts';
 import {
   endSession,
   isSignedIn,
@@ -10,8 +10,8 @@ import {
   signedOutBecause,
   signOut,
   storedKey,
-} from './api/session.ts';
-import { getSession } from './api/tenants.ts';
+} from './api/session-state.ts';
+import { getSession } from './api/tenants-api.ts';
 import { AuditPage } from './pages/audit/audit-page.tsx';
 import { DraftsPage } from './pages/drafts/drafts-page.tsx';
 import { WaitingDrafts } from './pages/drafts/waiting.tsx';
@@ -28,11 +28,11 @@ import { Questions } from './ui/confirm.tsx';
 import { Icon } from './ui/icon.tsx';
 import { Badge } from './ui/inline.tsx';
 import { lazy } from './ui/lazy.tsx';
-import { LoadError, Loading, Toasts } from './ui/messages.tsx';
 import { Name } from './ui/name.tsx';
 import { NavLink } from './ui/nav-link.tsx';
 import { isPaletteOpen, onPaletteKey } from './ui/palette-state.ts';
 import { focusHeading, focusMain, onShortcut } from './ui/shortcuts.ts';
+import { LoadError, Loading, Toasts } from './ui/status-messages.tsx';
 import { mayDiscard } from './ui/unsaved.ts';
 
 /** The root component. */

@@ -1,4 +1,4 @@
--- Changes many files and directories of a memory at once, as planned by src/core/history/plan.ts, which guarantees that the
+-- Changes many files and directories of a memory at once, as planned by src/core/history/restore-plan.ts, which guarantees that the
 -- result is a tree. A transaction that has locked the tenant calls this function once or more. All calls have the time
 -- of the change (memory_begin_change) and the same new random ID p_change.
 --

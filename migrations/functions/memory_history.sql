@@ -1,7 +1,7 @@
 -- The history of changes (docs/design.md, History). The caller of a function has locked the tenant.
 
 -- All versions. The content of a current version is in `live_content`. The columns of superseded versions are described
--- in src/core/database/schema/files.ts.
+-- in src/core/database/schema/file-tables.ts.
 CREATE OR REPLACE VIEW memory_heads AS
 SELECT e.tenant_id, e.version AS id, e.memory_id, e.operation, e.path, e.size_bytes, NULL::bytea AS content_sha256,
   e.content AS live_content, NULL::integer AS splice_start, NULL::integer AS splice_length, NULL::text AS kept_content,

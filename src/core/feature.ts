@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { Logger } from 'pino';
-import type { AnyAdminOperation } from './admin/operation.ts';
+import type { AnyAdminOperation } from './admin/admin-operation.ts';
 import type { Redirect } from './agents/redirect.ts';
 import type { FeatureTool } from './agents/tool.ts';
-import type { CliEntry } from './cli/command.ts';
+import type { CliEntry } from './cli/cli-command.ts';
 import type { OverTenants } from './cli/over-tenants.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';

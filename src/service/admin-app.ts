@@ -1,15 +1,15 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { audit } from '../core/admin/audit.ts';
-import { adminAuthentication } from '../core/admin/authentication.ts';
+import { adminAuthentication } from '../core/admin/admin-authentication.ts';
+import { ERROR_HEADER } from '../core/admin/admin-operation.ts';
+import { adminApi, errorParts } from '../core/admin/admin-routes.ts';
+import { audit } from '../core/admin/audit-route.ts';
 import { compression } from '../core/admin/compression.ts';
 import { concurrencyLimit } from '../core/admin/concurrency-limit.ts';
 import { consoleRoutes, securityHeaders } from '../core/admin/console.ts';
 import { HeavyWork } from '../core/admin/heavy-work.ts';
 import { operatorAuthentication } from '../core/admin/local-socket.ts';
-import { ERROR_HEADER } from '../core/admin/operation.ts';
 import { responseJson, scopedResponses } from '../core/admin/response-json.ts';
-import { adminApi, errorParts } from '../core/admin/routes.ts';
 import { validate } from '../core/admin/validation.ts';
 import type { Config } from '../core/config.ts';
 import type { Database } from '../core/database/database.ts';
@@ -20,6 +20,7 @@ import { accessLog } from '../core/http/access-log.ts';
 import { connections, hostCheck } from '../core/http/connections.ts';
 import { docsRoutes } from '../core/http/docs.ts';
 import { healthRoutes } from '../core/http/health.ts';
+import { createHttpServer } from '../core/http/http-server.ts';
 import { jsonBody } from '../core/http/json-body.ts';
 import { type Metrics, responseMetrics } from '../core/http/metrics.ts';
 import { notFound } from '../core/http/not-found.ts';
@@ -27,7 +28,6 @@ import { OPEN_ROUTES, openRoutes } from '../core/http/open-routes.ts';
 import { type ApiDescription, openapi } from '../core/http/openapi.ts';
 import { inputValidator, operationRoutes } from '../core/http/operation-routes.ts';
 import { handleError, toServiceError } from '../core/http/problem-details.ts';
-import { createHttpServer } from '../core/http/server.ts';
 import { slowClients } from '../core/http/slow-clients.ts';
 import { requestTracing, type Tracing } from '../core/http/tracing.ts';
 import { createLogger } from '../core/lib/logger.ts';
@@ -119,7 +119,7 @@ export async function buildAdminApp(options: {
   const signIn =
     isLocal || config.OIDC_ISSUER === undefined
       ? undefined
-      : new (await import('../features/sign-in/routes.ts')).SignIn(config, database);
+      : new (await import('../features/sign-in/sign-in-routes.ts')).SignIn(config, database);
   const keys = isLocal ? operatorAuthentication() : createAdminAuthenticator(config, database);
   const authenticator = signIn?.sessions.combineWith(keys) ?? keys;
   const merges = new MergeThreads();

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { OPERATIONS } from '../core/admin/operations.ts';
-import type { Cli } from '../core/cli/command.ts';
-import { CORE_COMMANDS } from '../core/cli/commands.ts';
+import { OPERATIONS } from '../core/admin/admin-operations.ts';
+import type { Cli } from '../core/cli/cli-command.ts';
+import { CORE_COMMANDS } from '../core/cli/core-commands.ts';
 import type { Feature } from '../core/feature.ts';
 import { archive } from '../features/archive/feature.ts';
 import { drafts } from '../features/drafts/feature.ts';

@@ -5,12 +5,12 @@ import {
   type AnyAdminOperation,
   isDryRun,
   needsTenant,
-} from '../core/admin/operation.ts';
+} from '../core/admin/admin-operation.ts';
 import { validate } from '../core/admin/validation.ts';
 import type { CallInput, Connect } from '../core/cli/caller.ts';
+import { type Open, operatorOrigin } from '../core/cli/cli-session.ts';
 import type { Io } from '../core/cli/io.ts';
 import { printLine } from '../core/cli/output.ts';
-import { type Open, operatorOrigin } from '../core/cli/session.ts';
 import { type Config, collectorFor } from '../core/config.ts';
 import type { Database } from '../core/database/database.ts';
 import { OperatorError } from '../core/errors/errors.ts';

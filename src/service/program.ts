@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { type Connect, remoteCaller } from '../core/cli/caller.ts';
+import type { Open, OpenPlace } from '../core/cli/cli-session.ts';
 import { firstSentence } from '../core/cli/completion.ts';
 import { hoistGlobalOptions } from '../core/cli/global-options.ts';
 import { explain } from '../core/cli/hints.ts';
@@ -7,9 +8,8 @@ import { request } from '../core/cli/http-client.ts';
 import { type Io, ignoreClosedReaders } from '../core/cli/io.ts';
 import { printLine, sanitizeForTerminal } from '../core/cli/output.ts';
 import { type AdminEnvironment, type AdminTarget, adminTarget, parseAdminUrl } from '../core/cli/profiles.ts';
-import type { Open, OpenPlace } from '../core/cli/session.ts';
 import { describeDatabase } from '../core/database/database.ts';
-import { capitalize, type LocalService } from '../core/database/open.ts';
+import { capitalize, type LocalService } from '../core/database/open-database.ts';
 import { OperatorError, ServiceError } from '../core/errors/errors.ts';
 import { isObject } from '../core/lib/json.ts';
 import { addCommands } from './features.ts';

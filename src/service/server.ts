@@ -14,7 +14,7 @@ import {
   describeStartFault,
   openMigrated,
   readConfigured,
-} from '../core/database/open.ts';
+} from '../core/database/open-database.ts';
 import { hasReason, OperatorError } from '../core/errors/errors.ts';
 import type { Part } from '../core/feature.ts';
 import { expireFiles } from '../core/files/expiry.ts';

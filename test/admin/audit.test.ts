@@ -6,13 +6,13 @@
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
-import { DatabaseError } from '../../src/core/database/errors.ts';
+import { DatabaseError } from '../../src/core/database/database-errors.ts';
 import { pruneAudit } from '../../src/core/tenants/audit.ts';
 import { buildApp } from '../../src/service/agents-app.ts';
 import { makeKey, openAdmin, useAdmin } from '../support/admin.ts';
 import { sdk, storeKey } from '../support/memory-stores.ts';
-import { runOn } from '../support/program.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService(
   'the audit trail',

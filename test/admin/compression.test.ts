@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { useAdmin } from '../support/admin.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const LONG = 'A line of the notes that is long enough.\n'.repeat(400);
 

@@ -1,8 +1,8 @@
 /** Pages that start at a position which a caller has changed. The test walks over all lists, so that it includes new ones. */
 import { beforeAll, expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 interface Parameter {
   name: string;

@@ -1,12 +1,12 @@
 /** Lists of a service whose database is in the locale C, in which `lower` of SQL changes only ASCII. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Admin, makeKey, openAdmin } from '../support/admin.ts';
-import { connectTo, isCitus } from '../support/database.ts';
-import { runJobs } from '../support/jobs.ts';
-import { dropDatabase } from '../support/postgres/cluster.ts';
-import { databaseUrl } from '../support/postgres/server.ts';
-import { type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { dropDatabase } from '../support/postgres/database-cluster.ts';
+import { databaseUrl } from '../support/postgres/test-server.ts';
+import { runJobs } from '../support/run-jobs.ts';
+import { cmd } from '../support/step-table.ts';
+import { connectTo, isCitus } from '../support/test-database.ts';
+import { type Service, startService } from '../support/test-service.ts';
 
 const DATABASE = 'locale_c';
 /** On Citus, these tests are skipped, because a cluster has one locale. */

@@ -7,7 +7,7 @@ import fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { consoleRoutes, securityHeaders } from '../../src/core/admin/console.ts';
 import { useAdmin } from '../support/admin.ts';
-import { describeService } from '../support/service.ts';
+import { describeService } from '../support/test-service.ts';
 
 const PAGE =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify";

@@ -6,7 +6,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 /** Routes that require `read_write`. */
 const MANAGING = [

@@ -7,8 +7,8 @@ import { expect, it } from 'vitest';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService('a scoped admin key', (service) => {
   const admin = useAdmin(service);

@@ -1,8 +1,8 @@
 /** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
 import { problem, useAdmin } from '../support/admin.ts';
-import { describeServiceOnOwnDatabase } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 
 const NONE = {
   max_file_bytes: null,

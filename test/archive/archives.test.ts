@@ -6,10 +6,10 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createArchive, END, entry, pax } from '../support/archives.ts';
+import { createArchive, END, entry, pax } from '../support/create-archive.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService } from '../support/service.ts';
-import { expectImportRejection, tenantWith } from '../support/transfer.ts';
+import { describeService } from '../support/test-service.ts';
+import { expectImportRejection, tenantWith } from '../support/transfer-files.ts';
 
 const good = entry({ name: 'memories/good', content: 'good' });
 const archiveWith = (...entries: Buffer[]) => Buffer.concat([good, ...entries, END]);

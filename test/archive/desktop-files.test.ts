@@ -1,8 +1,8 @@
 /** Archives as the programs of desktops write them. */
 import { expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
-import { entry } from '../support/archives.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { entry } from '../support/create-archive.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService('archives of desktops', (service) => {
   const admin = useAdmin(service);

@@ -12,12 +12,12 @@ import { ServiceError } from '../../src/core/errors/errors.ts';
 import { exportArchive, spoolArchive } from '../../src/features/archive/export.ts';
 import { type Exported, exportEntries } from '../../src/features/archive/export-entries.ts';
 import { writeTar } from '../../src/features/archive/tar.ts';
-import { createArchive } from '../support/archives.ts';
-import { runCli } from '../support/cli.ts';
+import { createArchive } from '../support/create-archive.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
-import { FILES, readRows, scratchDirectory, tenantWith } from '../support/transfer.ts';
+import { runCli } from '../support/run-cli.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService } from '../support/test-service.ts';
+import { FILES, readRows, scratchDirectory, tenantWith } from '../support/transfer-files.ts';
 
 describeService('a transfer under interference', (service, kind) => {
   it('imports atomically and keeps the counters exact during other writes', async () => {

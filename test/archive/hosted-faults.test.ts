@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FAKE_KEY, FakeHostedService, type FakeVersion, type Fault } from '../support/hosted-service.ts';
 import { readAll, sdk } from '../support/memory-stores.ts';
-import { runOn } from '../support/program.ts';
-import { describeService } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService } from '../support/test-service.ts';
 
 let hosted: FakeHostedService;
 let url = '';

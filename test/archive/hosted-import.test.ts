@@ -1,8 +1,8 @@
 /** @module-tag long-on-pglite */
 import { afterEach, expect, it, vi } from 'vitest';
 import { listenOn, readAll, sdk, storeKey } from '../support/memory-stores.ts';
-import { runOn } from '../support/program.ts';
-import { describeService } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService } from '../support/test-service.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -1,10 +1,10 @@
 /** Imports and pushes that run again after their process was killed. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestDatabase, lockWait } from '../support/database.ts';
 import { FAKE_KEY, FakeHostedService, type FakeVersion } from '../support/hosted-service.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { type CliProcess, startCli } from '../support/process.ts';
-import { freshTenant, type Service, startService } from '../support/service.ts';
+import { createTestDatabase, lockWait } from '../support/test-database.ts';
+import { freshTenant, type Service, startService } from '../support/test-service.ts';
 
 const VERSIONS = 200;
 

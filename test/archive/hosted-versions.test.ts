@@ -3,8 +3,8 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { assertInvariants } from '../support/invariants.ts';
 import { listenOn, readAll, sdk, storeKey } from '../support/memory-stores.ts';
-import { runOn } from '../support/program.ts';
-import { describeService } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService } from '../support/test-service.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();

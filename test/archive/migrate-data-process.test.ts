@@ -1,11 +1,11 @@
 /** `migrate-data` as a process: killed while it runs, and with far more data than its memory limit. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import { parseQuery } from '../../src/core/database/query.ts';
-import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
-import { query } from '../support/postgres/cluster.ts';
+import { query } from '../support/postgres/database-cluster.ts';
 import { startCli } from '../support/process.ts';
+import { copyPgliteTemplate, createTestDatabase } from '../support/test-database.ts';
 
 /** Creates an embedded database with the rows that the statements insert. */
 async function directoryWith(...statements: string[]): Promise<string> {

@@ -8,17 +8,17 @@ import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
-import { openDatabase, openPlace } from '../../src/core/database/open.ts';
+import { openDatabase, openPlace } from '../../src/core/database/open-database.ts';
 import { parseQuery } from '../../src/core/database/query.ts';
 import * as schema from '../../src/core/database/schema/index.ts';
 import { migrateData } from '../../src/features/archive/migrate-data.ts';
 import { runProgram } from '../../src/service/program.ts';
 import { CollectedOutput } from '../support/collected-output.ts';
-import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { startCli } from '../support/process.ts';
-import { runOn } from '../support/program.ts';
-import { startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
+import { copyPgliteTemplate, createTestDatabase } from '../support/test-database.ts';
+import { startService } from '../support/test-service.ts';
 
 const TABLES = Object.values(schema).flatMap((each) =>
   is(each, PgTable) ? [getTableConfig(each).name] : [],

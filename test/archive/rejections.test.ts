@@ -10,11 +10,11 @@ import { PassThrough, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, expect, inject, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createArchive, END, entry, pax, tenGigabytes } from '../support/archives.ts';
-import { runCli } from '../support/cli.ts';
+import { createArchive, END, entry, pax, tenGigabytes } from '../support/create-archive.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { expectImportRejection, tenantWith } from '../support/transfer.ts';
+import { runCli } from '../support/run-cli.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
+import { expectImportRejection, tenantWith } from '../support/transfer-files.ts';
 
 const good = entry({ name: 'memories/good', content: 'good' });
 const latin1 = Buffer.from('caf\xE9', 'latin1');

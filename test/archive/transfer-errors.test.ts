@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { problem, useAdmin } from '../support/admin.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService(
   'archives of the admin API',

@@ -9,12 +9,18 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
 import { expect, it } from 'vitest';
-import { createArchive, END, entry, pax } from '../support/archives.ts';
-import { runCli } from '../support/cli.ts';
+import { createArchive, END, entry, pax } from '../support/create-archive.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
-import { FILES, readDirectoryTree, readRows, scratchDirectory, tenantWith } from '../support/transfer.ts';
+import { runCli } from '../support/run-cli.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService } from '../support/test-service.ts';
+import {
+  FILES,
+  readDirectoryTree,
+  readRows,
+  scratchDirectory,
+  tenantWith,
+} from '../support/transfer-files.ts';
 
 describeService('a transfer', (service, kind) => {
   // PGlite drops a byte order mark at the start of a text.

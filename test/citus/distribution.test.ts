@@ -6,14 +6,14 @@ import { afterEach, describe, expect, inject, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { ALL_TABLES } from '../../src/core/database/citus.ts';
 import { migrate, schemaState } from '../../src/core/database/migrate.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import * as schema from '../../src/core/database/schema/index.ts';
-import { createTestDatabase, isCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { addCitus, createDatabase, query } from '../support/postgres/cluster.ts';
-import { databaseUrl } from '../support/postgres/server.ts';
-import { startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { addCitus, createDatabase, query } from '../support/postgres/database-cluster.ts';
+import { databaseUrl } from '../support/postgres/test-server.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase, isCitus } from '../support/test-database.ts';
+import { startService } from '../support/test-service.ts';
 
 it('assigns every table a distribution on Citus', () => {
   const tables = Object.values(schema).flatMap((each) =>

@@ -5,9 +5,9 @@ import { DELEGATED_FUNCTIONS } from '../../src/core/database/citus.ts';
 import { citusPlannerOptions } from '../../src/core/database/pg.ts';
 import { writeFunctions } from '../../src/core/files/write-functions.ts';
 import { explainPlan, findTenantsByShard, type Statement } from '../support/citus-plan.ts';
-import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
-import { query } from '../support/postgres/cluster.ts';
+import { query } from '../support/postgres/database-cluster.ts';
 import { functionCall, functionCalls, overAllTenants, statements } from '../support/statements.ts';
+import { connectTo, createTestDatabase, isCitus } from '../support/test-database.ts';
 
 /** Statements whose rows come from outside the tenant's shard and pass through the coordinator. */
 const THROUGH_COORDINATOR = new Set([

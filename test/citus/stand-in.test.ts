@@ -14,7 +14,7 @@ import {
 } from '../../src/core/database/citus.ts';
 import { MIGRATIONS_DIRECTORY } from '../../src/core/database/migrate.ts';
 import { citusPlannerOptions } from '../../src/core/database/pg.ts';
-import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
+import { connectTo, createTestDatabase, isCitus } from '../support/test-database.ts';
 
 const CATALOG = `
 CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, colocationid integer, repmodel "char");

@@ -12,10 +12,10 @@ import { History } from '../../src/core/history/history.ts';
 import type { Version } from '../../src/core/history/version.ts';
 import { createProgram } from '../../src/service/program.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { runOn } from '../support/program.ts';
-import { describeServiceOnOwnDatabase } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
-import { readRows, scratchDirectory } from '../support/transfer.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
+import { readRows, scratchDirectory } from '../support/transfer-files.ts';
 
 const NEW_ID_RULE =
   'must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or "..".';

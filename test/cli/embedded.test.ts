@@ -7,9 +7,9 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { copyPgliteTemplate, createTestDatabase } from '../support/test-database.ts';
 
 async function run(env: Record<string, string>, ...args: string[]) {
   const cli = startCli(args, env);

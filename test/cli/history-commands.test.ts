@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { runCli } from '../support/cli.ts';
-import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
-import { scratchDirectory } from '../support/transfer.ts';
+import { runCli } from '../support/run-cli.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/test-service.ts';
+import { scratchDirectory } from '../support/transfer-files.ts';
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Times in a column of 27 characters. The clock of PGlite has a precision of milliseconds. */

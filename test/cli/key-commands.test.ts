@@ -4,8 +4,8 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { runOn } from '../support/program.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService(
   'the commands for keys',

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
 import { startProcess } from '../support/process.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/memory-service', import.meta.url));
 /** Reports the flags of V8 in every Node.js process, including npm. */

@@ -2,8 +2,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { runOn } from '../support/program.ts';
-import { describeService } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService } from '../support/test-service.ts';
 
 describeService('the command line at another server', (service) => {
   it.each([

@@ -1,6 +1,6 @@
 /** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
-import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 
 // Uses a separate file and service, because the tests count commands and damage the database.
 describeServiceOnOwnDatabase('operations of a service', (service) => {

@@ -7,8 +7,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { runOn } from '../support/program.ts';
-import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 describeServiceOnOwnDatabase('commands on a memory through the admin API', (service) => {
   const admin = useAdmin(service);

@@ -10,7 +10,7 @@ import {
   startMessagesApi,
   type ToolResult,
 } from '../support/messages-api.ts';
-import { freshTenant, type Service, startSharedService } from '../support/service.ts';
+import { freshTenant, type Service, startSharedService } from '../support/test-service.ts';
 
 /** Environment of an agent: the service on a socket with keys and real Postgres, and the Messages API. */
 export interface AgentFixture {

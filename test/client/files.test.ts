@@ -4,7 +4,7 @@ import { MemoryBackend } from 'memory-service-client/deepagents';
 import { MemoryFileSystem } from 'memory-service-client/just-bash';
 import { expect, it } from 'vitest';
 import { MemoryFileError } from '../../clients/typescript/src/files.ts';
-import { freshTenant } from '../support/service.ts';
+import { freshTenant } from '../support/test-service.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();

@@ -10,7 +10,7 @@ import { BetaLocalFilesystemMemoryTool, betaMemoryTool } from '@anthropic-ai/sdk
 import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, inject, it } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();

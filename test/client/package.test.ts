@@ -7,8 +7,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MemoryClient } from 'memory-service-client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { freshTenant } from '../support/service.ts';
-import { startStandIn } from '../support/stand-in-api.ts';
+import { startStandIn } from '../support/start-stand-in.ts';
+import { freshTenant } from '../support/test-service.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 import { compile, install, type Packed, pack, run, withSdks } from './packed-client.ts';
 

@@ -6,7 +6,7 @@ import { MemoryClient, type MemoryServiceError } from 'memory-service-client';
 import { expect, it, vi } from 'vitest';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { freshTenant } from '../support/service.ts';
+import { freshTenant } from '../support/test-service.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();

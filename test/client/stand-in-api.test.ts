@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import Anthropic from '@anthropic-ai/sdk';
 import { memoryTool } from 'memory-service-client/anthropic';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startStandIn } from '../support/stand-in-api.ts';
+import { startStandIn } from '../support/start-stand-in.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { storeKey } from '../support/memory-stores.ts';
-import { describeService } from '../support/service.ts';
+import { describeService } from '../support/test-service.ts';
 
 const OUTPUT = `in the directory: "first\\n"
 notes.md in the directory: "from the store\\n"

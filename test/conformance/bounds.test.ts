@@ -1,7 +1,7 @@
 /** Truncation of long output, and rejection of overlong input before it is processed. */
 import { expect, it } from 'vitest';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd, error, ok, script } from '../support/table.ts';
+import { cmd, error, ok, script } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const x = (length: number) => 'x'.repeat(length);
 const HEADER = 'The memory file has been edited. Here is the snippet showing the change (with line numbers):';

@@ -7,8 +7,8 @@ import { expect, it } from 'vitest';
 import { History } from '../../src/core/history/history.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd, error, ok, script } from '../support/table.ts';
+import { cmd, error, ok, script } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const PATH = '/memories/a.txt';
 

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import { anyInput, fuzzParameters } from '../support/arbitraries.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
-import { describeService, freshTenant, setHistoryDays } from '../support/service.ts';
+import { describeService, freshTenant, setHistoryDays } from '../support/test-service.ts';
 
 // Small enough for random scripts to reach.
 const MAX_FILE_BYTES = 200;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd, ok, script } from '../support/table.ts';
+import { cmd, ok, script } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 /** Examples in the documentation of the memory tool, compared byte for byte. */
 describeService('a documented example', (service) => {

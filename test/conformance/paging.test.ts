@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { Model } from '../support/model.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const MAX_VIEW_CHARS = 400;
 

@@ -1,5 +1,5 @@
-import { describeService } from '../support/service.ts';
-import { cmd, error, ok, type Step, script } from '../support/table.ts';
+import { cmd, error, ok, type Step, script } from '../support/step-table.ts';
+import { describeService } from '../support/test-service.ts';
 
 const view = (path: string, expected: string): Step => [cmd.view(path), error(expected)];
 

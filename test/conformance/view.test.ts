@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd, error, ok, script } from '../support/table.ts';
+import { cmd, error, ok, script } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService('view', (service) => {
   script(service, 'lists an empty memory', {}, [

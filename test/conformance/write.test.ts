@@ -1,5 +1,5 @@
-import { describeService } from '../support/service.ts';
-import { cmd, error, ok, script } from '../support/table.ts';
+import { cmd, error, ok, script } from '../support/step-table.ts';
+import { describeService } from '../support/test-service.ts';
 
 const listing = (lines: string) =>
   ok(

@@ -2,8 +2,8 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
+import { createAgent } from '../support/start-console.ts';
 
 /** Returns the violations of axe rules on a page, with their elements. */
 async function findViolations(page: Page): Promise<string[]> {

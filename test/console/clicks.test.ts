@@ -2,10 +2,10 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { entry } from '../support/archives.ts';
-import { createAgent } from '../support/console.ts';
 import { type ConsoleFixture, describeConsole } from '../support/console-suite.ts';
-import { freshTenant } from '../support/service.ts';
+import { entry } from '../support/create-archive.ts';
+import { createAgent } from '../support/start-console.ts';
+import { freshTenant } from '../support/test-service.ts';
 import { proposeDraft } from './draft-scenario.ts';
 
 const ARCHIVE = Buffer.concat([entry({ name: 'memories/new.md', content: 'x' }), Buffer.alloc(1024)]);

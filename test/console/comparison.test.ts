@@ -2,9 +2,9 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createAgent } from '../support/console.ts';
 import { type ConsoleFixture, describeConsole } from '../support/console-suite.ts';
-import { freshTenant } from '../support/service.ts';
+import { createAgent } from '../support/start-console.ts';
+import { freshTenant } from '../support/test-service.ts';
 
 const PHONE = { width: 390, height: 844 };
 

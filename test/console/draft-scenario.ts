@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
-import { createDraft } from '../../src/features/drafts/create.ts';
+import { createDraft } from '../../src/features/drafts/create-draft.ts';
 import type { Draft } from '../../src/features/drafts/drafts.ts';
-import { createAgent } from '../support/console.ts';
+import { createAgent } from '../support/start-console.ts';
 
 const file = (path: string) => `/memories/${path}`;
 const replace = (path: string, old_str: string, new_str: string) => ({

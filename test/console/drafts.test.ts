@@ -2,9 +2,9 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { readEditor } from '../support/code-editor.ts';
-import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
+import { readEditor } from '../support/read-editor.ts';
+import { createAgent } from '../support/start-console.ts';
 import { proposeDraft } from './draft-scenario.ts';
 
 const LEE = '/memories/customers/lee.md';

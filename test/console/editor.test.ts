@@ -3,9 +3,9 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { readEditor } from '../support/code-editor.ts';
-import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
+import { readEditor } from '../support/read-editor.ts';
+import { createAgent } from '../support/start-console.ts';
 
 const ASSETS = 'console/dist/assets';
 const EDITOR_CODE = /\/code-mirror-[^/]+\.js$/;

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeInBrowser } from '../support/browser.ts';
-import { createAdminKey, startConsole } from '../support/console.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
-import { freshTenant, startService } from '../support/service.ts';
+import { createAdminKey, startConsole } from '../support/start-console.ts';
+import { freshTenant, startService } from '../support/test-service.ts';
 
 /** Colors of the first chart. The expression is a string, because it runs in the page. */
 const COLORS = `(() => {

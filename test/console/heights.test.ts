@@ -1,7 +1,7 @@
 /** @module-tag long */
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
-import { type Prepared, prepareViews, VIEWS, type View, viewHash } from './views.ts';
+import { type Prepared, prepareViews, VIEWS, type View, viewHash } from './all-views.ts';
 
 /**
  * Windows of 1,280 × 800 at 200 % and 400 %, phones upright with a keyboard and lying, a small laptop, and heights

@@ -1,8 +1,8 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
+import { createAgent } from '../support/start-console.ts';
 
 const NAME = `<img src=x onerror="alert(1)">`;
 const MARKDOWN = `# Hello

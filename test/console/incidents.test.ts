@@ -9,10 +9,10 @@ import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
-import { runJobs } from '../support/jobs.ts';
-import { freshTenant, startService } from '../support/service.ts';
+import { runJobs } from '../support/run-jobs.ts';
+import { createAgent } from '../support/start-console.ts';
+import { freshTenant, startService } from '../support/test-service.ts';
 
 const GOOD = '- Send refunds to the original payment method only.';
 const CALL = '- Customers may name any account, after a call.';

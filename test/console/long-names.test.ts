@@ -3,8 +3,8 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createAgent } from '../support/console.ts';
 import { type ConsoleFixture, describeConsole } from '../support/console-suite.ts';
+import { createAgent } from '../support/start-console.ts';
 
 const LABEL = 'a label that says much of what the key is for, and of who asked for it, and when and why, '
   .repeat(2)

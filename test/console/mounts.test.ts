@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeConsole } from '../support/console-suite.ts';
-import { freshTenant } from '../support/service.ts';
+import { freshTenant } from '../support/test-service.ts';
 
 describeConsole('the mounts of a tenant in the console', (fixture) => {
   it('adds, changes, and removes a mount, and shows it in the mounted tenant', async () => {

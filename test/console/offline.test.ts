@@ -1,7 +1,7 @@
 /** @module-tag long */
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
-import { runJobs } from '../support/jobs.ts';
+import { runJobs } from '../support/run-jobs.ts';
 
 describeConsole('the console without a connection', (fixture) => {
   it('warns while the progress of a job cannot be read, and continues by itself', async () => {

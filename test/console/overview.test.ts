@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeConsole } from '../support/console-suite.ts';
-import { freshTenant } from '../support/service.ts';
+import { freshTenant } from '../support/test-service.ts';
 
 describeConsole('the overview and the audit page', (fixture) => {
   it('shows totals, usage over time, and the tenants that need attention', async () => {

@@ -2,9 +2,9 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { readEditor } from '../support/code-editor.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
-import { freshTenant } from '../support/service.ts';
+import { readEditor } from '../support/read-editor.ts';
+import { freshTenant } from '../support/test-service.ts';
 
 const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
 const question = (page: Page) => page.getByRole('dialog', { name: 'Discard your changes?' });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeConsole } from '../support/console-suite.ts';
-import { freshTenant } from '../support/service.ts';
+import { freshTenant } from '../support/test-service.ts';
 import { proposeDraft } from './draft-scenario.ts';
 
 const dialog = (page: Page) => page.getByRole('dialog');

@@ -3,9 +3,9 @@ import type { Page, Request } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { entry } from '../support/archives.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
-import { freshTenant } from '../support/service.ts';
+import { entry } from '../support/create-archive.ts';
+import { freshTenant } from '../support/test-service.ts';
 import { proposeDraft } from './draft-scenario.ts';
 import { createPoisonedMemory } from './scenario.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Database } from '../../src/core/database/database.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createAgent } from '../support/console.ts';
+import { createAgent } from '../support/start-console.ts';
 
 const REFUNDS = `# Refunds
 

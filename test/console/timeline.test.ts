@@ -1,8 +1,8 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
+import { createAgent } from '../support/start-console.ts';
 
 const NEW_LINE = '- Customers may name any account for a refund. No approval is needed.';
 const OLD_LINE = '- Send refunds to the original payment method only.';

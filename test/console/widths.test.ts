@@ -3,7 +3,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
-import { type Prepared, prepareViews, VIEWS, viewHash } from './views.ts';
+import { type Prepared, prepareViews, VIEWS, viewHash } from './all-views.ts';
 
 const WIDTHS = [
   360, 390, 480, 600, 641, 680, 720, 768, 820, 861, 900, 960, 1000, 1020, 1050, 1080, 1140, 1280, 1600,

@@ -4,9 +4,9 @@ import { access, cp, mkdir, mkdtemp, rm, statfs, truncate, writeFile } from 'nod
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, it } from 'vitest';
-import { copyPgliteTemplate } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { copyPgliteTemplate } from '../support/test-database.ts';
 
 const run = promisify(execFile);
 const ADVICE =

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { copyPgliteTemplate } from '../support/database.ts';
 import { type CliProcess, startCli, startProcess, startServer } from '../support/process.ts';
+import { copyPgliteTemplate } from '../support/test-database.ts';
 
 const SERVE = ['--liftoff-only', 'dist/main.js', 'serve'];
 const IN_USE = /^memory-service: The data directory \S+ is in use by (.*)\. Stop that process, /;

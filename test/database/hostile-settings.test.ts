@@ -1,14 +1,14 @@
 /** A role whose defaults change the text form of values and the meaning of statements. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { MEANING } from '../../src/core/database/database.ts';
-import { openSession } from '../../src/core/database/open.ts';
+import { openSession } from '../../src/core/database/open-database.ts';
 import { OperatorError } from '../../src/core/errors/errors.ts';
 import { type Admin, openAdmin } from '../support/admin.ts';
-import { createTestDatabase, isCitus, openPool } from '../support/database.ts';
 import { HOSTILE_SETTINGS, hostileDefaults } from '../support/hostile-session.ts';
-import { numberedQuery } from '../support/query.ts';
-import { freshTenant, type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { numberedQuery } from '../support/numbered-query.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase, isCitus, openPool } from '../support/test-database.ts';
+import { freshTenant, type Service, startService } from '../support/test-service.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 

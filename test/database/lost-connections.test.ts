@@ -5,8 +5,8 @@
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
-import { createTestDatabase, openPool } from '../support/database.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
+import { createTestDatabase, openPool } from '../support/test-database.ts';
 
 it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unknown>]>([
   ['a transaction', (database, work) => database.transaction(work)],

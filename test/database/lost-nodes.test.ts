@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { beginAudit } from '../../src/core/tenants/audit.ts';
-import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 
 const LOSE_A_NODE = `
 CREATE TABLE stale_sessions (pid integer);

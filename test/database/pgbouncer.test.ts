@@ -2,12 +2,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { migrate, schemaState } from '../../src/core/database/migrate.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
-import { createTestDatabase, isCitus, openPool, skipOnCitus } from '../support/database.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import { Workload } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { PgBouncer, pgbouncerVersion } from '../support/pgbouncer.ts';
-import { freshTenant, startService } from '../support/service.ts';
+import { createTestDatabase, isCitus, openPool, skipOnCitus } from '../support/test-database.ts';
+import { freshTenant, startService } from '../support/test-service.ts';
 
 const version = await pgbouncerVersion();
 const tracksStatements = version !== undefined && (version[0] > 1 || version[1] >= 21);

@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
-import { asDatabaseError, CHECK_VIOLATION, FOREIGN_KEY_VIOLATION } from '../../src/core/database/errors.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import {
+  asDatabaseError,
+  CHECK_VIOLATION,
+  FOREIGN_KEY_VIOLATION,
+} from '../../src/core/database/database-errors.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const LONG = 'x'.repeat(1014);
 const version = '00000000-0000-4000-8000-000000000000';

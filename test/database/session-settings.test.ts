@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
-import { createTestDatabase, isCitus } from '../support/database.ts';
-import { numberedQuery } from '../support/query.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
+import { numberedQuery } from '../support/numbered-query.ts';
+import { createTestDatabase, isCitus } from '../support/test-database.ts';
 
 async function settings(database: Database, expected: Record<string, string>) {
   const { statement, params } = numberedQuery<{ name: string; setting: string }>(

@@ -2,10 +2,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
-import { PostgresServer } from '../support/faults/postgres.ts';
+import { PostgresServer } from '../support/faults/postgres-server.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
-import { startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { startService } from '../support/test-service.ts';
 
 it('reports the service unready while its database is a standby, and ready once promoted', async () => {
   const directory = await mkdtemp(join(inject('scratch'), 'standby-'));

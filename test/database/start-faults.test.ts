@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { makeCertificate } from '../support/faults/certificates.ts';
-import { PostgresServer } from '../support/faults/postgres.ts';
+import { PostgresServer } from '../support/faults/postgres-server.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
 import { startCli } from '../support/process.ts';
 

@@ -3,9 +3,9 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DELEGATED_FUNCTIONS } from '../../src/core/database/citus.ts';
 import { writeFunctions } from '../../src/core/files/write-functions.ts';
-import { connectTo, createTestDatabase } from '../support/database.ts';
 import { resultColumns } from '../support/result-columns.ts';
 import { batchQueries, statements } from '../support/statements.ts';
+import { connectTo, createTestDatabase } from '../support/test-database.ts';
 
 const all = [
   ...statements,

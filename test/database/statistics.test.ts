@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { migrate } from '../../src/core/database/migrate.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import { plannerOptions } from '../../src/core/database/pg.ts';
 import type { AnyQuery } from '../../src/core/database/query.ts';
 import {
@@ -13,8 +13,8 @@ import {
   lookupQuery,
   readFileQuery,
 } from '../../src/core/files/read-queries.ts';
-import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
-import { genericPlan, type Plan, tableScans } from '../support/plan.ts';
+import { genericPlan, type Plan, tableScans } from '../support/query-plan.ts';
+import { connectTo, createTestDatabase, skipOnCitus } from '../support/test-database.ts';
 
 describe('a new database', () => {
   skipOnCitus('the sample is not on the shards');

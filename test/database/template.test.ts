@@ -9,7 +9,7 @@ import { openPglite } from '../../src/core/database/pglite.ts';
 import { migrateEngine, PgliteEngine } from '../../src/core/database/pglite-engine.ts';
 import { copyTemplate, TEMPLATE_DIRECTORY } from '../../src/core/database/template.ts';
 import { post, startServer } from '../support/process.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
 
 const newDirectory = (prefix: string) => mkdtemp(join(inject('scratch'), `${prefix}-`));
 

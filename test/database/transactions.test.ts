@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { parseQuery } from '../../src/core/database/query.ts';
 import { createTenantQuery } from '../../src/core/tenants/queries.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const divideByZero = parseQuery<Record<string, never>>('divide_by_zero', 'SELECT 1 / 0');
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { executorOn } from '../../src/core/database/pg.ts';
 import type { ConnectionPool } from '../../src/core/database/pool.ts';
 import { parseQuery } from '../../src/core/database/query.ts';
-import { createTestDatabase, openServicePool } from '../support/database.ts';
 import { TcpProxy } from '../support/faults/proxies.ts';
+import { createTestDatabase, openServicePool } from '../support/test-database.ts';
 
 const selectQuery = parseQuery<{ text: string }, { text: string }>(
   'select_text',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { newApiKey } from '../../src/core/tenants/keys.ts';
 import { makeCertificate } from '../support/faults/certificates.ts';
-import { PostgresServer } from '../support/faults/postgres.ts';
+import { PostgresServer } from '../support/faults/postgres-server.ts';
 import { memoryCall, requestHeaders, view } from '../support/mcp.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
 import { type CliProcess, readAdminUrl, startServer } from '../support/process.ts';

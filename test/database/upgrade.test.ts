@@ -9,14 +9,14 @@ import { afterEach, describe, expect, inject, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
 import { migrate, schemaState } from '../../src/core/database/migrate.ts';
-import { openDatabase, openSession } from '../../src/core/database/open.ts';
+import { openDatabase, openSession } from '../../src/core/database/open-database.ts';
 import { parseQuery, type Value } from '../../src/core/database/query.ts';
 import { History } from '../../src/core/history/history.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { type Release, releaseExecutor, releases } from '../support/releases.ts';
-import { type Backend, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { type Backend, startService } from '../support/test-service.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseQuery } from '../../src/core/database/query.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type Service, startService } from '../support/test-service.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -6,11 +6,11 @@
 import { expect, it } from 'vitest';
 import { revertActor } from '../../src/core/history/revert.ts';
 import { mergedFiles } from '../../src/features/drafts/records.ts';
-import { APPROVER, AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
+import { APPROVER, AUTHOR, changesIn, Drafting } from '../support/drafting.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { OPERATOR, run } from '../support/restore.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { OPERATOR, run } from '../support/restore-run.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const plan = '/memories/plan';
 const x = '/memories/x';

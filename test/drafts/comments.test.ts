@@ -6,9 +6,9 @@
 import { expect, it } from 'vitest';
 import { moveTenantData } from '../../src/core/tenants/copy.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
-import { run } from '../support/restore.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { run } from '../support/restore-run.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const UNKNOWN = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
 

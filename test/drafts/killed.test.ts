@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findDraft } from '../../src/features/drafts/drafts.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { Drafting } from '../support/drafts.ts';
+import { Drafting } from '../support/drafting.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { type Service, startService } from '../support/test-service.ts';
 
 const FILES = 5000;
 const SCRIPT = fileURLToPath(new URL('../support/merge-and-die.ts', import.meta.url));

@@ -5,11 +5,11 @@
  */
 import { expect, it } from 'vitest';
 import { revertActor } from '../../src/core/history/revert.ts';
-import { APPROVER, changesIn, Drafting } from '../support/drafts.ts';
+import { APPROVER, changesIn, Drafting } from '../support/drafting.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { lines, OPERATOR, run } from '../support/restore.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { lines, OPERATOR, run } from '../support/restore-run.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const a = '/memories/a';
 const b = '/memories/b';

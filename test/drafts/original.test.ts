@@ -11,9 +11,9 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { Proposals } from '../../src/features/drafts/proposals.ts';
 import { memorySearch } from '../../src/features/search/search.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
-import { Drafting } from '../support/drafts.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { Drafting } from '../support/drafting.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const notes = '/memories/notes.md';
 const token = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');

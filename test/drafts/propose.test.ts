@@ -11,8 +11,8 @@ import { closeDraft, closeLocked } from '../../src/features/drafts/close.ts';
 import { Proposals } from '../../src/features/drafts/proposals.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const notes = '/memories/notes.md';
 const evil = '/memories/from-the-web.md';

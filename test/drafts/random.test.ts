@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import type { Resolution } from '../../src/core/history/merge-file.ts';
 import type { Draft } from '../../src/features/drafts/drafts.ts';
 import { isTouched } from '../../src/features/drafts/pair-files.ts';
-import { Drafting } from '../support/drafts.ts';
+import { Drafting } from '../support/drafting.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import {
   copyModel,
@@ -23,8 +23,8 @@ import {
   parentDirectories,
 } from '../support/merge-model.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/test-service.ts';
 
 const CHANGES = process.env.TEST_SET === 'long' ? 3000 : 120;
 const CHANGES_A_ROUND = 60;

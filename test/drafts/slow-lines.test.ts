@@ -5,10 +5,10 @@
  */
 import { afterAll, expect, it } from 'vitest';
 import { MergeThreads } from '../../src/core/history/line-merge.ts';
-import { changesIn, Drafting } from '../support/drafts.ts';
-import { run } from '../support/restore.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { changesIn, Drafting } from '../support/drafting.ts';
+import { run } from '../support/restore-run.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 /** Returns many repetitions of two lines, so that far too many lines could correspond. */
 const hardText = (seed: number) =>

@@ -1,9 +1,9 @@
 /** The heaviest work that an admin can request, by six requests at a time, on the tenants of `prepareAdministered`. */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
-import { createArchive } from '../support/archives.ts';
+import { createArchive } from '../support/create-archive.ts';
 import { hardToCompare } from '../support/hard-diff.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
 import { fillVastMemory, LAYOUTS } from '../support/vast-memory.ts';
 import { type Attack, KIB, send } from './attacks.ts';
 

@@ -7,7 +7,7 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newApiKey } from '../../src/core/tenants/keys.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
 
 export interface Counts {
   answered: number;

@@ -6,12 +6,12 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oddText } from '../support/faults/odd-texts.ts';
 import { documentedCommands, findTools, Operator, type Tools } from '../support/faults/operator.ts';
-import { PostgresServer } from '../support/faults/postgres.ts';
+import { PostgresServer } from '../support/faults/postgres-server.ts';
 import { Replica } from '../support/faults/replica.ts';
 import type { TimeSpan, Workload } from '../support/faults/workload.ts';
 import { asNobody } from '../support/postgres/binaries.ts';
 import { post } from '../support/process.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
 import {
   becomesTrue,
   checkPglite,
@@ -20,7 +20,7 @@ import {
   LIMITS,
   workloadOn,
 } from './environment.ts';
-import { Row } from './report.ts';
+import { Row } from './fault-report.ts';
 
 const DATABASE = 'memory';
 const TENANTS = ['acme', 'globex'];

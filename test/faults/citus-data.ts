@@ -1,7 +1,7 @@
 /** Operations on all data or the schema of a cluster while clients write. */
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FaultyCluster } from '../support/faults/cluster.ts';
+import type { FaultyCluster } from '../support/faults/faulty-cluster.ts';
 import { Replica } from '../support/faults/replica.ts';
 import {
   LIMITS,

@@ -1,7 +1,7 @@
 /** Moves an existing database to a cluster with the steps of docs/scaling.md. */
-import type { FaultyCluster } from '../support/faults/cluster.ts';
+import type { FaultyCluster } from '../support/faults/faulty-cluster.ts';
 import { FILL } from '../support/fill.ts';
-import { query } from '../support/postgres/cluster.ts';
+import { query } from '../support/postgres/database-cluster.ts';
 import { migrate, noteDuration, readContents, withScene } from './citus-scene.ts';
 import { timeToAcknowledge } from './environment.ts';
 

@@ -3,12 +3,12 @@
  * the check of the ledger.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FaultyCluster } from '../support/faults/cluster.ts';
+import type { FaultyCluster } from '../support/faults/faulty-cluster.ts';
 import type { Workload } from '../support/faults/workload.ts';
-import { query } from '../support/postgres/cluster.ts';
+import { query } from '../support/postgres/database-cluster.ts';
 import { noteDuration, root, run, TENANTS, withScene, workloadOn } from './citus-scene.ts';
 import { timeToAcknowledge } from './environment.ts';
-import type { Row } from './report.ts';
+import type { Row } from './fault-report.ts';
 
 /** Tenants of a second workload with a separate ledger. */
 const OTHERS = TENANTS.map((tenant) => `other-${tenant}`);

@@ -2,12 +2,12 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { FaultyCluster } from '../support/faults/cluster.ts';
+import type { FaultyCluster } from '../support/faults/faulty-cluster.ts';
 import { Replica } from '../support/faults/replica.ts';
 import { Workload } from '../support/faults/workload.ts';
-import { query } from '../support/postgres/cluster.ts';
+import { query } from '../support/postgres/database-cluster.ts';
 import { checkPostgres } from './environment.ts';
-import { Row } from './report.ts';
+import { Row } from './fault-report.ts';
 
 export const run = promisify(execFile);
 export const root = fileURLToPath(new URL('../..', import.meta.url));

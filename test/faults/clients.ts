@@ -11,7 +11,7 @@ import {
   LIMITS,
   workloadOn,
 } from './environment.ts';
-import { Row } from './report.ts';
+import { Row } from './fault-report.ts';
 
 export async function idleConnections({ postgres, option }: Environment): Promise<Row> {
   const count = option('IDLE_CONNECTIONS', 10_000);

@@ -3,16 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { loadConfig } from '../../src/core/config.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import { BATCH_CONNECTIONS } from '../../src/core/database/pg.ts';
 import type { Value } from '../../src/core/database/query.ts';
-import type { PostgresServer } from '../support/faults/postgres.ts';
+import type { PostgresServer } from '../support/faults/postgres-server.ts';
 import type { Replica } from '../support/faults/replica.ts';
 import { type Query, type TimeSpan, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { numberedQuery } from '../support/query.ts';
-import type { Service } from '../support/service.ts';
-import type { Row } from './report.ts';
+import { numberedQuery } from '../support/numbered-query.ts';
+import type { Service } from '../support/test-service.ts';
+import type { Row } from './fault-report.ts';
 
 export interface Environment {
   /** Directory for files, accessible to the unprivileged user. */

@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { newApiKey } from '../../src/core/tenants/keys.ts';
-import { freePort, PostgresServer } from '../support/faults/postgres.ts';
+import { freePort, PostgresServer } from '../support/faults/postgres-server.ts';
 import { Replica } from '../support/faults/replica.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
 import { adminAttacks, prepareAdministeredTenants } from './admin-attacks.ts';
 import { ATTACKER, type Attack, attacks, type Counts, KIB, type Setup, send } from './attacks.ts';
 

@@ -13,7 +13,7 @@ import {
   timeToAcknowledge,
   workloadOn,
 } from './environment.ts';
-import { Row } from './report.ts';
+import { Row } from './fault-report.ts';
 
 /** Waits for a random time at which some writes are acknowledged and others are in flight. */
 export const randomTime = async (workload: ReturnType<typeof workloadOn>, most = 30) => {

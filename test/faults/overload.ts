@@ -10,10 +10,10 @@ import { Agent, request } from 'node:http';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PostgresServer } from '../support/faults/postgres.ts';
+import { PostgresServer } from '../support/faults/postgres-server.ts';
 import { Replica } from '../support/faults/replica.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
 import { residentMiB } from './clients.ts';
 
 const SECONDS = Number(process.env.SECONDS ?? 8);

@@ -11,7 +11,7 @@ import {
   LIMITS,
   workloadOn,
 } from './environment.ts';
-import { Row } from './report.ts';
+import { Row } from './fault-report.ts';
 
 const PROBE_MS = 100;
 

@@ -6,7 +6,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/core/database/batch-queue.ts';
-import { DatabaseError } from '../../src/core/database/errors.ts';
+import { DatabaseError } from '../../src/core/database/database-errors.ts';
 import { executorOn, plannerOptions } from '../../src/core/database/pg.ts';
 import type { ConnectionPool } from '../../src/core/database/pool.ts';
 import {
@@ -17,12 +17,12 @@ import {
   type Value,
 } from '../../src/core/database/query.ts';
 import { BatchLimits } from '../../src/core/database/running-statements.ts';
-import { connectTo, createTestDatabase, openServicePool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { genericPlan, tableScans } from '../support/plan.ts';
-import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import { genericPlan, tableScans } from '../support/query-plan.ts';
 import { batchQueries } from '../support/statements.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { connectTo, createTestDatabase, openServicePool, skipOnCitus } from '../support/test-database.ts';
+import { describeService, freshTenant, type Service, startService } from '../support/test-service.ts';
 
 /** Both statements return their kind and the text, so that a result identifies its statement and call. */
 type Echo = Query<{ text: string }, { by: string; text: string }>;

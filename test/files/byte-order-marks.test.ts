@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService('a text that starts with a byte order mark', (service) => {
   it('returns a text that starts with a byte order mark unchanged, even after a database error', async () => {

@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { Memory } from '../../src/core/files/memory.ts';
 import { Services } from '../../src/core/files/services.ts';
+import type { Edit, RequestKey } from '../../src/core/memory/memory-store.ts';
 import type { MemoryPath } from '../../src/core/memory/path.ts';
-import type { Edit, RequestKey } from '../../src/core/memory/store.ts';
 import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
-import { createTestDatabase, isCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase, isCitus } from '../support/test-database.ts';
+import { describeService, freshTenant, type Service, startService } from '../support/test-service.ts';
 
 const FILE = '/memories/f.md';
 

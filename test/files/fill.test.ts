@@ -1,7 +1,7 @@
 /** Statements that fill tenants in the fault tests on Citus, which need a cluster. This test runs them without one. */
 import { expect, it } from 'vitest';
 import { FILL } from '../support/fill.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService('the statements that fill a tenant', (service) => {
   it('creates and edits each file of a filled tenant with the functions of this version', async () => {

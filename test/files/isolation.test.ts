@@ -9,13 +9,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plannerOptions } from '../../src/core/database/pg.ts';
 import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
-import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
-import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
-import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { genericPlan, nestedPlans, tableScans } from '../support/query-plan.ts';
 import { functionCall, functionCalls, ofKeys, overAllTenants, statements } from '../support/statements.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { connectTo, createTestDatabase, skipOnCitus } from '../support/test-database.ts';
+import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 
 // IDs that are prefixes of each other, differ in case, sort next to each other, or contain wildcards and separators of
 // SQL and of this service.

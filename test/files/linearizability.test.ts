@@ -6,11 +6,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { type Call, linearize } from '../support/linearizability.ts';
 import type { Tree } from '../support/model.ts';
-import { freshTenant, type Service, startService, startSharedService } from '../support/service.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { freshTenant, type Service, startService, startSharedService } from '../support/test-service.ts';
 
 // Few names, and one file that most commands use, so that they conflict often.
 const hot = { weight: 6, arbitrary: fc.constant('/memories/d/f') };

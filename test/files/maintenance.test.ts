@@ -6,12 +6,17 @@
  */
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { DatabaseError } from '../../src/core/database/errors.ts';
+import { DatabaseError } from '../../src/core/database/database-errors.ts';
 import { expireFiles } from '../../src/core/files/expiry.ts';
 import { pruneStoredResults } from '../../src/core/tenants/stored-results.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { describeServiceOnOwnDatabase, freshTenant, type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import {
+  describeServiceOnOwnDatabase,
+  freshTenant,
+  type Service,
+  startService,
+} from '../support/test-service.ts';
 
 describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
   const count = async (table: string, tenant: string) =>

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import type { Database } from '../../src/core/database/database.ts';
 import { type Changes, Watches } from '../../src/core/files/watches.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 /** Counts the statements that a database receives. */
 function recordNames(database: Database): { database: Database; names: string[] } {

@@ -11,6 +11,8 @@ import { parseQuery, type QueryExecutor, type Value } from '../../src/core/datab
 import { BatchLimits } from '../../src/core/database/running-statements.ts';
 import type { CallFunction, TypedWriteFunction } from '../../src/core/files/write-function.ts';
 import { WriteQueue } from '../../src/core/files/write-queue.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { cmd } from '../support/step-table.ts';
 import {
   connectTo,
   createTestDatabase,
@@ -18,10 +20,8 @@ import {
   openPool,
   openServicePool,
   skipOnCitus,
-} from '../support/database.ts';
-import { assertInvariants, readTree } from '../support/invariants.ts';
-import { describeService, freshTenant, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+} from '../support/test-database.ts';
+import { describeService, freshTenant, startService } from '../support/test-service.ts';
 
 type Params = {
   tenant: string;

@@ -5,8 +5,8 @@
  */
 import { expect, it } from 'vitest';
 import { makeKey, useAdmin } from '../support/admin.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const digits = (seed: number) =>
   Array.from({ length: 20_000 }, (_, i) => `${((i * 7919 + seed * 31) >> 3) % 3}\n`).join('');

@@ -12,10 +12,10 @@ import type { Version } from '../../src/core/history/version.ts';
 import type { MemoryPath } from '../../src/core/memory/path.ts';
 import { requestKey } from '../../src/core/tenants/stored-results.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { Drafting } from '../support/drafts.ts';
+import { Drafting } from '../support/drafting.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const origin = { actor: { type: 'operator', name: 'ada' } } as const;
 const SECRET = 'hunter2-of-the-vault';

@@ -13,8 +13,8 @@ import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { writeImport } from '../../src/features/archive/import-transaction.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const openHistory = (service: Service) => new History(service.database);
 

@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { DatabaseError } from '../../src/core/database/errors.ts';
+import { DatabaseError } from '../../src/core/database/database-errors.ts';
 import { time } from '../../src/core/database/query.ts';
 import { changesBetween } from '../../src/core/history/diff.ts';
 import { History } from '../../src/core/history/history.ts';
@@ -14,9 +14,9 @@ import { ROOT } from '../../src/core/memory/path.ts';
 import type { TenantSettings } from '../../src/core/tenants/settings.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { readSnapshot } from '../support/restore.ts';
-import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { readSnapshot } from '../support/restore-run.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/test-service.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DEFAULTS = { historyDays: 30, maxHistoryBytes: 0 };

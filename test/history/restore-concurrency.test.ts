@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restoreAt } from '../../src/core/history/restore.ts';
 import { revertActor } from '../../src/core/history/revert.ts';
 import { ROOT } from '../../src/core/memory/path.ts';
-import { connectTo, createTestDatabase, lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { startCli } from '../support/process.ts';
-import { lines, OPERATOR, readSnapshot, restore, run } from '../support/restore.ts';
-import { freshTenant, type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { lines, OPERATOR, readSnapshot, restore, run } from '../support/restore-run.ts';
+import { cmd } from '../support/step-table.ts';
+import { connectTo, createTestDatabase, lockWait } from '../support/test-database.ts';
+import { freshTenant, type Service, startService } from '../support/test-service.ts';
 
 /** Number of files of the killed restore. */
 const FILES = 10_000;

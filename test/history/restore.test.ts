@@ -10,11 +10,11 @@ import { restoreAt, restoreVersion } from '../../src/core/history/restore.ts';
 import type { Version } from '../../src/core/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/core/memory/path.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { lines, OPERATOR, readSnapshot, restore, run, type Snapshot } from '../support/restore.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { lines, OPERATOR, readSnapshot, restore, run, type Snapshot } from '../support/restore-run.ts';
+import { runCli } from '../support/run-cli.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 async function readVersions(service: Service, tenant: string): Promise<Version[]> {
   const all: Version[] = [];

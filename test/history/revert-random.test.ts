@@ -12,10 +12,10 @@ import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { OPERATOR, readSnapshot } from '../support/restore.ts';
+import { OPERATOR, readSnapshot } from '../support/restore-run.ts';
 import { type ModelFile, type ModelVersion, revertFile, revertModelText } from '../support/revert-model.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const IS_LONG = process.env.TEST_SET === 'long';
 const HISTORIES = Number(process.env.HISTORIES ?? (IS_LONG ? 200 : 25));

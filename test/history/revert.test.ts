@@ -8,11 +8,11 @@ import { restoreVersion } from '../../src/core/history/restore.ts';
 import { revertActor } from '../../src/core/history/revert.ts';
 import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { lines, OPERATOR, readSnapshot } from '../support/restore.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { lines, OPERATOR, readSnapshot } from '../support/restore-run.ts';
+import { runCli } from '../support/run-cli.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const a = '/memories/a';
 const b = '/memories/b';

@@ -10,13 +10,13 @@ import { parseQuery } from '../../src/core/database/query.ts';
 import { pruneHistory } from '../../src/core/history/pruning.ts';
 import { revertActor } from '../../src/core/history/revert.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
-import { OPERATOR, readSnapshot, restore, run } from '../support/restore.ts';
-import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
+import { genericPlan, nestedPlans, tableScans } from '../support/query-plan.ts';
+import { OPERATOR, readSnapshot, restore, run } from '../support/restore-run.ts';
 import { statements } from '../support/statements.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { connectTo, createTestDatabase, skipOnCitus } from '../support/test-database.ts';
+import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/test-service.ts';
 
 /** Creates the files /memories/d/f1, /memories/d/f2, … with SQL. */
 async function fill(query: Service['query'], tenant: string, files: number): Promise<void> {

@@ -10,12 +10,12 @@ import { eraseVersion } from '../../src/core/history/redact.ts';
 import { restoreVersion } from '../../src/core/history/restore.ts';
 import { revertActor } from '../../src/core/history/revert.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { Drafting } from '../support/drafts.ts';
+import { Drafting } from '../support/drafting.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { readAll, sdk } from '../support/memory-stores.ts';
-import { OPERATOR, run } from '../support/restore.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { OPERATOR, run } from '../support/restore-run.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const PATH = '/memories/d/f';
 

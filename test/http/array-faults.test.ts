@@ -1,10 +1,10 @@
 /** Errors of single calls in an array of `tool_use` blocks: each call has its own outcome. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { isCitus } from '../support/database.ts';
 import { readTree } from '../support/invariants.ts';
-import { freshTenant, type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { isCitus } from '../support/test-database.ts';
+import { freshTenant, type Service, startService } from '../support/test-service.ts';
 
 const AFTER_FAULT =
   'Error: This call was not run because the service failed at an earlier call of this request. Send it again.';

@@ -12,9 +12,9 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { FirstKey } from '../../src/features/sign-in/first-key.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { type Admin, makeKey, openAdmin } from '../support/admin.ts';
-import { createTestDatabase, lockWait } from '../support/database.ts';
-import { type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase, lockWait } from '../support/test-database.ts';
+import { type Service, startService } from '../support/test-service.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { rawRequest } from '../support/http-arbitraries.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService } from '../support/service.ts';
+import { describeService } from '../support/test-service.ts';
 
 /** Throws unless the response is a problem or a result in one of its three forms. */
 function assertForm(response: LightMyRequestResponse): void {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { type Service, startService } from '../support/test-service.ts';
 
 let service: Service;
 let port: number;

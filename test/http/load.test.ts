@@ -8,8 +8,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { type Service, startService } from '../support/test-service.ts';
 
 async function metric(service: Service, name: string): Promise<number> {
   const { body } = await service.app.inject('/metrics');

@@ -11,10 +11,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
-import { freePort } from '../support/faults/postgres.ts';
+import { freePort } from '../support/faults/postgres-server.ts';
 import { post } from '../support/process.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 const root = new URL('../..', import.meta.url);
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { startSharedService } from '../support/service.ts';
+import { startSharedService } from '../support/test-service.ts';
 
 const read = (name: string) =>
   readFileSync(new URL(`../../examples/monitoring/${name}`, import.meta.url), 'utf8');

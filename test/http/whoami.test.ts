@@ -8,7 +8,7 @@ import { MemoryClient, MemoryServiceError } from 'memory-service-client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { freshTenant, type Service, startSharedService } from '../support/service.ts';
+import { freshTenant, type Service, startSharedService } from '../support/test-service.ts';
 
 const LIMITS = {
   max_file_bytes: 1048576,

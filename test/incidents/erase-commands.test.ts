@@ -7,9 +7,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runOn } from '../support/program.ts';
-import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 const SECRET = 'card 4929 1234';
 

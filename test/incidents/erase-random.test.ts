@@ -13,12 +13,12 @@ import { eraseJobs } from '../../src/features/incidents/erase-job.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { makeKey } from '../support/admin.ts';
-import { Drafting } from '../support/drafts.ts';
+import { Drafting } from '../support/drafting.ts';
 import { encodeVariants, findEncodings, foundInTables } from '../support/encodings.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/test-service.ts';
 
 const TENANTS = Number(process.env.TENANTS ?? (process.env.TEST_SET === 'long' ? 200 : 4));
 /** Limit for a test that hangs. */

@@ -9,10 +9,10 @@ import { eraseJobs } from '../../src/features/incidents/erase-job.ts';
 import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { openAdmin } from '../support/admin.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { encodeVariants, foundInTables } from '../support/encodings.ts';
-import { startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { startService } from '../support/test-service.ts';
 
 const TEXT = 'Ana lives at 12 Elm Street';
 const TENANTS = ['acme', 'globex', 'initech'];

@@ -9,11 +9,11 @@ import { eraseJobs } from '../../src/features/incidents/erase-job.ts';
 import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
-import { Drafting } from '../support/drafts.ts';
+import { Drafting } from '../support/drafting.ts';
 import { encodeVariants, foundInTables } from '../support/encodings.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 const SECRET = '4929 1234 5678 9012';
 

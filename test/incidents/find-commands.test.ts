@@ -4,10 +4,10 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { Drafting } from '../support/drafts.ts';
-import { runOn } from '../support/program.ts';
-import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { Drafting } from '../support/drafting.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 describeServiceOnOwnDatabase('find on the command line', (service) => {
   const drafting = new Drafting(service);

@@ -12,9 +12,9 @@ import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { useAdmin } from '../support/admin.ts';
 import { encodeVariants, foundInTables } from '../support/encodings.ts';
 import { readTree } from '../support/invariants.ts';
-import { runOn } from '../support/program.ts';
-import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 const SECRET = '4929 1234 5678 9012';
 

@@ -11,8 +11,8 @@ import { jobKinds } from '../../src/features/incidents/kinds.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import type { AdminResponse } from '../support/admin.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
-import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 const SECRET = 'the planted text';
 

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
-import { runOn } from '../support/program.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'memory-service-receipts-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

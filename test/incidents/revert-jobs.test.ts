@@ -12,11 +12,11 @@ import type { RunningJob } from '../../src/features/incidents/jobs.ts';
 import { revertJobs } from '../../src/features/incidents/revert-job.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
-import { Drafting } from '../support/drafts.ts';
+import { Drafting } from '../support/drafting.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { runOn } from '../support/program.ts';
-import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 const a = '/memories/a';
 const CLEAN = '1\n2\n3\n4\n5\n';

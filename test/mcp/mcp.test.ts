@@ -1,11 +1,11 @@
-/** `/mcp` of the service with the official client. test/client/mcp.test.ts tests the results of the tools. */
+/** `/mcp` of the service with the official client. test/client/mcp-client.test.ts tests the results of the tools. */
 import type { AddressInfo } from 'node:net';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MEMORY_TOOL, SEARCH_TOOL } from '../../src/features/mcp/tools.ts';
 import { useAgentFixture } from '../client/agent-fixture.ts';
 import { connectMcp, create, MISSING, text, VIEWED, view } from '../support/mcp.ts';
-import { freshTenant, startSharedService } from '../support/service.ts';
+import { freshTenant, startSharedService } from '../support/test-service.ts';
 
 const fixture = useAgentFixture();
 

@@ -20,7 +20,7 @@ import {
   VIEWED,
   view,
 } from '../support/mcp.ts';
-import { freshTenant, startSharedService } from '../support/service.ts';
+import { freshTenant, startSharedService } from '../support/test-service.ts';
 
 const fixture = useAgentFixture({ AUTH_CACHE_SECONDS: '1' });
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { initialize, requestHeaders } from '../support/mcp.ts';
-import { freshTenant, type Service, startSharedService } from '../support/service.ts';
+import { freshTenant, type Service, startSharedService } from '../support/test-service.ts';
 
 describe('OAuth for MCP', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');

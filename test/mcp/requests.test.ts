@@ -17,7 +17,7 @@ import {
   VIEWED,
   view,
 } from '../support/mcp.ts';
-import { describeService, freshTenant, startSharedService } from '../support/service.ts';
+import { describeService, freshTenant, startSharedService } from '../support/test-service.ts';
 
 const fixture = useAgentFixture();
 

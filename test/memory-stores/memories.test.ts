@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { expectError, readAll, sdk } from '../support/memory-stores.ts';
-import { describeService, type Service } from '../support/service.ts';
+import { describeService, type Service } from '../support/test-service.ts';
 
 type Stores = Anthropic['beta']['memoryStores'];
 const sha256 = (digits: string) => ({

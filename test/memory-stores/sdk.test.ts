@@ -2,7 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, expect, it } from 'vitest';
 import { expectError, ISO_TIME, readAll, sdk, storeKey } from '../support/memory-stores.ts';
-import { describeService } from '../support/service.ts';
+import { describeService } from '../support/test-service.ts';
 
 const time = expect.stringMatching(ISO_TIME);
 const HELLO = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';

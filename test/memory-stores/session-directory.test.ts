@@ -6,7 +6,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { SessionMemoryStores } from '@anthropic-ai/sdk/tools/agent-toolset/node';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { readAll, sdk } from '../support/memory-stores.ts';
-import { describeService } from '../support/service.ts';
+import { describeService } from '../support/test-service.ts';
 
 type Session = Parameters<SessionMemoryStores['download']>[0];
 

@@ -2,11 +2,11 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, expect, it } from 'vitest';
 import { openAdmin } from '../support/admin.ts';
-import { createArchive } from '../support/archives.ts';
+import { createArchive } from '../support/create-archive.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { expectError, readAll, sdk } from '../support/memory-stores.ts';
-import { runOn } from '../support/program.ts';
-import { describeService } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService } from '../support/test-service.ts';
 
 describeService('memory stores', (service) => {
   let stores: Anthropic['beta']['memoryStores'];

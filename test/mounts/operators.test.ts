@@ -9,10 +9,10 @@ import { applyBootstrap, loadBootstrap } from '../../src/core/tenants/initial-da
 import { mountStatuses } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
-import { tenantWithMounts } from '../support/mounts.ts';
-import { runOn } from '../support/program.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
+import { tenantWithMounts } from '../support/tenant-with-mounts.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService('mounts of the admin API', (service) => {
   const admin = useAdmin(service);

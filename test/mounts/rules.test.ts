@@ -7,9 +7,9 @@ import { expect, it } from 'vitest';
 import { History } from '../../src/core/history/history.ts';
 import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
-import { tenantWithMounts } from '../support/mounts.ts';
-import { describeService, type Service, startSharedService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { tenantWithMounts } from '../support/tenant-with-mounts.ts';
+import { describeService, type Service, startSharedService } from '../support/test-service.ts';
 
 const TOKEN = 'ghp_012345678901234567890123456789abcdef';
 

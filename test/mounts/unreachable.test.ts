@@ -6,11 +6,11 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
-import { DatabaseError } from '../../src/core/database/errors.ts';
+import { DatabaseError } from '../../src/core/database/database-errors.ts';
 import { buildApp } from '../../src/service/agents-app.ts';
-import { tenantWithMounts } from '../support/mounts.ts';
-import { describeService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { tenantWithMounts } from '../support/tenant-with-mounts.ts';
+import { describeService } from '../support/test-service.ts';
 
 describeService('an unreachable mounted memory', (service) => {
   const tenants = { own: '', near: '', far: '' };

@@ -31,11 +31,11 @@ const FLOORS = [
 
 /** Modules of a feature that `src/service` may import, beside `feature.ts`, because it calls them by name. */
 const CALLED_BY_NAME = [
-  'memory-stores/errors.ts',
+  'memory-stores/store-errors.ts',
   'secrets/load-scanner.ts',
   'secrets/scanner.ts',
   'sign-in/first-key.ts',
-  'sign-in/routes.ts',
+  'sign-in/sign-in-routes.ts',
   'telemetry/audit-logs.ts',
   'telemetry/opentelemetry.ts',
 ];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { releaseVersions } from '../../scripts/release-versions.ts';
-import { version } from '../../src/core/lib/version.ts';
+import { version } from '../../src/core/lib/service-version.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');

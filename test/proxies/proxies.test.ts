@@ -9,10 +9,10 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect, inject, it } from 'vitest';
 import { newApiKey } from '../../src/core/tenants/keys.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { freePort } from '../support/faults/postgres.ts';
+import { freePort } from '../support/faults/postgres-server.ts';
 import { startCli, startServer } from '../support/process.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 const HOST = 'memory.example.com';
 const sample = (name: string) => readFile(new URL(`../../examples/proxies/${name}`, import.meta.url), 'utf8');

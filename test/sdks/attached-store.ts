@@ -6,7 +6,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { SessionMemoryStores } from '@anthropic-ai/sdk/tools/agent-toolset/node';
 import { install } from '../client/packed-client.ts';
 import { fetchFrom, readAll } from '../support/memory-stores.ts';
-import type { Service } from '../support/service.ts';
+import type { Service } from '../support/test-service.ts';
 
 /** Contents by paths without a slash at the start. */
 export type Files = Record<string, string>;

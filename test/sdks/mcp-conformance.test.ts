@@ -9,7 +9,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { install } from '../client/packed-client.ts';
 import { create, headersFor, modern, requestHeaders, sendMcp } from '../support/mcp.ts';
-import { type Service, startSharedService } from '../support/service.ts';
+import { type Service, startSharedService } from '../support/test-service.ts';
 
 let directory = '';
 let url = '';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { install, run } from '../client/packed-client.ts';
 import { storeKey } from '../support/memory-stores.ts';
-import { describeService } from '../support/service.ts';
+import { describeService } from '../support/test-service.ts';
 
 const OUTPUT = `create memory_store Notes ada
 retrieve true

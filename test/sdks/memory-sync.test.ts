@@ -5,7 +5,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { describeService } from '../support/service.ts';
+import { describeService } from '../support/test-service.ts';
 import {
   type Attached,
   attachedStore,

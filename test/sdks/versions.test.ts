@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { failure, result, text, use, useAgentFixture } from '../client/agent-fixture.ts';
 import { compile, install, pack, run } from '../client/packed-client.ts';
 import { resultsSent } from '../support/messages-api.ts';
-import { freshTenant } from '../support/service.ts';
+import { freshTenant } from '../support/test-service.ts';
 
 const fixture = useAgentFixture();
 

@@ -10,9 +10,9 @@ import { searchForOperator } from '../../src/features/search/operator-search.ts'
 import { memorySearch } from '../../src/features/search/search.ts';
 import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { describeService, freshTenant, type Service, startService } from '../support/test-service.ts';
 
 async function searchIn(service: Service, tenant: string, input: object): Promise<string> {
   const headers = { 'x-tenant-id': tenant };

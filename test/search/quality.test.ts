@@ -5,8 +5,8 @@
  * @module-tag long
  */
 import { expect, it } from 'vitest';
-import { freshTenant, type Service, startSharedService } from '../support/service.ts';
-import { files, questions } from './quality/files.ts';
+import { freshTenant, type Service, startSharedService } from '../support/test-service.ts';
+import { files, questions } from './quality/quality-files.ts';
 
 const FIRST = 3;
 const NEEDED = 0.9;

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
-import { cmd, error, ok, script } from '../support/table.ts';
+import { cmd, error, ok, script } from '../support/step-table.ts';
+import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 // Assembled at run time, so that secret scanners ignore this file.
 const AWS = `AKIA${'Q7RZ2XKNW4MHT5VB'}`;

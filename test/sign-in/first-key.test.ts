@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/core/config.ts';
 import { Keys } from '../../src/core/tenants/keys.ts';
 import { FirstKey } from '../../src/features/sign-in/first-key.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
-import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 
 describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
   /** Offers a link, as the start of a replica does. */

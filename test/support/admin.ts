@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/core/config.ts';
 import type { Services } from '../../src/core/files/services.ts';
 import { type KeyPurpose, Keys } from '../../src/core/tenants/keys.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
-import type { Service } from './service.ts';
+import type { Service } from './test-service.ts';
 
 export interface AdminResponse {
   status: number;

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
 import { createPoisonedMemory } from '../console/scenario.ts';
 import { describeInBrowser } from './browser.ts';
-import { type Console, createAdminKey, startConsole } from './console.ts';
 import { assertInvariants } from './invariants.ts';
-import { freshTenant, type Service, type startService, startSharedService } from './service.ts';
+import { type Console, createAdminKey, startConsole } from './start-console.ts';
+import { freshTenant, type Service, type startService, startSharedService } from './test-service.ts';
 
 export interface ConsoleFixture {
   url: string;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Service } from './service.ts';
+import type { Service } from './test-service.ts';
 
 /** Returns 20 encodings of a text as bytes: forms in which a column, an export, or a log could have the text. */
 export function encodeVariants(text: string): Map<string, Buffer> {

@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { loadConfig } from '../../src/core/config.ts';
 import { migrate } from '../../src/core/database/migrate.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import { copyTemplate } from '../../src/core/database/template.ts';
-import { type Cluster, createDatabase, findCluster, seal } from './postgres/cluster.ts';
-import { databaseUrl } from './postgres/server.ts';
+import { type Cluster, createDatabase, findCluster, seal } from './postgres/database-cluster.ts';
 import type { Supervised } from './postgres/supervisor.ts';
+import { databaseUrl } from './postgres/test-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

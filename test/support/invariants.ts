@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Tree } from './model.ts';
-import type { Service } from './service.ts';
+import type { Service } from './test-service.ts';
 
 /** Invariants of the database, each as a query that finds violations. */
 const VIOLATIONS = {

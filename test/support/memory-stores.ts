@@ -3,7 +3,7 @@ import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
 import { expect } from 'vitest';
 import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
 import { makeKey } from './admin.ts';
-import type { Service } from './service.ts';
+import type { Service } from './test-service.ts';
 
 /** Issues a key, by default with full access to all stores. */
 export async function storeKey(service: Service, purpose: Partial<KeyPurpose> = {}): Promise<string> {

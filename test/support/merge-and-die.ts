@@ -5,7 +5,7 @@
  */
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import type { QueryExecutor } from '../../src/core/database/query.ts';
 import { MergeThreads } from '../../src/core/history/line-merge.ts';
 import { compareDraft } from '../../src/features/drafts/compare.ts';

@@ -2,13 +2,13 @@
  * A naive model of the contract (docs/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares no code
  * with src/. It is the oracle of the differential, linearizability, and fuzz tests.
  */
-import { create, insert, remove, rename, strReplace } from './model/edit.ts';
-import { checkInput } from './model/input.ts';
-import { ROOT, toCanonical } from './model/path.ts';
-import { Failure, type Fields, type Limits, type Result, type Tree } from './model/types.ts';
-import { view } from './model/view.ts';
+import { create, insert, remove, rename, strReplace } from './model/model-edit.ts';
+import { checkInput } from './model/model-input.ts';
+import { ROOT, toCanonical } from './model/model-path.ts';
+import { Failure, type Fields, type Limits, type Result, type Tree } from './model/model-types.ts';
+import { view } from './model/model-view.ts';
 
-export type { Limits, Result, Tree } from './model/types.ts';
+export type { Limits, Result, Tree } from './model/model-types.ts';
 
 /** The memory of a tenant that has never written. */
 export const emptyTree: Tree = new Map([[ROOT, null]]);

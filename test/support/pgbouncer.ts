@@ -6,7 +6,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
-import { freePort } from './faults/postgres.ts';
+import { freePort } from './faults/postgres-server.ts';
 import { asNobody } from './postgres/binaries.ts';
 
 const binary = process.env.PGBOUNCER ?? 'pgbouncer';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { createTestDatabase } from './database.ts';
-import { startCollector } from './otlp.ts';
+import { startCollector } from './otlp-collector.ts';
 import { startServer } from './process.ts';
+import { createTestDatabase } from './test-database.ts';
 
 export const TRACE = '0af7651916cd43dd8448eb211c80319c';
 /** Span of the caller. */

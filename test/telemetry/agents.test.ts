@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { BATCH_CONNECTIONS } from '../../src/core/database/pg.ts';
+import { type Span, showTree } from '../support/otlp-collector.ts';
+import { post, startCli, startProcess } from '../support/process.ts';
+import { cmd } from '../support/step-table.ts';
 import {
   connectTo,
   copyPgliteTemplate,
@@ -7,10 +10,7 @@ import {
   isCitus,
   lockWait,
   skipOnCitus,
-} from '../support/database.ts';
-import { type Span, showTree } from '../support/otlp.ts';
-import { post, startCli, startProcess } from '../support/process.ts';
-import { cmd } from '../support/table.ts';
+} from '../support/test-database.ts';
 import { CALLER, SERVER, TRACE, traceparent, useTracedServers } from '../support/traced.ts';
 
 const CLIENT = 3;

@@ -4,8 +4,8 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PLANNER } from '../../src/core/database/database.ts';
 import { definedQueries } from '../../src/core/database/query.ts';
-import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
-import { genericPlan } from '../support/plan.ts';
+import { genericPlan } from '../support/query-plan.ts';
+import { connectTo, createTestDatabase, skipOnCitus } from '../support/test-database.ts';
 
 describe('a page of the audit trail', () => {
   skipOnCitus('it has no planner settings');

@@ -6,8 +6,8 @@ import { exportJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ALL_KEYS, hashKey, isApiKey, Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { describeService, freshTenant, type Service, startSharedService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant, type Service, startSharedService } from '../support/test-service.ts';
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const summary = ({ status, body }: { status: number; body: Record<string, unknown> }) => [

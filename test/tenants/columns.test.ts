@@ -9,8 +9,8 @@ import { loadConfig } from '../../src/core/config.ts';
 import { jobKinds } from '../../src/features/incidents/kinds.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { useAdmin } from '../support/admin.ts';
-import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 /** Tables without data of tenants. */
 const OF_INSTALLATION = ['ended_sessions', 'fleet_usage', 'installation'];

@@ -6,8 +6,8 @@
 import { expect, it } from 'vitest';
 import { withoutTenant } from '../../src/core/tenants/forget.ts';
 import { useAdmin } from '../support/admin.ts';
-import { runOn } from '../support/program.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const HASH = /^forgotten_[0-9a-f]{32}$/;
 

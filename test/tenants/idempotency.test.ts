@@ -1,10 +1,10 @@
 /** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
 import { pruneStoredResults } from '../../src/core/tenants/stored-results.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService, freshTenant, startService } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { describeService, freshTenant, startService } from '../support/test-service.ts';
 
 let ids = 0;
 const block = (input: object, id = `toolu_${++ids}`) => ({ type: 'tool_use', id, name: 'memory', input });

@@ -9,10 +9,10 @@ import { describe, expect, inject, it } from 'vitest';
 import { applyBootstrap, loadBootstrap } from '../../src/core/tenants/initial-data.ts';
 import { ALL_KEYS, hashKey, Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
-import { describeServiceOnOwnDatabase } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 
 const load = (bootstrap: unknown) =>
   loadBootstrap({ BOOTSTRAP: typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap) });

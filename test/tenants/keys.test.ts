@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
-import { openDatabase } from '../../src/core/database/open.ts';
+import { openDatabase } from '../../src/core/database/open-database.ts';
 import { parseQuery } from '../../src/core/database/query.ts';
 import { moveTenantData } from '../../src/core/tenants/copy.ts';
 import { type KeyPurpose, Keys } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createTestDatabase, lockWait, skipOnCitus } from '../support/database.ts';
+import { createTestDatabase, lockWait, skipOnCitus } from '../support/test-database.ts';
 
 describe('keys of a tenant', () => {
   skipOnCitus('its nodes lock in other orders');

@@ -7,8 +7,8 @@ import { moveTenantData } from '../../src/core/tenants/copy.ts';
 import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { connectTo, createTestDatabase, isCitus, lockWait } from '../support/database.ts';
-import { freshTenant, type Service, startService } from '../support/service.ts';
+import { connectTo, createTestDatabase, isCitus, lockWait } from '../support/test-database.ts';
+import { freshTenant, type Service, startService } from '../support/test-service.ts';
 
 // On Citus, the other session would have to be on the tenant's node.
 describe.skipIf(isCitus())('locks of several rows', () => {

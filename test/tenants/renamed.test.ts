@@ -8,11 +8,11 @@ import { expect, inject, it } from 'vitest';
 import { moveTenantData } from '../../src/core/tenants/copy.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey } from '../support/admin.ts';
-import { lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { databaseUrl } from '../support/postgres/server.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { databaseUrl } from '../support/postgres/test-server.ts';
+import { cmd } from '../support/step-table.ts';
+import { lockWait } from '../support/test-database.ts';
+import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const jwt = {

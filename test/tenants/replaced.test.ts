@@ -10,10 +10,10 @@ import { moveTenantData } from '../../src/core/tenants/copy.ts';
 import { hashKey, Keys } from '../../src/core/tenants/keys.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { createDraft } from '../../src/features/drafts/create.ts';
+import { createDraft } from '../../src/features/drafts/create-draft.ts';
 import { makeKey, openAdmin } from '../support/admin.ts';
-import { describeService, freshTenant } from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const secret = '/memories/secret.md';
 const UNAUTHORIZED = [401, 'unauthorized'];

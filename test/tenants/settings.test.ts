@@ -7,14 +7,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
-import { camelCase, renameKeys, snakeCase } from '../../src/core/lib/text.ts';
+import { camelCase, renameKeys, snakeCase } from '../../src/core/lib/text-forms.ts';
 import { typedQuantity } from '../../src/core/lib/units.ts';
 import { effectiveSettings } from '../../src/core/tenants/effective-settings.ts';
 import { loadBootstrap } from '../../src/core/tenants/initial-data.ts';
 import { ALL_SETTINGS, SETTINGS, type Setting } from '../../src/core/tenants/settings.ts';
 import { useAdmin } from '../support/admin.ts';
-import { runOn } from '../support/program.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { runOn } from '../support/run-program.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
 
 const file = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
 

@@ -10,14 +10,14 @@ import { recordSizes } from '../../src/core/tenants/fleet-usage.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { UsageCounts } from '../../src/core/tenants/usage.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
-import { runOn } from '../support/program.ts';
+import { runOn } from '../support/run-program.ts';
+import { cmd } from '../support/step-table.ts';
 import {
   describeService,
   describeServiceOnOwnDatabase,
   freshTenant,
   type Service,
-} from '../support/service.ts';
-import { cmd } from '../support/table.ts';
+} from '../support/test-service.ts';
 
 const today = () => new Date().toISOString().slice(0, 10);
 

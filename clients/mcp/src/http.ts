@@ -11,8 +11,8 @@ import {
 import { type Deadline, Deadlines } from '../../../src/core/lib/deadlines.ts';
 import { CallOrder, requestAccess } from '../../../src/features/mcp/call-order.ts';
 import { isSubscription, type McpResponse, respondToMessages } from '../../../src/features/mcp/exchange.ts';
+import { requestOrder, type Session, Sessions } from '../../../src/features/mcp/mcp-sessions.ts';
 import { mcpResponseBytes } from '../../../src/features/mcp/response-bytes.ts';
-import { requestOrder, type Session, Sessions } from '../../../src/features/mcp/sessions.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { AcceptedCallers } from './accepted-callers.ts';
 import { HttpError } from './http-error.ts';

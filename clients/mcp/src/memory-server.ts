@@ -1,7 +1,7 @@
 import type { Server } from '@modelcontextprotocol/server';
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
-import type { ExecuteTool } from '../../../src/features/mcp/call.ts';
-import { createMemoryServer, type Era, type ServedMemory } from '../../../src/features/mcp/server.ts';
+import type { ExecuteTool } from '../../../src/features/mcp/mcp-call.ts';
+import { createMemoryServer, type Era, type ServedMemory } from '../../../src/features/mcp/mcp-server.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { instructionsOf } from './instructions.ts';
 import { nameSettings } from './settings.ts';

@@ -1,7 +1,7 @@
 /* Reads files through views, because the service returns only texts for the model to a client. */
 
 import { timeSliced } from '../../../src/core/lib/time-slice.ts';
-import type { ExecuteTool, ToolResult } from '../../../src/features/mcp/call.ts';
+import type { ExecuteTool, ToolResult } from '../../../src/features/mcp/mcp-call.ts';
 
 const HEADER = "Here's the content of ";
 const NUMBER = /^ *\d+\t/;

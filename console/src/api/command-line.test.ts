@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ApiRequest } from './client.ts';
-import { cliOf } from './commands.ts';
-import { findRequest, undoRequest } from './incidents.ts';
+import type { ApiRequest } from './api-client.ts';
+import { findRequest, undoRequest } from './incidents-api.ts';
+import { cliOf } from './request-commands.ts';
 
 // The types of the console do not include the types of the service, so the imports have no static names.
 const ROOT = new URL('../../../', import.meta.url).href;

@@ -1,6 +1,6 @@
-import type { ApiRequest } from '../api/client.ts';
-import { cliOf, curlOf, hasCommand } from '../api/commands.ts';
-import { CopyButton } from './copy.tsx';
+import type { ApiRequest } from '../api/api-client.ts';
+import { cliOf, curlOf, hasCommand } from '../api/request-commands.ts';
+import { CopyButton } from './copy-button.tsx';
 
 /** One request, or several that are sent one after the other. */
 export type Requests = ApiRequest | readonly ApiRequest[];

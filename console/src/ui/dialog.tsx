@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { confirm, DISCARD } from './confirm.tsx';
 import { CopyAs, type Requests } from './copy-as.tsx';
-import { ErrorText } from './messages.tsx';
 import { Modal, type ModalProps } from './modal.tsx';
+import { ErrorText } from './status-messages.tsx';
 import { useUnsaved } from './unsaved.ts';
 import type { Action } from './use-load.ts';
 import { WorkProgress } from './work-progress.tsx';

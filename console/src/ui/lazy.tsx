@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import { LoadError, Loading } from './messages.tsx';
+import { LoadError, Loading } from './status-messages.tsx';
 import { useLoad } from './use-load.ts';
 
 /** Some browsers remember that a script could not be loaded, until the page is reloaded. */

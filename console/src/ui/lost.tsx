@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'preact/hooks';
-import { messageOf } from '../api/client.ts';
+import { messageOf } from '../api/api-client.ts';
 import { Time } from './inline.tsx';
 
 /** A view whose updates fail. */

@@ -1,4 +1,4 @@
-import type { Mounts } from '../api/types.ts';
+import type { Mounts } from '../api/api-types.ts';
 import { Badge } from './inline.tsx';
 
 type Status = Mounts['mounts'][number]['status'];

@@ -1,6 +1,6 @@
 import { pathText } from '../text/path-text.tsx';
 import { visible } from '../text/visible.tsx';
-import { CopyButton } from './copy.tsx';
+import { CopyButton } from './copy-button.tsx';
 
 interface Props {
   text: string;

@@ -1,6 +1,6 @@
 import { useId, useState } from 'preact/hooks';
-import { listTenants } from '../api/tenants.ts';
-import type { Tenant } from '../api/types.ts';
+import type { Tenant } from '../api/api-types.ts';
+import { listTenants } from '../api/tenants-api.ts';
 import { Name } from './name.tsx';
 import { useDebounced } from './use-debounced.ts';
 import { useLoad } from './use-load.ts';

@@ -1,5 +1,5 @@
 import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { isAborted, messageOf } from '../api/client.ts';
+import { isAborted, messageOf } from '../api/api-client.ts';
 import { dismissDone } from './toasts.ts';
 
 export interface Loaded<T> {

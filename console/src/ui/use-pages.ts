@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { isAborted } from '../api/client.ts';
+import { isAborted } from '../api/api-client.ts';
 import { rememberedList, rememberList } from './remembered-lists.ts';
 
 export interface Page<T> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { soughtPart } from '../database/contains-text.ts';
 import { type AuditEvent, listAudit } from '../tenants/audit.ts';
+import { defineOperation } from './admin-operation.ts';
 import {
   actor,
   givenTime,
@@ -15,7 +16,6 @@ import {
   timePosition,
   writeCursor,
 } from './fields.ts';
-import { defineOperation } from './operation.ts';
 
 const eventSchema = z
   .object({

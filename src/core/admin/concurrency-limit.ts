@@ -5,7 +5,7 @@ import { acquireSlot } from '../http/open-routes.ts';
 import type { Slot } from '../lib/concurrency-limiter.ts';
 import { jsonBytes } from '../lib/json.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
-import { callerName } from './authentication.ts';
+import { callerName } from './admin-authentication.ts';
 
 /** Maximum number of requests that run at once. The limit reserves database connections for agents. */
 const MAX_IN_FLIGHT = 8;

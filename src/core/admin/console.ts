@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
-import { version } from '../lib/version.ts';
+import { version } from '../lib/service-version.ts';
 
 /**
  * The policy of the console allows its own files and requests to its own server, without inline scripts or external

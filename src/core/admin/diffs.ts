@@ -8,8 +8,9 @@ import { type Compare, type Difference, findDifference, MAX_WORK } from '../hist
 import { jsonBytes } from '../lib/json.ts';
 import { storedTime } from '../lib/rfc3339.ts';
 import { timeSliced } from '../lib/time-slice.ts';
+import { incomplete, noSuchTenant } from './admin-errors.ts';
+import { defineOperation } from './admin-operation.ts';
 import { differenceRecord, differenceSchema } from './differences.ts';
-import { incomplete, noSuchTenant } from './errors.ts';
 import {
   givenTime,
   next,
@@ -22,8 +23,7 @@ import {
   versionId,
   writeCursor,
 } from './fields.ts';
-import { defineOperation } from './operation.ts';
-import { noSuchVersion, versionParams } from './versions.ts';
+import { noSuchVersion, versionParams } from './version-operations.ts';
 
 const diffPosition = z.strictObject({ at: storedTime, to: storedTime, skip: z.int().min(0) });
 

@@ -6,7 +6,7 @@ import { parseTime } from '../history/time-text.ts';
 import { SOURCE } from '../history/version.ts';
 import { decodeCursor, encodeCursor } from '../lib/cursor.ts';
 import { storedTime } from '../lib/rfc3339.ts';
-import { storableText as text } from '../lib/text.ts';
+import { storableText as text } from '../lib/text-forms.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/ids.ts';

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { socketPath } from '../database/data-directory.ts';
 import type { AdminAuthenticator } from '../tenants/authenticator.ts';
-import { OPERATOR_HEADER } from './operation.ts';
+import { OPERATOR_HEADER } from './admin-operation.ts';
 
 /*
  * Only one process can open an embedded database. While a service runs, commands of the same user and machine execute

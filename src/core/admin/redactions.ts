@@ -9,11 +9,11 @@ import {
 } from '../history/redact.ts';
 import type { Version } from '../history/version.ts';
 import { addReceipt } from '../tenants/receipts.ts';
-import { noSuchTenant } from './errors.ts';
+import { noSuchTenant } from './admin-errors.ts';
+import { defineOperation } from './admin-operation.ts';
 import { memoryPath, next, pageFields, readCursor, tenantParams, time, writeCursor } from './fields.ts';
-import { defineOperation } from './operation.ts';
 import { receiptFlag, signedReceipt } from './receipt-schema.ts';
-import { id, noSuchVersion, versionParams } from './versions.ts';
+import { id, noSuchVersion, versionParams } from './version-operations.ts';
 
 const counted = z.int().min(0);
 const redactedSchema = z.object({

@@ -1,7 +1,7 @@
 import fp from 'fastify-plugin';
 import { jsonInSlices } from '../lib/json.ts';
 import { timeSliced } from '../lib/time-slice.ts';
-import { tenantScope } from './authentication.ts';
+import { tenantScope } from './admin-authentication.ts';
 
 /**
  * Encodes responses in time slices, because a response may contain many files or large contents. Register this plugin

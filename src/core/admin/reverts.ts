@@ -8,9 +8,17 @@ import { readRevertedFile } from '../history/revert-difference.ts';
 import { byActorOrSource } from '../history/version.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { MAX_TEXT_BYTES } from '../tenants/settings.ts';
-import { changeFields, changeOptions, changesRecord, dryRun, expectedPlan, stalePlan } from './changes.ts';
+import { archived, incomplete, noSuchTenant, overQuota } from './admin-errors.ts';
+import { defineOperation } from './admin-operation.ts';
+import {
+  changeFields,
+  changeOptions,
+  changesRecord,
+  dryRun,
+  expectedPlan,
+  stalePlan,
+} from './change-operations.ts';
 import { differenceRecord, differenceSchema } from './differences.ts';
-import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
 import {
   actor,
   actorFields,
@@ -22,7 +30,6 @@ import {
   time,
   versionId,
 } from './fields.ts';
-import { defineOperation } from './operation.ts';
 
 const path = z.string();
 const choice = z.enum([...SIDES, 'text']);

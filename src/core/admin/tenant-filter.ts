@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { TENANT_STATUSES } from '../tenants/listing.ts';
 import { MAX_METADATA, pairsProblem } from '../tenants/metadata.ts';
+import { TENANT_STATUSES } from '../tenants/tenant-listing.ts';
 import { repeatable, text } from './fields.ts';
 
 /* Filters of tenants, shared by lists of tenants and by jobs over many tenants. */

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
-import { nameText, snakeCase } from '../lib/text.ts';
+import { nameText, snakeCase } from '../lib/text-forms.ts';
 import { toShownMount } from '../memory/mount.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
-import { deriveStatus, type ListedTenant } from '../tenants/listing.ts';
 import { MAX_METADATA, metadataKey, metadataPairs, metadataValue } from '../tenants/metadata.ts';
 import { settingSchemas } from '../tenants/setting-schemas.ts';
 import { ALL_SETTINGS, type TenantSettings } from '../tenants/settings.ts';
 import type { StoreDetailsChange } from '../tenants/stores.ts';
+import { deriveStatus, type ListedTenant } from '../tenants/tenant-listing.ts';
 import { tenantId, text, time } from './fields.ts';
 import { tenantStatus } from './tenant-filter.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { DatabaseError } from '../database/errors.ts';
+import { DatabaseError } from '../database/database-errors.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { openMemory } from '../files/mounts/open.ts';
+import { openMemory } from '../files/mounts/open-memory.ts';
 import type { Services } from '../files/services.ts';
 import { requireContext } from '../http/authentication.ts';
 import { requireInFlight } from '../http/capacity.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { prefers } from '../http/accept.ts';
-import { version } from '../lib/version.ts';
+import { version } from '../lib/service-version.ts';
 
 const NAME = 'Memory service';
 const LINKS = { docs: '/docs', openapi: '/openapi.json', liveness: '/healthz', readiness: '/readyz' };

@@ -1,7 +1,7 @@
 /* Maximum sizes of responses, which a request reserves before its response exists. */
 
 import { isObject, MAX_JSON_BYTES_OF_UNIT } from '../lib/json.ts';
-import type { MemoryLimits } from '../memory/commands/command.ts';
+import type { MemoryLimits } from '../memory/commands/memory-command.ts';
 
 const MEBI = 1024 * 1024;
 /** A request skips its remaining calls when its results have this many times the length of `MAX_VIEW_CHARS`. */

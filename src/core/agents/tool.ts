@@ -5,9 +5,9 @@ import { prefers } from '../http/accept.ts';
 import { requireContext } from '../http/authentication.ts';
 import { TooComplexInput } from '../http/json-limits.ts';
 import type { CallerTrace, CommandDetails } from '../http/tracing.ts';
-import { countUse } from '../http/usage.ts';
+import { countUse } from '../http/usage-counting.ts';
 import { isObject } from '../lib/json.ts';
-import { type MemoryContext, textProblem } from '../memory/commands/command.ts';
+import { type MemoryContext, textProblem } from '../memory/commands/memory-command.ts';
 import {
   invalidField,
   isMissing,

@@ -2,13 +2,13 @@ import { InvalidArgumentError, Option } from 'commander';
 import { ServiceError } from '../errors/errors.ts';
 import { parseTime } from '../history/time-text.ts';
 import { isVersionId } from '../history/version.ts';
-import { NAME_RULE, nameText } from '../lib/text.ts';
+import { NAME_RULE, nameText } from '../lib/text-forms.ts';
 import { parseQuantity } from '../lib/units.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/ids.ts';
-import { TENANT_STATUSES } from '../tenants/listing.ts';
 import { pairsProblem } from '../tenants/metadata.ts';
+import { TENANT_STATUSES } from '../tenants/tenant-listing.ts';
 
 /* Parsers of commander arguments. Each parser throws InvalidArgumentError, which commander reports as a usage error. */
 

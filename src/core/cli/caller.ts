@@ -4,17 +4,17 @@ import {
   ERROR_HEADER,
   OPERATOR_HEADER,
   type OperationProgress,
-} from '../admin/operation.ts';
+} from '../admin/admin-operation.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import { capitalize } from '../database/open.ts';
+import { capitalize } from '../database/open-database.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { isObject } from '../lib/json.ts';
 import { JSON_LINES } from '../lib/operation.ts';
+import { currentOperator } from './cli-session.ts';
 import { apiName, request } from './http-client.ts';
 import type { Io } from './io.ts';
 import type { AdminTarget } from './profiles.ts';
-import { currentOperator } from './session.ts';
 
 /** Parts of an operation's input. The schemas add defaults. */
 export interface CallInput<Params, Query, Body, Headers = unknown> {

@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
-import { type Cli, command } from './command.ts';
+import { type Cli, command } from './cli-command.ts';
 
 /*
  * Completion scripts generated from commander's tree of commands. Commander itself has no completion, and a script

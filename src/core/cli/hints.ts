@@ -1,4 +1,4 @@
-import { DatabaseError } from '../database/errors.ts';
+import { DatabaseError } from '../database/database-errors.ts';
 import type { ErrorValues } from '../errors/catalog.ts';
 import type { ErrorReason, ServiceError } from '../errors/errors.ts';
 

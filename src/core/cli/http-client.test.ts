@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
-import { listMounts } from '../admin/mounts.ts';
+import { listMounts } from '../admin/mount-operations.ts';
 import { remoteCaller } from './caller.ts';
 import { request } from './http-client.ts';
 

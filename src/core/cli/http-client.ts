@@ -2,7 +2,7 @@ import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { capitalize, type LocalService } from '../database/open.ts';
+import { capitalize, type LocalService } from '../database/open-database.ts';
 import { OperatorError } from '../errors/errors.ts';
 
 const CONNECT_MS = 15_000;

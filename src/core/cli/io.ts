@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { OperatorError } from '../errors/errors.ts';
-import { renameKeys, snakeCase } from '../lib/text.ts';
+import { renameKeys, snakeCase } from '../lib/text-forms.ts';
 import { amount, byteAmount } from '../lib/units.ts';
 
 /** The streams of a command: data is written to `stdout`, and messages to `stderr`. */

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { renameKeys, snakeCase } from '../lib/text.ts';
+import { renameKeys, snakeCase } from '../lib/text-forms.ts';
 import { formatBytes } from '../lib/units.ts';
 import type { Io } from './io.ts';
 

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { VersionEntry } from '../admin/versions.ts';
+import type { VersionEntry } from '../admin/version-operations.ts';
 import type { Side } from '../history/conflicts.ts';
 import type { Caller, Context } from './caller.ts';
 import type { Resolutions } from './resolutions.ts';
-import type { SelectionOptions, toSelection } from './selection.ts';
+import type { SelectionOptions, toSelection } from './selection-options.ts';
 
 /** Commands of the history over many tenants, which a feature adds. */
 export interface OverTenants {

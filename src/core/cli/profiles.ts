@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isLoopback } from '../config.ts';
-import type { LocalService } from '../database/open.ts';
+import type { LocalService } from '../database/open-database.ts';
 import { OperatorError } from '../errors/errors.ts';
 
 export interface AdminTarget {

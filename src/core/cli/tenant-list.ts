@@ -1,16 +1,16 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { getTenant, listTenants, MAX_PAGE } from '../admin/tenant-operations.ts';
 import type { TenantRecord } from '../admin/tenant-record.ts';
-import { getTenant, listTenants, MAX_PAGE } from '../admin/tenants.ts';
-import { getUsage } from '../admin/usage.ts';
+import { getUsage } from '../admin/usage-operations.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { snakeCase } from '../lib/text.ts';
+import { snakeCase } from '../lib/text-forms.ts';
 import { amount, byteAmount, formatBytes } from '../lib/units.ts';
 import { fullness } from '../tenants/effective-settings.ts';
-import type { TenantStatus } from '../tenants/listing.ts';
 import { ALL_SETTINGS, formatSetting } from '../tenants/settings.ts';
+import type { TenantStatus } from '../tenants/tenant-listing.ts';
 import { metadataOption, parsePercentage, positiveInteger, statusOption, tenantId } from './arguments.ts';
 import { type Caller, readList } from './caller.ts';
-import { type Cli, command } from './command.ts';
+import { type Cli, command } from './cli-command.ts';
 import type { Io } from './io.ts';
 import { DEFAULTS_HELP, DEFAULTS_NOTE, printLine, printTable, sizeCell, table, time } from './output.ts';
 

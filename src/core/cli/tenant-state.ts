@@ -1,6 +1,6 @@
-import { archiveTenant, resumeTenant, suspendTenant } from '../admin/tenants.ts';
+import { archiveTenant, resumeTenant, suspendTenant } from '../admin/tenant-operations.ts';
 import { tenantId } from './arguments.ts';
-import { type Cli, command } from './command.ts';
+import { type Cli, command } from './cli-command.ts';
 import { confirm } from './io.ts';
 
 export const EFFECT = 'It takes effect within AUTH_CACHE_SECONDS.';

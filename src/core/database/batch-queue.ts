@@ -1,5 +1,5 @@
 import { SerialQueue } from '../lib/queues.ts';
-import { DatabaseError } from './errors.ts';
+import { DatabaseError } from './database-errors.ts';
 import {
   type BatchQuery,
   countCharacters,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { RepeatedFaults } from '../lib/repeated-faults.ts';
-import { asDatabaseError } from './errors.ts';
+import { asDatabaseError } from './database-errors.ts';
 
 /** Logs the faults of background jobs. A repeated fault is logged once, and then at intervals. */
 export class JobFaults {

@@ -12,7 +12,7 @@ import {
   type NodeSettings,
 } from './citus.ts';
 import type { Database } from './database.ts';
-import { asDatabaseError, DatabaseError } from './errors.ts';
+import { asDatabaseError, DatabaseError } from './database-errors.ts';
 import { defineQuery, type QueryExecutor } from './query.ts';
 
 /** Directory of the SQL files. The relative path is valid from both `src` and `dist`. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DatabaseError } from './errors.ts';
+import { DatabaseError } from './database-errors.ts';
 import { NodeShares } from './node-shares.ts';
 import { parseQuery, type QueryExecutor } from './query.ts';
 

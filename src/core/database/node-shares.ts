@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts';
 import { maxEntries } from '../lib/max-entries.ts';
-import { DatabaseError, QUERY_CANCELED } from './errors.ts';
+import { DatabaseError, QUERY_CANCELED } from './database-errors.ts';
 import type { QueryExecutor } from './query.ts';
 
 /** Maximum time of a statement in the queue of its node. A node without a result for this time is suspected to hang. */

@@ -13,7 +13,7 @@ import {
   failWithFirstFault,
   throwConnectionError,
   throwDatabaseError,
-} from './errors.ts';
+} from './database-errors.ts';
 import { type NodeEvents, NodeShares } from './node-shares.ts';
 import { Connection, ConnectionPool } from './pool.ts';
 import {

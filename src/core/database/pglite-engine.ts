@@ -5,7 +5,7 @@ import { PGlite, type PGliteInterface } from '@electric-sql/pglite';
 import { OperatorError } from '../errors/errors.ts';
 import { damagedDatabase, hasDatabase } from './data-directory.ts';
 import { MEANING, PLANNER } from './database.ts';
-import { throwDatabaseError } from './errors.ts';
+import { throwDatabaseError } from './database-errors.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

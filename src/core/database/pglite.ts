@@ -3,7 +3,7 @@ import { type PGliteInterface, type Transaction, types } from '@electric-sql/pgl
 import { BatchQueue } from './batch-queue.ts';
 import { DataDirectoryInUse, isServed, lockDataDirectory } from './data-directory.ts';
 import type { Database, Snapshot } from './database.ts';
-import { asDatabaseError, failWithFirstFault, throwDatabaseError } from './errors.ts';
+import { asDatabaseError, failWithFirstFault, throwDatabaseError } from './database-errors.ts';
 import {
   checkpoints,
   type EmbeddedEvents,

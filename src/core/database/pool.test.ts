@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
-import { DatabaseError } from './errors.ts';
+import { DatabaseError } from './database-errors.ts';
 import { Connection } from './pool.ts';
 
 it.each([

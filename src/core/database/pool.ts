@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { parse } from 'pg-connection-string';
 import type { ConnectionWatch } from './connection-watch.ts';
-import { DatabaseError, throwDatabaseError } from './errors.ts';
+import { DatabaseError, throwDatabaseError } from './database-errors.ts';
 
 /** The last readable options by URL, including the contents of certificate files. */
 const lastRead = new Map<string, pg.ClientConfig>();

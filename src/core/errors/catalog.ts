@@ -1,8 +1,8 @@
 import { ACCESS_ERRORS } from './access.ts';
-import { ARCHIVE_ERRORS } from './archives.ts';
+import { ARCHIVE_ERRORS } from './archive-errors.ts';
 import type { ErrorDefinition, SharedCode } from './definition.ts';
-import { DRAFT_ERRORS } from './drafts.ts';
-import { OPERATION_ERRORS, PARAMETER_ERRORS } from './operations.ts';
+import { DRAFT_ERRORS } from './draft-errors.ts';
+import { OPERATION_ERRORS, PARAMETER_ERRORS } from './operation-errors.ts';
 import { REQUEST_ERRORS } from './requests.ts';
 import { SERVICE_ERRORS } from './service.ts';
 

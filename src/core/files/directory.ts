@@ -4,9 +4,9 @@ import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import { checkComplete, type EntryRow, hadDirectory } from '../history/past.ts';
 import { AFTER, COVERS } from '../history/version.ts';
-import { compareCodePoints } from '../lib/text.ts';
+import { compareCodePoints } from '../lib/text-forms.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { explainAbsence } from './listing.ts';
+import { explainAbsence } from './entry-listing.ts';
 
 /*
  * Queries for the direct entries of the directory $path. Each statement walks an index and skips everything below a

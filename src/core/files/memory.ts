@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { runWithRetries } from '../database/errors.ts';
+import { runWithRetries } from '../database/database-errors.ts';
 import type { Query, QueryExecutor, Value } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { type Origin, storedOrigin } from '../memory/origin.ts';
-import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
-import type { MemoryResult } from '../memory/result.ts';
 import {
   type Created,
   type Deleted,
@@ -18,8 +15,11 @@ import {
   type OverQuota,
   type Renamed,
   type RequestKey,
-} from '../memory/store.ts';
-import type { Change } from '../memory/text.ts';
+} from '../memory/memory-store.ts';
+import { type Origin, storedOrigin } from '../memory/origin.ts';
+import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
+import type { MemoryResult } from '../memory/result.ts';
+import type { Change } from '../memory/text-changes.ts';
 import { lockTenantQuery, NO_TENANT, tenantCreatedAtQuery } from '../tenants/queries.ts';
 import { storedResult } from '../tenants/stored-results.ts';
 import { lookupWithMounts, type MountedDirectory } from './mounts/root-listing.ts';

@@ -1,5 +1,5 @@
+import type { MemoryStore } from '../memory/memory-store.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import type { MemoryStore } from '../memory/store.ts';
 
 /** A memory that knows the IDs of its files. */
 export interface RecordedMemory extends MemoryStore {

@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
+import type { TenantDefaults } from '../memory/memory-store.ts';
 import { redactionFor } from '../memory/secrets/kept-out.ts';
 import type { Redaction, SecretScanner } from '../memory/secrets/secrets.ts';
-import type { TenantDefaults } from '../memory/store.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import { KeptOutLists } from '../tenants/kept-out-lists.ts';
 import { type TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';

@@ -1,5 +1,5 @@
+import type { Created, OverQuota, Renamed, TenantDefaults } from '../memory/memory-store.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import type { Created, OverQuota, Renamed, TenantDefaults } from '../memory/store.ts';
 import { declaredWriteFunctions, writeFunction } from './write-function.ts';
 
 /*

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { DatabaseError, LOCK_NOT_AVAILABLE } from '../database/errors.ts';
+import { DatabaseError, LOCK_NOT_AVAILABLE } from '../database/database-errors.ts';
 import {
   countCharacters,
   type QueryExecutor,

@@ -4,17 +4,17 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { batches } from '../lib/pages.ts';
 import { timeSliced } from '../lib/time-slice.ts';
+import type { TenantDefaults } from '../memory/memory-store.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { ancestorPaths, type MemoryPath } from '../memory/path.ts';
 import type { KeptOutTexts } from '../memory/secrets/kept-out.ts';
-import type { TenantDefaults } from '../memory/store.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { rejectArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
 import { type ChangedFile, findExceededQuota, type WrittenFile, writeChange } from './change.ts';
 import { keptOutPaths } from './kept-out-paths.ts';
 import { type Changes, type PlannedChanges, toFileChanges } from './log.ts';
-import { type DirectoryTargets, type Plan, planTree, type RestoreTarget } from './plan.ts';
+import { type DirectoryTargets, type Plan, planTree, type RestoreTarget } from './restore-plan.ts';
 
 /*
  * Plans and applies the changes of `restore` and `revert`, after the caller has computed the target state of each file.

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { timeSliced } from '../lib/time-slice.ts';
+import type { OverQuota, Quotas, TenantDefaults } from '../memory/memory-store.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { OverQuota, Quotas, TenantDefaults } from '../memory/store.ts';
 import { beginChangeQuery } from '../tenants/queries.ts';
 
 /* Writes planned changes of many files and directories for restores, reverts, and merges. */

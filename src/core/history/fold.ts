@@ -14,7 +14,7 @@ import {
   type Outcome,
   takeDraft,
 } from './merge-file.ts';
-import type { PlannedFile } from './plan.ts';
+import type { PlannedFile } from './restore-plan.ts';
 import type { SideFile, ThreeWay } from './three-way.ts';
 import type { ActorChanges, TouchedFile, TouchedVersion } from './touched.ts';
 import { type InterveningChange, readTurns } from './turns.ts';

@@ -2,7 +2,7 @@ import { containsText, type SoughtPart } from '../database/contains-text.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { isUuid } from '../lib/text.ts';
+import { isUuid } from '../lib/text-forms.ts';
 import { FIRST_ID, LAST_ID } from '../lib/uuids.ts';
 import { AFTER, COLUMNS, isBy, SOURCE, toVersion, type Version, type VersionRow } from './version.ts';
 

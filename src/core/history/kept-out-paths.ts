@@ -4,7 +4,7 @@ import { timeSliced } from '../lib/time-slice.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { KeptOutTexts } from '../memory/secrets/kept-out.ts';
 import { History } from './history.ts';
-import type { RestoreTarget } from './plan.ts';
+import type { RestoreTarget } from './restore-plan.ts';
 
 const CONTENTS = { items: 100, weight: 4 * 1024 * 1024 };
 

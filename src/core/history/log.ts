@@ -4,7 +4,7 @@ import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { History, VersionFilter } from './history.ts';
-import type { RestoreTarget } from './plan.ts';
+import type { RestoreTarget } from './restore-plan.ts';
 import type { Operation, Version } from './version.ts';
 
 /** A change of one file by `restore` or `revert`. */

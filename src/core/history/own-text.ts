@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/errors.ts';
-import { listKinds } from '../memory/commands/command.ts';
+import { listKinds } from '../memory/commands/memory-command.ts';
 import { mask, type Redaction } from '../memory/secrets/secrets.ts';
 
 /**

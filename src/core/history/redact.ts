@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { batches } from '../lib/pages.ts';
-import { isUuid } from '../lib/text.ts';
+import { isUuid } from '../lib/text-forms.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { resultRedacted } from '../memory/messages.ts';
 import { type Origin, storedActor } from '../memory/origin.ts';

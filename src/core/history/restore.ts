@@ -8,7 +8,7 @@ import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTime
 import { History } from './history.ts';
 import type { Changes } from './log.ts';
 import { checkComplete, historyIncomplete } from './past.ts';
-import type { DirectoryTargets, PlannedFile, RestoreTarget } from './plan.ts';
+import type { DirectoryTargets, PlannedFile, RestoreTarget } from './restore-plan.ts';
 import { AFTER, COVERS } from './version.ts';
 
 /*

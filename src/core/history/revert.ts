@@ -11,7 +11,7 @@ import type { MergeThreads } from './line-merge.ts';
 import type { Changes } from './log.ts';
 import { checkOwnText } from './own-text.ts';
 import { checkComplete, NOW } from './past.ts';
-import type { DirectoryTargets, Plan, RestoreTarget } from './plan.ts';
+import type { DirectoryTargets, Plan, RestoreTarget } from './restore-plan.ts';
 import { draftsWithChanges } from './revert-drafts.ts';
 import { type ActorChanges, findTouched, readTouched, type Touched, type TouchedFile } from './touched.ts';
 import { touchedDirectories } from './touched-directories.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
-import { cmd } from '../../../test/support/table.ts';
+import { cmd } from '../../../test/support/step-table.ts';
 import { countLongCalls, resultBytes } from '../agents/result-bounds.ts';
 import { loadConfig } from '../config.ts';
 import { Capacity, InFlightRequest, REQUEST_BYTES } from './capacity.ts';

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { loadConfig } from '../config.ts';
 import { accessLog } from './access-log.ts';
 import { connections } from './connections.ts';
-import { createHttpServer } from './server.ts';
+import { createHttpServer } from './http-server.ts';
 import { requestTracing, type Tracing } from './tracing.ts';
 
 async function listen(before: (socket: Socket) => void = () => {}) {

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Config } from '../config.ts';
-import { version } from '../lib/version.ts';
+import { version } from '../lib/service-version.ts';
 import { commands } from '../memory/commands/index.ts';
 import { TITLES } from './problem-details.ts';
 

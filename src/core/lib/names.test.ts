@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NEW_TENANT_ID } from '../tenants/ids.ts';
 import { isNewMountName } from '../tenants/mounts.ts';
-import { isName } from './text.ts';
+import { isName } from './text-forms.ts';
 
 const UNSAFE = [
   '\n',

@@ -1,6 +1,6 @@
 import { describeSecrets } from '../lib/secret-kinds.ts';
+import type { Rejection } from './memory-store.ts';
 import type { PathProblem } from './path.ts';
-import type { Rejection } from './store.ts';
 
 /**
  * All strings that a memory command can return, byte for byte. Source: the memory tool's documentation or, where it has

@@ -3,11 +3,11 @@ import { channel } from 'node:diagnostics_channel';
 import { databaseTime } from '../database/clock.ts';
 import { containsText, type SoughtPart } from '../database/contains-text.ts';
 import type { Database } from '../database/database.ts';
-import { asDatabaseError, runWithRetries } from '../database/errors.ts';
+import { asDatabaseError, runWithRetries } from '../database/database-errors.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { cutPage, type Page, type TimePosition } from '../lib/pages.ts';
-import { renameKeys, snakeCase } from '../lib/text.ts';
+import { renameKeys, snakeCase } from '../lib/text-forms.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 

@@ -2,10 +2,10 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { lockUntilEndQuery } from '../database/tenant-job.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { compareCodePoints } from '../lib/text.ts';
+import { compareCodePoints } from '../lib/text-forms.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { noteArrival } from './arrivals.ts';
-import { copyKeptOut, moveKeptOut } from './kept-out.ts';
+import { copyKeptOut, moveKeptOut } from './kept-out-entries.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { TenantDefaults } from '../memory/store.ts';
+import type { TenantDefaults } from '../memory/memory-store.ts';
 import type { TenantRow } from './queries.ts';
 import { type EffectiveSettings, SETTINGS, settingsFrom, type TenantSettings } from './settings.ts';
 

@@ -5,7 +5,7 @@ import { defineQuery } from '../database/query.ts';
 import { runTenantJob } from '../database/tenant-job.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { tenantDefaults } from './effective-settings.ts';
-import { fullnessColumn } from './listing.ts';
+import { fullnessColumn } from './tenant-listing.ts';
 import { DAY, type Days, type Sizes, toDay, type Uses } from './usage.ts';
 
 /** Totals of all tenants. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
-import { forgetKeptOut } from './kept-out.ts';
+import { forgetKeptOut } from './kept-out-entries.ts';
 import { forgetMounts } from './mounts.ts';
 import { forgottenId } from './receipt.ts';
 import { forgetReceipts } from './receipts.ts';

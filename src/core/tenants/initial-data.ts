@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import { camelCase, nameText, renameKeys, snakeCase } from '../lib/text.ts';
+import { camelCase, nameText, renameKeys, snakeCase } from '../lib/text-forms.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
 import { hashKey, isApiKey, Keys, keyId } from './keys.ts';
 import { mountFields, mountNameSchema, mountsSchema, setMount } from './mounts.ts';

@@ -10,7 +10,7 @@ import {
   type KeyedHashes,
 } from '../memory/secrets/kept-out.ts';
 import { findInstallation, type Installation, keyedHashes } from './installation.ts';
-import { FOR_ALL, KEPT_CHANGES } from './kept-out.ts';
+import { FOR_ALL, KEPT_CHANGES } from './kept-out-entries.ts';
 import type { TenantRow } from './queries.ts';
 
 const ROWS_A_PAGE = 2000;

@@ -1,6 +1,6 @@
 import { containsText, type SoughtPart } from '../database/contains-text.ts';
 import { defineQuery, time } from '../database/query.ts';
-import type { apiKeys } from '../database/schema/tenants.ts';
+import type { apiKeys } from '../database/schema/tenant-tables.ts';
 
 export type KeyKind = 'tenant' | 'service' | 'admin';
 

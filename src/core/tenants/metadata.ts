@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { storableText } from '../lib/text.ts';
+import { storableText } from '../lib/text-forms.ts';
 
 export const MAX_METADATA = 16;
 

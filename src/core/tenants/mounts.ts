@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { compareCodePoints, storableText } from '../lib/text.ts';
+import { compareCodePoints, storableText } from '../lib/text-forms.ts';
 import { type Mount, mountPath, toShownMount } from '../memory/mount.ts';
 import { parsePath, ROOT } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { maxEntries } from '../lib/max-entries.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
-import type { MemoryLimits } from '../memory/commands/command.ts';
+import type { MemoryLimits } from '../memory/commands/memory-command.ts';
 import type { Mount } from '../memory/mount.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import type { KeptOutLists } from './kept-out-lists.ts';

@@ -1,7 +1,7 @@
 import { defineBatchQuery, defineQuery, time } from '../database/query.ts';
-import { snakeCase } from '../lib/text.ts';
+import { snakeCase } from '../lib/text-forms.ts';
+import type { OverQuota, Quotas } from '../memory/memory-store.ts';
 import type { Mount } from '../memory/mount.ts';
-import type { OverQuota, Quotas } from '../memory/store.ts';
 import { ALL_SETTINGS, type TenantSettings } from './settings.ts';
 
 export interface TenantRow extends TenantSettings {

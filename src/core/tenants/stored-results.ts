@@ -4,8 +4,8 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { runTenantJob } from '../database/tenant-job.ts';
 import { maxEntries } from '../lib/max-entries.ts';
+import type { RequestKey } from '../memory/memory-store.ts';
 import { prefix, resultNotKept } from '../memory/messages.ts';
-import type { RequestKey } from '../memory/store.ts';
 import { listOpenDraftsQuery } from './queries.ts';
 
 /**

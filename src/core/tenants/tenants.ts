@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import type { OverQuota } from '../memory/store.ts';
+import type { OverQuota } from '../memory/memory-store.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
-import { removeAllKeptOut } from './kept-out.ts';
+import { removeAllKeptOut } from './kept-out-entries.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import {
   changeScopesQuery,

@@ -1,4 +1,4 @@
-import type { ARCHIVE_ERRORS } from '../../core/errors/archives.ts';
+import type { ARCHIVE_ERRORS } from '../../core/errors/archive-errors.ts';
 import type { ErrorValues } from '../../core/errors/catalog.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 

@@ -1,9 +1,9 @@
-import { operationsIn } from '../../core/admin/operation.ts';
+import { operationsIn } from '../../core/admin/admin-operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import { exportCommand, importCommand } from './cli/archives.ts';
+import * as operations from './archive-operations.ts';
+import { exportCommand, importCommand } from './cli/archive-commands.ts';
 import { pushCommand } from './cli/hosted.ts';
-import { migrateDataCommand } from './cli/migrate-data.ts';
-import * as operations from './operations.ts';
+import { migrateDataCommand } from './cli/migrate-data-command.ts';
 
 /** Memories as archives, from and to hosted memory stores, and in another database. */
 export const archive: Feature = {

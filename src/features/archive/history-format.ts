@@ -112,7 +112,7 @@ function isTime(text: string): boolean {
   return seconds > 0 && new Date(seconds).toISOString().startsWith(text.slice(0, 19));
 }
 
-/** Stored content of a version, whole or as a splice: src/core/database/schema/files.ts. */
+/** Stored content of a version, whole or as a splice: src/core/database/schema/file-tables.ts. */
 export interface KeptContent {
   spliceStart: number | null;
   spliceLength: number | null;

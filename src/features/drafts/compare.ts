@@ -9,8 +9,8 @@ import type { SameContent, ThreeWay } from '../../core/history/three-way.ts';
 import { timeSliced, timeSlicedSort } from '../../core/lib/time-slice.ts';
 import { compareContents, type DraftIds, mergeTexts, type SideTexts } from './contents.ts';
 import { type Draft, findOpenDraft } from './drafts.ts';
+import { blockingFiles, directoryChanges, type MergePlan, planMerge } from './merge-plan.ts';
 import { isTouched, pairFiles } from './pair-files.ts';
-import { blockingFiles, directoryChanges, type MergePlan, planMerge } from './plan.ts';
 import { readLastChange, readSides, type Sides } from './trees.ts';
 
 /** A draft compared with its original, from one snapshot. */

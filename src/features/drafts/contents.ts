@@ -5,7 +5,7 @@ import { needsLines } from '../../core/history/merge-file.ts';
 import type { SameContent, SideFile, ThreeWay } from '../../core/history/three-way.ts';
 import { batches } from '../../core/lib/pages.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
-import type { PlannedChange } from './plan.ts';
+import type { PlannedChange } from './merge-plan.ts';
 
 /*
  * Reads the contents of the base, the draft, and the original. The base content is stored in the history of the

@@ -1,10 +1,10 @@
-import { operationsIn } from '../../core/admin/operation.ts';
+import { operationsIn } from '../../core/admin/admin-operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import * as comments from './admin/comments.ts';
-import * as draftOperations from './admin/drafts.ts';
-import * as merge from './admin/merge.ts';
-import * as review from './admin/review.ts';
-import { draftCommands } from './cli.ts';
+import * as comments from './admin/comment-operations.ts';
+import * as draftOperations from './admin/draft-operations.ts';
+import * as merge from './admin/merge-operations.ts';
+import * as review from './admin/review-operations.ts';
+import { draftCommands } from './draft-commands.ts';
 
 /** Working copies of a memory, which are reviewed and merged. */
 export const drafts: Feature = {
@@ -14,7 +14,7 @@ export const drafts: Feature = {
   commands: [draftCommands],
   async start({ config, database, services, log }) {
     const [{ DraftRedirect }, { Proposals }, { expireDrafts }] = await Promise.all([
-      import('./redirect.ts'),
+      import('./draft-redirect.ts'),
       import('./proposals.ts'),
       import('./close.ts'),
     ]);

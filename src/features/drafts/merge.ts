@@ -19,10 +19,16 @@ import { closeLocked, deleteMemory } from './close.ts';
 import { compareDraft, readFiles, readReview, reviewFingerprint } from './compare.ts';
 import { compareContents, type DraftIds } from './contents.ts';
 import { type Draft, findDraft, findOpenDraft } from './drafts.ts';
+import {
+  blockingFiles,
+  type MergePlan,
+  type PlannedChange,
+  planMerge,
+  planReplacement,
+} from './merge-plan.ts';
+import { MergeSecrets } from './merge-secrets.ts';
 import { isTouched } from './pair-files.ts';
-import { blockingFiles, type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
 import { changedSince, checkResolutions, checkReview, reviewPath } from './review.ts';
-import { MergeSecrets } from './secrets.ts';
 import { hasProposed, newSize, readProposers, writeMerge } from './write.ts';
 
 /** @throws ServiceError if the result would exceed a quota. A merge that does not grow the memory always fits. */

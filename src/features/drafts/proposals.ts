@@ -1,7 +1,7 @@
 import type { Config } from '../../core/config.ts';
 import type { Database } from '../../core/database/database.ts';
 import type { Actor } from '../../core/memory/origin.ts';
-import { createDraft } from './create.ts';
+import { createDraft } from './create-draft.ts';
 import { findKeyDraftQuery } from './drafts.ts';
 
 /** A propose-only key, with the tenant to which it proposes changes. */

@@ -8,7 +8,7 @@ import { lastFileUseQuery } from '../../core/tenants/queries.ts';
 import type { BlockedBy } from './blocked-by.ts';
 import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
-import type { PlannedChange } from './plan.ts';
+import type { PlannedChange } from './merge-plan.ts';
 import { reviewPath } from './review.ts';
 
 /*

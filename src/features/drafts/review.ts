@@ -8,8 +8,8 @@ import { timeSliced } from '../../core/lib/time-slice.ts';
 import type { Redaction } from '../../core/memory/secrets/secrets.ts';
 import { type Comparison, readReview } from './compare.ts';
 import type { DraftIds } from './contents.ts';
+import { blockingFiles } from './merge-plan.ts';
 import { isTouched } from './pair-files.ts';
-import { blockingFiles } from './plan.ts';
 
 /* Checks that the reviewed state and the resolutions of a draft are still valid. */
 

@@ -4,7 +4,7 @@ import { timeSliced } from '../../core/lib/time-slice.ts';
 import { type Actor, storedOrigin } from '../../core/memory/origin.ts';
 import { type DraftIds, draftContents } from './contents.ts';
 import type { Draft } from './drafts.ts';
-import type { MergePlan, PlannedChange } from './plan.ts';
+import type { MergePlan, PlannedChange } from './merge-plan.ts';
 
 /* Writes a planned merge. Each change is attributed to the actor who proposed it. */
 

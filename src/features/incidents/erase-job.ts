@@ -5,7 +5,7 @@ import type { QueryExecutor } from '../../core/database/query.ts';
 import { WorkerThreads } from '../../core/lib/worker-threads.ts';
 import { effectiveSettings, tenantDefaults } from '../../core/tenants/effective-settings.ts';
 import { requireInstallation } from '../../core/tenants/installation.ts';
-import { addKeptOut } from '../../core/tenants/kept-out.ts';
+import { addKeptOut } from '../../core/tenants/kept-out-entries.ts';
 import { keptOutEverywhereMs } from '../../core/tenants/kept-out-lists.ts';
 import { findTenantQuery } from '../../core/tenants/queries.ts';
 import type { SoughtText } from './compared-text.ts';

@@ -1,5 +1,5 @@
 import { lengthProblem, MAX_PATH_BYTES, type MemoryPath, parentPath, ROOT } from '../../core/memory/path.ts';
-import { findOccurrences } from '../../core/memory/text.ts';
+import { findOccurrences } from '../../core/memory/text-changes.ts';
 import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
 import { eraseText } from './erase-text.ts';
 

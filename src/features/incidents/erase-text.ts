@@ -1,4 +1,4 @@
-import { borderLengths, findOccurrences } from '../../core/memory/text.ts';
+import { borderLengths, findOccurrences } from '../../core/memory/text-changes.ts';
 import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
 
 /**

@@ -1,18 +1,18 @@
-import { operationsIn } from '../../core/admin/operation.ts';
+import { operationsIn } from '../../core/admin/admin-operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import * as erase from './admin/erase.ts';
-import * as find from './admin/find.ts';
+import * as erase from './admin/erase-operations.ts';
+import * as find from './admin/find-operations.ts';
 import * as fleetVersions from './admin/fleet-versions.ts';
-import * as jobs from './admin/jobs.ts';
-import * as keptOut from './admin/kept-out.ts';
-import * as receipts from './admin/receipts.ts';
+import * as jobs from './admin/job-operations.ts';
+import * as keptOut from './admin/kept-out-operations.ts';
+import * as receipts from './admin/receipt-operations.ts';
 import * as revertJobs from './admin/revert-jobs.ts';
-import { eraseCommand } from './cli/erase.ts';
-import { findCommand } from './cli/find.ts';
-import { jobCommands } from './cli/jobs.ts';
+import { eraseCommand } from './cli/erase-command.ts';
+import { findCommand } from './cli/find-command.ts';
+import { jobCommands } from './cli/job-commands.ts';
 import { keepOutCommands } from './cli/keep-out.ts';
 import { readManyVersions } from './cli/log-many.ts';
-import { receiptCommands } from './cli/receipts.ts';
+import { receiptCommands } from './cli/receipt-commands.ts';
 import { revertMany } from './cli/revert-many.ts';
 
 /** Finding, erasing, and reverting in many tenants, texts that are kept out, and receipts. */

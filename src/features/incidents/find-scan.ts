@@ -1,11 +1,11 @@
 import { platform, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { withoutPause } from '../../core/lib/time-slice.ts';
-import { findOccurrences, lineNumbersAt } from '../../core/memory/text.ts';
+import { findOccurrences, lineNumbersAt } from '../../core/memory/text-changes.ts';
 import { cutExcerpt } from '../search/excerpt.ts';
 import { LineMatcher } from '../search/match-lines.ts';
 import { WordMatcher } from '../search/match-words.ts';
-import type { Query, SearchedFile, Where } from '../search/query.ts';
+import type { Query, SearchedFile, Where } from '../search/search-query.ts';
 import { containsText, searchSteps, soughtUnits } from './compared-text.ts';
 
 /** A text that is compared in its normal form, or a query of a search. */

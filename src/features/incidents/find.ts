@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../core/database/database.ts';
-import { runWithRetries } from '../../core/database/errors.ts';
+import { runWithRetries } from '../../core/database/database-errors.ts';
 import { defineQuery, time } from '../../core/database/query.ts';
 import { isBy } from '../../core/history/version.ts';
 import { FIRST_ID, LAST_ID } from '../../core/lib/uuids.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { databaseInstant } from '../../core/database/clock.ts';
 import type { Database } from '../../core/database/database.ts';
-import { DatabaseError, FOREIGN_KEY_VIOLATION } from '../../core/database/errors.ts';
+import { DatabaseError, FOREIGN_KEY_VIOLATION } from '../../core/database/database-errors.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { SharedRuns } from '../../core/lib/shared-runs.ts';
 import type { JobKind, TenantResult } from './job-kind.ts';
@@ -15,7 +15,7 @@ import {
 } from './jobs.ts';
 import { type ClaimedJob, type Lease, LeaseLost, timeAfter } from './lease.ts';
 import { jobPosition, type Position, passStart, TenantOrder } from './position.ts';
-import { selectTenants } from './selection.ts';
+import { selectTenants } from './tenant-selection.ts';
 
 /** Number of tenants of a job that are processed at the same time. */
 const MAX_CONCURRENT_TENANTS = 4;

@@ -9,7 +9,7 @@ import { cutPage, type Page, readPages, type TimePosition } from '../../core/lib
 import { DAY_MS } from '../../core/lib/units.ts';
 import { LAST_ID } from '../../core/lib/uuids.ts';
 import { type Actor, storedActor } from '../../core/memory/origin.ts';
-import { countSelected, type TenantSelection } from './selection.ts';
+import { countSelected, type TenantSelection } from './tenant-selection.ts';
 
 /* Stored jobs over many tenants. `JobRunner` runs them. */
 

@@ -2,7 +2,7 @@ import { databaseInstant } from '../../core/database/clock.ts';
 import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
 import { type Counts, JOB_COLUMNS, type RunningJob } from './jobs.ts';
-import type { TenantSelection } from './selection.ts';
+import type { TenantSelection } from './tenant-selection.ts';
 
 /* The lease of a job: a replica runs the job while it holds the lease. */
 

@@ -8,8 +8,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { quality } from '../../core/http/accept.ts';
 import { isObject } from '../../core/lib/json.ts';
+import {
+  createMemoryServer,
+  createServer,
+  type Era,
+  type ServedMemory,
+  type ServerName,
+} from './mcp-server.ts';
 import { checkForm } from './params.ts';
-import { createMemoryServer, createServer, type Era, type ServedMemory, type ServerName } from './server.ts';
 
 /** Maximum number of messages in a JSON-RPC batch. The limit equals the number of calls in an array for `/execute`. */
 export const MAX_MESSAGES = 32;

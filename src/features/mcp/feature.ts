@@ -7,7 +7,7 @@ export const mcp: Feature = {
   async start({ config, services }) {
     if (config.MCP !== 'on') return {};
     const [{ mcpRoute }, { protectedResourceRoutes }] = await Promise.all([
-      import('./route.ts'),
+      import('./mcp-route.ts'),
       import('./protected-resource.ts'),
     ]);
     return {

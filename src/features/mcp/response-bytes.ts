@@ -1,6 +1,6 @@
 import { fileJsonBytes, resultBytes } from '../../core/agents/result-bounds.ts';
 import { isObject } from '../../core/lib/json.ts';
-import type { MemoryLimits } from '../../core/memory/commands/command.ts';
+import type { MemoryLimits } from '../../core/memory/commands/memory-command.ts';
 
 /** Returns the maximum size of the response to MCP messages, in bytes. */
 export function mcpResponseBytes(body: unknown, limits: MemoryLimits): number {

@@ -3,7 +3,7 @@ import type { Authentication, RequestContext } from '../../core/http/authenticat
 import { mapMaybePromise } from '../../core/lib/maybe-promise.ts';
 import { TENANT_ID } from '../../core/tenants/ids.ts';
 import type { Caller, Credentials } from '../../core/tenants/principal.ts';
-import { notFound, StoreError } from './errors.ts';
+import { notFound, StoreError } from './store-errors.ts';
 
 /**
  * The access that a route needs. `manage` covers creating and changing stores, and permanent loss of history: deleting

@@ -6,8 +6,8 @@ export const memoryStores: Feature = {
   uses: [],
   async start({ services }) {
     const [{ memoryStoreRoutes }, { STORES_PREFIX }] = await Promise.all([
-      import('./routes.ts'),
-      import('./errors.ts'),
+      import('./store-routes.ts'),
+      import('./store-errors.ts'),
     ]);
     return {
       async agentRoutes(app) {

@@ -3,16 +3,23 @@ import { fileJsonBytes } from '../../core/agents/result-bounds.ts';
 import { encodeCursor } from '../../core/lib/cursor.ts';
 import { describeSecrets } from '../../core/lib/secret-kinds.ts';
 import { amount, quotaAmount } from '../../core/lib/units.ts';
-import { rejectSecretPath } from '../../core/memory/commands/command.ts';
 import { applyWritePolicy } from '../../core/memory/commands/edit.ts';
+import { rejectSecretPath } from '../../core/memory/commands/memory-command.ts';
+import type { OverQuota, PolicyRejection } from '../../core/memory/memory-store.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import type { Redaction } from '../../core/memory/secrets/secrets.ts';
-import type { OverQuota, PolicyRejection } from '../../core/memory/store.ts';
 import { toDirectoryPath, toFilePath, toPublicPath, toUuid } from '../../core/tenants/store-ids.ts';
-import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
-import { defineOperation } from './operation.ts';
-import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor } from './pages.ts';
-import { deletedSchema, done, memoryRecord, memorySchema, pageSchema, prefixSchema } from './responses.ts';
+import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './store-errors.ts';
+import { defineOperation } from './store-operation.ts';
+import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor } from './store-pages.ts';
+import {
+  deletedSchema,
+  done,
+  memoryRecord,
+  memorySchema,
+  pageSchema,
+  prefixSchema,
+} from './store-responses.ts';
 import {
   MAX_FULL_PAGE,
   memoryCreate,
@@ -22,7 +29,7 @@ import {
   memoryUpdate,
   memoryView,
   storeParams,
-} from './schemas.ts';
+} from './store-schemas.ts';
 
 /**
  * Applies the store's setting for secrets to a write, and returns the content with masked secrets.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { runWithRetries } from '../../core/database/errors.ts';
+import { runWithRetries } from '../../core/database/database-errors.ts';
 import { defineQuery, time } from '../../core/database/query.ts';
 import { STALE } from '../../core/files/access-times.ts';
 import type { Memory } from '../../core/files/memory.ts';

@@ -1,4 +1,4 @@
-import type { FoundLine } from './query.ts';
+import type { FoundLine } from './search-query.ts';
 
 /** Maximum length of a line that is shown completely. */
 const MAX_LENGTH = 300;

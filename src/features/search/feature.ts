@@ -1,7 +1,7 @@
-import { operationsIn } from '../../core/admin/operation.ts';
+import { operationsIn } from '../../core/admin/admin-operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import { searchCommand } from './cli.ts';
-import * as operations from './operations.ts';
+import { searchCommand } from './search-command.ts';
+import * as operations from './search-operations.ts';
 
 /** Search of memories by words, texts, and expressions. */
 export const search: Feature = {
@@ -10,7 +10,7 @@ export const search: Feature = {
   operations: operationsIn(operations),
   commands: [searchCommand],
   async start({ services }) {
-    const { searchRoute, searchTool } = await import('./route.ts');
+    const { searchRoute, searchTool } = await import('./search-route.ts');
     return {
       tool: searchTool(services),
       agentRoutes: (app) => searchRoute(app, services),

@@ -6,11 +6,11 @@ import {
   pathField,
   textField,
   wrongType,
-} from '../../core/memory/commands/command.ts';
+} from '../../core/memory/commands/memory-command.ts';
 import { fieldProblemText, pathProblemText } from '../../core/memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
 import { DEFAULT_MODE, describeModes, LINE_MODES, MODE_NAMES, MODES, type Mode, modes } from './modes.ts';
-import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, type Query, type Where } from './query.ts';
+import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, type Query, type Where } from './search-query.ts';
 import { queryWords } from './words.ts';
 
 /* Result strings of `memory_search`, defined in docs/contract.md. */

@@ -1,10 +1,10 @@
 import { RE2JS } from 're2js';
 import { foldParts, withoutCase } from '../../core/lib/folding.ts';
-import { findOccurrences, lineNumbersAt } from '../../core/memory/text.ts';
+import { findOccurrences, lineNumbersAt } from '../../core/memory/text-changes.ts';
 import { cutExcerpt } from './excerpt.ts';
 import type { LineMode } from './modes.ts';
-import type { FoundLine, Query, SearchedFile, Where } from './query.ts';
 import { lacksText, requiredTexts } from './required-texts.ts';
+import type { FoundLine, Query, SearchedFile, Where } from './search-query.ts';
 import { readText } from './shared-text.ts';
 
 /** Lines of a file that match a text or an expression. */

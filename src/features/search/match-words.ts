@@ -1,8 +1,8 @@
 import { fold, foldWithOffsets } from '../../core/lib/folding.ts';
 import { ROOT } from '../../core/memory/path.ts';
-import { lineNumbersAt } from '../../core/memory/text.ts';
+import { lineNumbersAt } from '../../core/memory/text-changes.ts';
 import { cutExcerpt } from './excerpt.ts';
-import type { FoundLine, SearchedFile, Where } from './query.ts';
+import type { FoundLine, SearchedFile, Where } from './search-query.ts';
 import { readText } from './shared-text.ts';
 import { findWordEnd, findWordStart, isAsciiLetter, similarity, type Word } from './words.ts';
 

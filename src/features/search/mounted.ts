@@ -1,19 +1,19 @@
 import { hasReason } from '../../core/errors/errors.ts';
-import type { Call } from '../../core/files/call.ts';
 import { innerPath, outerPath } from '../../core/files/memory.ts';
 import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
-import { compareCodePoints } from '../../core/lib/text.ts';
+import type { Call } from '../../core/files/tool-call.ts';
+import { compareCodePoints } from '../../core/lib/text-forms.ts';
 import { mountUnavailable, mountUnavailableNote } from '../../core/memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
 import { failure } from '../../core/memory/result.ts';
 import { countedAs, type TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import { requireSameTenant } from '../../core/tenants/tenants.ts';
-import { type FileSource, filesNow } from './files.ts';
-import type { SearchedFile } from './query.ts';
+import { type FileSource, filesNow } from './file-source.ts';
 import { type MemorySearch, memorySearch } from './search.ts';
-import { runSearch, type Search, type SearchResult } from './tool.ts';
+import type { SearchedFile } from './search-query.ts';
+import { runSearch, type Search, type SearchResult } from './search-tool.ts';
 
 /** Returns the files of a mounted memory with the paths that the caller sees. */
 export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSource {

@@ -2,10 +2,10 @@ import type { Database } from '../../core/database/database.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { countedAs } from '../../core/tenants/policy-cache.ts';
 import type { TenantRow } from '../../core/tenants/queries.ts';
-import { filesAt, filesNow } from './files.ts';
-import type { Where } from './query.ts';
+import { filesAt, filesNow } from './file-source.ts';
 import type { MemorySearch } from './search.ts';
-import { runSearch, type SearchResult } from './tool.ts';
+import type { Where } from './search-query.ts';
+import { runSearch, type SearchResult } from './search-tool.ts';
 
 /**
  * Searches for an operator, now or at a time (ISO 8601).

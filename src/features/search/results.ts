@@ -1,7 +1,7 @@
 import type { WordCounts } from './match-words.ts';
-import type { FoundFile, SearchedFile } from './query.ts';
 import { type Corpus, logLength, type RankedFile, rank, type WordsFile } from './rank.ts';
 import type { Scanned } from './scanned.ts';
+import type { FoundFile, SearchedFile } from './search-query.ts';
 
 /** A file that a search by words shows. */
 export interface ShownFile extends FoundFile {

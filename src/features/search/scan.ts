@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache';
 import { RE2JSException } from 're2js';
 import { LineMatcher } from './match-lines.ts';
 import { type WordCounts, WordMatcher } from './match-words.ts';
-import type { FoundLine, Query, SearchedFile } from './query.ts';
 import { WordResults } from './results.ts';
 import type { Scanned, ScannedLines } from './scanned.ts';
+import type { FoundLine, Query, SearchedFile } from './search-query.ts';
 import { receivedFiles, type SentPage } from './sent-page.ts';
 
 /** A query, and files to search or to show. */

@@ -1,5 +1,5 @@
 import type { WordCounts } from './match-words.ts';
-import type { FoundLine } from './query.ts';
+import type { FoundLine } from './search-query.ts';
 
 /** Result of a search of a page. */
 export type Scanned =

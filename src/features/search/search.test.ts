@@ -1,9 +1,9 @@
 import { afterAll, expect, it } from 'vitest';
-import type { FileSource } from './files.ts';
+import type { FileSource } from './file-source.ts';
 import { readSearchInput, type SearchRequest } from './input.ts';
-import type { SearchedFile } from './query.ts';
 import { MemorySearch } from './search.ts';
-import { runSearch } from './tool.ts';
+import type { SearchedFile } from './search-query.ts';
+import { runSearch } from './search-tool.ts';
 
 const search = new MemorySearch();
 afterAll(() => search.close());

@@ -3,13 +3,13 @@ import type { FeatureService, Services } from '../../core/files/services.ts';
 import { WorkerThreads } from '../../core/lib/worker-threads.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { RequestLimiter } from '../../core/tenants/request-limiter.ts';
-import { type FileSource, refreshCache } from './files.ts';
+import { type FileSource, refreshCache } from './file-source.ts';
 import type { SearchRequest } from './input.ts';
-import type { FoundLine, SearchedFile } from './query.ts';
 import type { RankedFile } from './rank.ts';
 import { type Found, LineResults, type ShownFile, WordResults } from './results.ts';
 import type { Task } from './scan.ts';
 import type { Scanned } from './scanned.ts';
+import type { FoundLine, SearchedFile } from './search-query.ts';
 import { sentPage } from './sent-page.ts';
 import { TextCache } from './text-cache.ts';
 

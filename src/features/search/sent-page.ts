@@ -1,4 +1,4 @@
-import type { SearchedFile } from './query.ts';
+import type { SearchedFile } from './search-query.ts';
 
 /**
  * The files of a page as columns. Files as objects take longer to send to a thread, because each names its properties.

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { SearchedFile } from './query.ts';
+import type { SearchedFile } from './search-query.ts';
 import { compactTexts, type SharedText } from './shared-text.ts';
 
 /** A current file. Files with the same path and version are equal. */

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../../core/database/database.ts';
 import { JOB_LOCKS } from '../../core/database/tenant-job.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
-import { logUnrecorded } from '../../core/http/audit.ts';
+import { logUnrecorded } from '../../core/http/audit-intent.ts';
 import { isObject } from '../../core/lib/json.ts';
 import { runAudited } from '../../core/tenants/audit.ts';
 import { ALL_KEYS, Keys } from '../../core/tenants/keys.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { claimedRoles, grantedAccess, type Person } from './provider.ts';
-import { Sessions } from './sessions.ts';
+import { Sessions } from './sign-in-sessions.ts';
 
 describe('the roles of a person', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { startCollector } from '../../../test/support/otlp.ts';
+import { startCollector } from '../../../test/support/otlp-collector.ts';
 import { loadConfig } from '../../core/config.ts';
 import { type CompletedAuditEvent, completedAuditEvents } from '../../core/tenants/audit.ts';
 import { startAuditLogs } from './audit-logs.ts';

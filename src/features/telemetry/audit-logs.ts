@@ -12,7 +12,7 @@ import {
 } from '@opentelemetry/otlp-transformer';
 import { BatchLogRecordProcessor, LoggerProvider, type ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import type { Config } from '../../core/config.ts';
-import { version } from '../../core/lib/version.ts';
+import { version } from '../../core/lib/service-version.ts';
 import type { Actor } from '../../core/memory/origin.ts';
 import { type CompletedAuditEvent, completedAuditEvents } from '../../core/tenants/audit.ts';
 import { createResource, type ExportLog, protocolFor, stopInTime, withFaultReports } from './otlp.ts';

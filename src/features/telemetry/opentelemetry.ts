@@ -22,7 +22,7 @@ import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-t
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
 import type { Config } from '../../core/config.ts';
-import { DatabaseError } from '../../core/database/errors.ts';
+import { DatabaseError } from '../../core/database/database-errors.ts';
 import type { StatementTracer } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import type { RecordTracer } from '../../core/files/record-tracer.ts';
@@ -36,7 +36,7 @@ import type {
   RequestTrace,
   Tracing,
 } from '../../core/http/tracing.ts';
-import { version } from '../../core/lib/version.ts';
+import { version } from '../../core/lib/service-version.ts';
 import { findCommand } from '../../core/memory/commands/index.ts';
 import { createResource, protocolFor, stopInTime, withFaultReports } from './otlp.ts';
 import { TracedMemory } from './traced-memory.ts';

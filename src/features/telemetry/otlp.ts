@@ -10,7 +10,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import type { Config } from '../../core/config.ts';
-import { version } from '../../core/lib/version.ts';
+import { version } from '../../core/lib/service-version.ts';
 
 /** ID of this process, the same for all signals. */
 const INSTANCE = randomUUID();

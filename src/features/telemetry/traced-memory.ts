@@ -1,6 +1,4 @@
 import type { RecordedMemory } from '../../core/files/record-tracer.ts';
-import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
-import type { MemoryResult } from '../../core/memory/result.ts';
 import type {
   Created,
   Deleted,
@@ -10,7 +8,9 @@ import type {
   LookupResult,
   MemoryStore,
   Renamed,
-} from '../../core/memory/store.ts';
+} from '../../core/memory/memory-store.ts';
+import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import type { MemoryResult } from '../../core/memory/result.ts';
 import { toPublicId } from '../../core/tenants/store-ids.ts';
 
 /**

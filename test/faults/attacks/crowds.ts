@@ -1,7 +1,7 @@
 /** Many requests at once whose bodies or headers take long to read. */
 import { Agent, request } from 'node:http';
 import { createDatabase, type Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { MeasuredService } from './measured-service.ts';
 
 const BODY_BYTES = 6_000_000;

@@ -6,12 +6,12 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createArchive } from '../../support/archives.ts';
-import { freePort } from '../../support/faults/postgres.ts';
+import { createArchive } from '../../support/create-archive.ts';
+import { freePort } from '../../support/faults/postgres-server.ts';
 import { Replica } from '../../support/faults/replica.ts';
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import { becomesTrue, checkNoLeak, createDatabase, type Environment, LIMITS } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 
 const CLIENTS = 10;
 /** A client disconnects at a random time before this limit. */

@@ -1,7 +1,7 @@
 /** An admin of one tenant requests many differences that are slow to compute, while another admin works. */
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { execute, openScene, type Scene } from './scene.ts';
 
 /** Number of requests that one admin may have in flight. */

@@ -1,7 +1,7 @@
 /** Drafts with a secret from before their tenant rejected or masked secrets, merged and replaced afterward. */
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { execute, openScene } from './scene.ts';
 
 const TOKEN = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');

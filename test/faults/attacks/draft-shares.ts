@@ -1,7 +1,7 @@
 /** Several propose-only keys of one tenant search for the maximum time and exceed the tenant's rate. */
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { call, execute, openScene } from './scene.ts';
 
 const PROPOSERS = 4;

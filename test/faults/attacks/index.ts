@@ -3,7 +3,7 @@
  * (`npm run test:attacks`). To add an attack, write a file in this directory and list it here.
  */
 import type { Environment } from '../environment.ts';
-import type { Row } from '../report.ts';
+import type { Row } from '../fault-report.ts';
 import { crowds } from './crowds.ts';
 import { departures } from './departures.ts';
 import { differenceShares } from './difference-shares.ts';
@@ -12,12 +12,12 @@ import { draftShares } from './draft-shares.ts';
 import { keptOutCosts } from './kept-out-costs.ts';
 import { keptOutErasures } from './kept-out-erasures.ts';
 import { longRequests } from './long-requests.ts';
+import { subscriptions } from './many-subscriptions.ts';
 import { mountedRoots } from './mounted-roots.ts';
 import { rejectedRequests } from './rejected-requests.ts';
 import { replacedTenants } from './replaced-tenants.ts';
 import { scopedAdmins } from './scoped-admins.ts';
 import { signInCallbacks } from './sign-in-callbacks.ts';
-import { subscriptions } from './subscriptions.ts';
 import { unreadResponses } from './unread-responses.ts';
 
 export const attackCases: Record<string, (environment: Environment) => Promise<Row>> = {

@@ -1,8 +1,8 @@
 /** Texts that are slow to compare with kept-out texts, and long lists that change, while other tenants work. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { execute, openScene, type Scene } from './scene.ts';
 
 /** A character whose compatibility form has 18 characters. */

@@ -1,8 +1,8 @@
 /** Agents write a text on two replicas while it is erased and kept out. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { execute, openScene, type Scene } from './scene.ts';
 
 const TEXT = 'Ana lives at 12 Elm Street';

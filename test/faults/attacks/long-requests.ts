@@ -2,10 +2,10 @@
  * One request at a time, of each kind that reads or changes the maximum of the default limits. Each must not block the
  * event loop for long.
  */
-import { createArchive } from '../../support/archives.ts';
-import { cmd } from '../../support/table.ts';
+import { createArchive } from '../../support/create-archive.ts';
+import { cmd } from '../../support/step-table.ts';
 import { createDatabase, type Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { MeasuredService } from './measured-service.ts';
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { freePort } from '../../support/faults/postgres.ts';
+import { freePort } from '../../support/faults/postgres-server.ts';
 import { Replica } from '../../support/faults/replica.ts';
-import type { Row } from '../report.ts';
+import type { Row } from '../fault-report.ts';
 
 /** The maximum processor time that a request may compute without a pause. */
 const LONGEST_MS = 100;

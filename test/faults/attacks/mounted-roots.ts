@@ -4,9 +4,9 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Replica } from '../../support/faults/replica.ts';
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import { createDatabase, type Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 
 const MOUNTS = 16;
 const FILES = 9900;

@@ -1,11 +1,11 @@
 /** A client without a credential sends thousands of requests with bodies on kept connections. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { freePort } from '../../support/faults/postgres.ts';
+import { freePort } from '../../support/faults/postgres-server.ts';
 import { Replica } from '../../support/faults/replica.ts';
 import { residentMiB } from '../clients.ts';
 import { createDatabase, type Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 
 const CONNECTIONS = 8;
 /** Below the maximum of pipelined requests per connection. */

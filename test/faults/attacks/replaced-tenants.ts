@@ -2,9 +2,9 @@
  * The keys of a deleted or renamed tenant, on two replicas that have cached them, after another customer received the
  * ID of the tenant.
  */
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { call, execute, openScene } from './scene.ts';
 
 const SECRET = 'of the new customer';

@@ -1,7 +1,7 @@
 /** A service with tenants, keys, and the admin API, for attacks by customers and operators. */
 import { randomUUID } from 'node:crypto';
 import { newApiKey } from '../../../src/core/tenants/keys.ts';
-import { freePort } from '../../support/faults/postgres.ts';
+import { freePort } from '../../support/faults/postgres-server.ts';
 import { Replica } from '../../support/faults/replica.ts';
 import { createDatabase, type Environment } from '../environment.ts';
 

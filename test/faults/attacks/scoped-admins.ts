@@ -1,7 +1,7 @@
 /** An admin key for one tenant requests everything that could name another tenant. */
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 import { execute, openScene } from './scene.ts';
 
 const HIDDEN = 'hidden-customer';

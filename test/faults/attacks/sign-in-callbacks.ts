@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { freePort } from '../../support/faults/postgres.ts';
+import { freePort } from '../../support/faults/postgres-server.ts';
 import { Replica } from '../../support/faults/replica.ts';
 import { openIdVariables } from '../../support/openid.ts';
 import { createDatabase, type Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 
 /** Maximum number of requests that wait for the provider, for one address. */
 const MAX_AT_PROVIDER = 4;

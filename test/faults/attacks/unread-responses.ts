@@ -3,12 +3,12 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { newApiKey } from '../../../src/core/tenants/keys.ts';
-import { freePort } from '../../support/faults/postgres.ts';
+import { freePort } from '../../support/faults/postgres-server.ts';
 import { Replica } from '../../support/faults/replica.ts';
-import { cmd } from '../../support/table.ts';
+import { cmd } from '../../support/step-table.ts';
 import { residentMiB } from '../clients.ts';
 import { createDatabase, type Environment } from '../environment.ts';
-import { Row } from '../report.ts';
+import { Row } from '../fault-report.ts';
 
 const CONNECTIONS = 32;
 /** Number of requests that a connection sends without reading. */

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from './postgres.ts';
+import { freePort } from './postgres-server.ts';
 
 const root = new URL('../../..', import.meta.url);
 const running = new Set<ChildProcess>();

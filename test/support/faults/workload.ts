@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cmd } from '../table.ts';
+import { cmd } from '../step-table.ts';
 import { type Attempt, post } from './post.ts';
 
 export type Query = (sql: string, parameters?: unknown[]) => Promise<Record<string, unknown>[]>;

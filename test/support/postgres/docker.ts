@@ -1,4 +1,4 @@
-import { causeText, type Setup, SourceUnavailable, type TestServer, withTimeLimit } from './server.ts';
+import { causeText, type Setup, SourceUnavailable, type TestServer, withTimeLimit } from './test-server.ts';
 
 /** `scripts/pin-images.ts` updates the digest. */
 const IMAGE =

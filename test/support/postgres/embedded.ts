@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { asNobody, installBinaries } from './binaries.ts';
-import { causeText, type Setup, SourceUnavailable, type TestServer } from './server.ts';
+import { causeText, type Setup, SourceUnavailable, type TestServer } from './test-server.ts';
 
 const run = promisify(execFile);
 

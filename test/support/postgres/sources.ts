@@ -1,7 +1,7 @@
-import { findCitus } from './citus.ts';
 import { startDocker } from './docker.ts';
 import { startEmbedded } from './embedded.ts';
-import { type Setup, SourceUnavailable, type TestServer, THROWAWAY } from './server.ts';
+import { findCitus } from './find-citus.ts';
+import { type Setup, SourceUnavailable, type TestServer, THROWAWAY } from './test-server.ts';
 
 const sources = {
   url: async (): Promise<TestServer> => {

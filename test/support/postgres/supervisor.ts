@@ -5,9 +5,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { dropDatabase, findCluster, query } from './cluster.ts';
-import { causeText, type TestServer } from './server.ts';
+import { dropDatabase, findCluster, query } from './database-cluster.ts';
 import { startServer } from './sources.ts';
+import { causeText, type TestServer } from './test-server.ts';
 
 /** Data that the supervisor provides for the run. */
 export interface Supervised {

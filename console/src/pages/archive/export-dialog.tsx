@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { exportArchive } from '../../api/transfer.ts';
+import { exportArchive } from '../../api/transfer-api.ts';
 import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { ErrorText } from '../../ui/messages.tsx';
 import { save } from '../../ui/save.ts';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { BulkDialog, type BulkProps } from '../tenants/bulk/bulk-dialog.tsx';
-import { isOver } from '../tenants/bulk/run.ts';
+import { isOver } from '../tenants/bulk/bulk-run.ts';
 import type { Target } from '../tenants/bulk/targets.ts';
 
 /** Downloads the memories of several tenants as one archive of archives. */
@@ -74,7 +74,7 @@ function Archives({ archives, isComplete, isSaved, onSaved }: ArchivesProps) {
     action.run(async () => {
       const [first, ...others] = archives;
       if (first === undefined) return;
-      const { archiveOfArchives } = await import('../../api/archive.ts');
+      const { archiveOfArchives } = await import('../../api/pack-archive.ts');
       const files = [...archives].map(([tenant, archive]) => ({ name: `${tenant}.tar`, archive }));
       if (others.length === 0) save(first[1], `${first[0]}.tar`);
       else save(await archiveOfArchives(files), 'memories.tar');

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { type ImportProgress, importArchive } from '../../api/transfer.ts';
-import type { ImportResult } from '../../api/types.ts';
+import type { ImportResult } from '../../api/api-types.ts';
+import { changed } from '../../api/change-signals.ts';
+import { type ImportProgress, importArchive } from '../../api/transfer-api.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { LoadError } from '../../ui/messages.tsx';
 import { PathName } from '../../ui/path-name.tsx';
+import { LoadError } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';

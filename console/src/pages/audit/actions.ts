@@ -1,4 +1,4 @@
-import type { AuditEvent } from '../../api/types.ts';
+import type { AuditEvent } from '../../api/api-types.ts';
 
 /** Descriptions of the operations in the audit trail. */
 export const ACTIONS: Record<string, string> = {

@@ -1,21 +1,21 @@
 import { useState } from 'preact/hooks';
-import { type AuditQuery, listAudit } from '../../api/audit.ts';
-import type { AuditEvent } from '../../api/types.ts';
+import type { AuditEvent } from '../../api/api-types.ts';
+import { type AuditQuery, listAudit } from '../../api/audit-api.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
-import { Empty, ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
 import { save } from '../../ui/save.ts';
+import { Empty, ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { IncidentLink } from '../incidents/incident-link.tsx';
 import { ACTIONS, actionsWith, actionText, canUndo } from './actions.ts';
-import { exportAudit } from './export.ts';
+import { exportAudit } from './audit-export.ts';
 
 const OUTCOMES = { '': 'Any outcome', ok: 'Done', failed: 'Failed' };
 const SPANS = {

@@ -1,12 +1,12 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { DraftChange, DraftComment } from '../../api/drafts.ts';
+import type { DraftChange, DraftComment } from '../../api/drafts-api.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { type Progress, progressOf, type Resolution, type Resolutions } from './resolutions.ts';
+import { GROUPS, type Group, grouped, pathsOf, sidesText } from './draft-texts.ts';
+import { type Progress, progressOf, type Resolution, type Resolutions } from './kept-resolutions.ts';
 import { isViewed } from './viewed.ts';
-import { GROUPS, type Group, grouped, pathsOf, sidesText } from './words.ts';
 
 type Row = { title: string } | { change: DraftChange };
 

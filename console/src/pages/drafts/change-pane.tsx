@@ -1,27 +1,27 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { type DraftChange, type DraftDiff, diffDraft } from '../../api/drafts.ts';
-import { canWrite } from '../../api/session.ts';
+import { type DraftChange, type DraftDiff, diffDraft } from '../../api/drafts-api.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { pushQuery } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { visibleText } from '../../text/visible.tsx';
-import { CopyButton } from '../../ui/copy.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
 import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
 import { DiffView } from '../history/diff-view.tsx';
-import { Comments, type DraftComments } from './comments.tsx';
-import { markedText } from './own-text.ts';
+import { shownOf, type View, viewsOf } from './comparison-views.ts';
+import { markedText } from './conflict-marks.ts';
+import { Comments, type DraftComments } from './draft-comments.tsx';
+import { conflictText, pathsOf, sidesText } from './draft-texts.ts';
+import { type Resolution, resolve, stateOf, textOf } from './kept-resolutions.ts';
 import { OwnText } from './own-text-editor.tsx';
 import { Parts } from './parts.tsx';
 import { choosableParts, type Side, withSides } from './regions.ts';
 import { ResolutionBar } from './resolution-bar.tsx';
-import { type Resolution, resolve, stateOf, textOf } from './resolutions.ts';
 import { isViewed, markViewed } from './viewed.ts';
-import { shownOf, type View, viewsOf } from './views.ts';
-import { conflictText, pathsOf, sidesText } from './words.ts';
 
 interface Props {
   tenant: string;

@@ -1,18 +1,18 @@
 import { useState } from 'preact/hooks';
-import { changesMade } from '../../api/changes.ts';
-import { type Draft, getDraft } from '../../api/drafts.ts';
-import { canWrite } from '../../api/session.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { changesMade } from '../../api/change-signals.ts';
+import { type Draft, getDraft } from '../../api/drafts-api.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { hrefOf } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { RevertDialog } from '../history/revert-dialog.tsx';
+import { Review } from './draft-review.tsx';
 import { DraftTitle } from './draft-title.tsx';
 import { Author, StateBadge } from './drafts-section.tsx';
-import { Review } from './review.tsx';
 
 /** Shows a draft of a tenant: the review of an open draft, or the record of a closed one. */
 export function DraftPage({ tenant, id }: { tenant: Tenant; id: string }) {

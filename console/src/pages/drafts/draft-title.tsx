@@ -1,4 +1,4 @@
-import type { Draft } from '../../api/drafts.ts';
+import type { Draft } from '../../api/drafts-api.ts';
 import { hrefOf } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';

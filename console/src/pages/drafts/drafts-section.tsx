@@ -1,15 +1,15 @@
 import { actorSource, actorText } from '../../../../src/core/memory/origin.ts';
-import { changesMade } from '../../api/changes.ts';
-import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts.ts';
+import { changesMade } from '../../api/change-signals.ts';
+import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts-api.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
 import { usePages } from '../../ui/use-pages.ts';
-import { STATES } from './words.ts';
+import { STATES } from './draft-texts.ts';
 
 const SHOWN = {
   open: 'Open',

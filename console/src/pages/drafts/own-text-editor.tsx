@@ -1,8 +1,8 @@
-import type { DraftDiff } from '../../api/drafts.ts';
+import type { DraftDiff } from '../../api/drafts-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { lineEndingOf, withLineEnding } from '../memory/line-endings.ts';
-import { hasMarks } from './own-text.ts';
-import { type Resolution, resolve } from './resolutions.ts';
+import { hasMarks } from './conflict-marks.ts';
+import { type Resolution, resolve } from './kept-resolutions.ts';
 
 interface Props {
   tenant: string;

@@ -1,4 +1,4 @@
-import type { Region } from '../../api/drafts.ts';
+import type { Region } from '../../api/drafts-api.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Segmented } from '../../ui/segmented.tsx';

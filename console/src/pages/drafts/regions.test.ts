@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { DraftDiff, Region } from '../../api/drafts.ts';
+import type { DraftDiff, Region } from '../../api/drafts-api.ts';
 import { choosableParts, mergeSides, withSides } from './regions.ts';
 
 const text = (regions: Region[]) =>

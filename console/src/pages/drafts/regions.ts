@@ -1,5 +1,5 @@
 import { diffArrays } from 'diff';
-import type { DraftDiff, Region } from '../../api/drafts.ts';
+import type { DraftDiff, Region } from '../../api/drafts-api.ts';
 
 /* Texts of two sides, in parts that one can choose separately. */
 

@@ -1,9 +1,9 @@
-import type { DraftChange, DraftDiff, Region } from '../../api/drafts.ts';
+import type { DraftChange, DraftDiff, Region } from '../../api/drafts-api.ts';
 import { Segmented } from '../../ui/segmented.tsx';
 import { withLineEnding } from '../memory/line-endings.ts';
-import { markedText, startingText } from './own-text.ts';
+import { markedText, startingText } from './conflict-marks.ts';
+import { type Choice, progressOf, type Resolution, resolve, stateOf } from './kept-resolutions.ts';
 import { withSides } from './regions.ts';
-import { type Choice, progressOf, type Resolution, resolve, stateOf } from './resolutions.ts';
 
 type Shown = Choice | 'merge';
 

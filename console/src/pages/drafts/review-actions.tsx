@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { ApiError, messageOf } from '../../api/client.ts';
+import { ApiError, messageOf } from '../../api/api-client.ts';
+import { changed } from '../../api/change-signals.ts';
 import {
   type Comparison,
   closeDraft,
@@ -8,19 +8,19 @@ import {
   rejection,
   replaceByDraft,
   replacement,
-} from '../../api/drafts.ts';
+} from '../../api/drafts-api.ts';
 import type { MergedDraft } from '../../api/schema.ts';
-import { canWrite } from '../../api/session.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { ErrorText } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
-import { undoOf } from '../history/undo.ts';
-import { forgetResolutions, type Resolutions, toResolutionInputs, unresolved } from './resolutions.ts';
+import { undoOf } from '../history/undo-changes.ts';
+import { forgetResolutions, type Resolutions, toResolutionInputs, unresolved } from './kept-resolutions.ts';
 import { forgetViewed } from './viewed.ts';
 
 interface Props {

@@ -1,9 +1,9 @@
-import type { Comparison, DraftChange } from '../../api/drafts.ts';
+import type { Comparison, DraftChange } from '../../api/drafts-api.ts';
 import { hrefOf, route } from '../../router.ts';
 import { count, withLocalTimes } from '../../text/format.ts';
 import { PathName } from '../../ui/path-name.tsx';
-import { stateOf } from './resolutions.ts';
-import { sidesText } from './words.ts';
+import { sidesText } from './draft-texts.ts';
+import { stateOf } from './kept-resolutions.ts';
 
 const SHOWN = 5;
 

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { DraftChange } from '../../api/drafts.ts';
+import type { DraftChange } from '../../api/drafts-api.ts';
 import { pushQuery, route } from '../../router.ts';
 import { isTyping } from '../../ui/shortcuts.ts';
 import { isViewed, markViewed } from './viewed.ts';

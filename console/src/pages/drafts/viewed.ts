@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { DraftChange } from '../../api/drafts.ts';
+import type { DraftChange } from '../../api/drafts-api.ts';
 
 /* Files that the reviewer has viewed. The marks have IDs of drafts and versions, and no path or content. */
 

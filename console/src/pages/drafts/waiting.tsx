@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { changesMade } from '../../api/changes.ts';
-import { listDrafts } from '../../api/drafts.ts';
+import { changesMade } from '../../api/change-signals.ts';
+import { listDrafts } from '../../api/drafts-api.ts';
 import { formatNumber } from '../../text/format.ts';
 import { watch } from '../../ui/watch.ts';
 

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { diffOfVersion, getVersion } from '../../api/history.ts';
-import type { Changes, Conflict, FileChange } from '../../api/types.ts';
+import type { Changes, Conflict, FileChange } from '../../api/api-types.ts';
+import { diffOfVersion, getVersion } from '../../api/history-api.ts';
 import { count, withLocalTimes } from '../../text/format.ts';
-import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { MovedPath, PathName } from '../../ui/path-name.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { hunksBetween, type ShownDiff, shownDiff } from './diff-rows.ts';

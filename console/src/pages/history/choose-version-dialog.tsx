@@ -1,7 +1,7 @@
-import { listVersions } from '../../api/history.ts';
-import { LoadError, Loading } from '../../ui/messages.tsx';
+import { listVersions } from '../../api/history-api.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { PathName } from '../../ui/path-name.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { usePages } from '../../ui/use-pages.ts';
 import { VersionList } from './version-list.tsx';
 

@@ -1,17 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { changesMade } from '../../api/changes.ts';
-import { diffBetween } from '../../api/history.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { changesMade } from '../../api/change-signals.ts';
+import { diffBetween } from '../../api/history-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { count } from '../../text/format.ts';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { ComparisonIndex, isKind, withKind } from './comparison-index.tsx';
 import { shownDiff } from './diff-rows.ts';
 import { DiffView, type DiffViewHandle } from './diff-view.tsx';
-import { Timeline } from './timeline.tsx';
+import { Timeline } from './history-timeline.tsx';
 
 /** Part of a comparison that is loaded at once. The browser keeps all of it, for the list of files and the search. */
 const BOUND = { files: 1000, characters: 8_000_000 };

@@ -1,5 +1,5 @@
 import { parsePatch, type StructuredPatchHunk, structuredPatch } from 'diff';
-import type { FileDiff } from '../../api/types.ts';
+import type { FileDiff } from '../../api/api-types.ts';
 
 export type Hunk = Pick<StructuredPatchHunk, 'oldStart' | 'newStart' | 'lines'>;
 

@@ -3,7 +3,7 @@ import { diffWordsWithSpace } from 'diff';
 import type { Ref } from 'preact';
 import { useCallback, useImperativeHandle, useMemo, useRef, useState } from 'preact/hooks';
 import { visible } from '../../text/visible.tsx';
-import { FindBar, found, useFind, useFindKey } from '../../ui/find.tsx';
+import { FindBar, found, useFind, useFindKey } from '../../ui/find-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';

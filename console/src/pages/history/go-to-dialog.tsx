@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
 import { formatExactTime } from '../../text/format.ts';
 import { isBefore, parseTime } from '../../text/time.ts';
 import { FormDialog } from '../../ui/dialog.tsx';

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { Activity } from '../../api/types.ts';
+import type { Activity } from '../../api/api-types.ts';
 import { count } from '../../text/format.ts';
 
 const HEIGHT = 100;

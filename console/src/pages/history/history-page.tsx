@@ -1,18 +1,18 @@
 import { useState } from 'preact/hooks';
-import { changesMade } from '../../api/changes.ts';
-import { listVersions } from '../../api/history.ts';
-import { canWrite } from '../../api/session.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { changesMade } from '../../api/change-signals.ts';
+import { listVersions } from '../../api/history-api.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { pushQuery, route } from '../../router.ts';
 import { formatDay } from '../../text/format.ts';
 import { isBefore } from '../../text/time.ts';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
-import { actorOf, Filters, filterOf, nameOf } from './filters.tsx';
 import { NewChanges } from './new-changes.tsx';
 import { RevertDialog } from './revert-dialog.tsx';
 import { VersionComparison } from './version-comparison.tsx';
+import { actorOf, Filters, filterOf, nameOf } from './version-filters.tsx';
 import { VersionList } from './version-list.tsx';
 import { VersionPane } from './version-pane.tsx';
 

@@ -1,5 +1,5 @@
 import { actorText } from '../../../../src/core/memory/origin.ts';
-import type { Activity } from '../../api/types.ts';
+import type { Activity } from '../../api/api-types.ts';
 import { hrefOf } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { formatNumber } from '../../text/format.ts';

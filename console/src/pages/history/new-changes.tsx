@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { getTenant } from '../../api/tenants.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { changed } from '../../api/change-signals.ts';
+import { getTenant } from '../../api/tenants-api.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { watch } from '../../ui/watch.ts';
 

@@ -1,4 +1,4 @@
-import type { Activity } from '../../api/types.ts';
+import type { Activity } from '../../api/api-types.ts';
 
 /** A period of the history. */
 export interface Range {

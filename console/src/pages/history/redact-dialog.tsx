@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { checkRedaction, redaction, redactVersion } from '../../api/history.ts';
-import type { Version } from '../../api/types.ts';
+import type { Version } from '../../api/api-types.ts';
+import { changed } from '../../api/change-signals.ts';
+import { checkRedaction, redaction, redactVersion } from '../../api/history-api.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/inline.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Name } from '../../ui/name.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 

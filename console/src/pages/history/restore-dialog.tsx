@@ -1,11 +1,11 @@
-import { previewRestore, type RestoreTarget, restoration, restore } from '../../api/history.ts';
+import { previewRestore, type RestoreTarget, restoration, restore } from '../../api/history-api.ts';
 import { replaceQuery } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 import { StalePreview } from './stale-preview.tsx';
-import { undoOf, warningsOf } from './undo.ts';
+import { undoOf, warningsOf } from './undo-changes.ts';
 import { usePreview } from './use-preview.ts';
 
 interface Props {

@@ -1,8 +1,8 @@
-import { diffOfRevert } from '../../api/history.ts';
-import type { Conflict, RevertResolution } from '../../api/types.ts';
+import type { Conflict, RevertResolution } from '../../api/api-types.ts';
+import { diffOfRevert } from '../../api/history-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { lineEndingOf, withLineEnding } from '../memory/line-endings.ts';
 import { hunksBetween, type ShownDiff, shownDiff } from './diff-rows.ts';

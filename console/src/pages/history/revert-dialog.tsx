@@ -1,14 +1,20 @@
 import { useRef, useState } from 'preact/hooks';
-import { type ActorQuery, previewRevert, type RevertTarget, reversion, revert } from '../../api/history.ts';
-import type { RevertResolution } from '../../api/types.ts';
+import type { RevertResolution } from '../../api/api-types.ts';
+import {
+  type ActorQuery,
+  previewRevert,
+  type RevertTarget,
+  reversion,
+  revert,
+} from '../../api/history-api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 import { StalePreview } from './stale-preview.tsx';
-import { undoOf, warningsOf } from './undo.ts';
+import { undoOf, warningsOf } from './undo-changes.ts';
 import { usePreview } from './use-preview.ts';
 
 interface Props {

@@ -1,5 +1,5 @@
-import type { RevertTarget } from '../../api/history.ts';
-import type { RevertResolution } from '../../api/types.ts';
+import type { RevertResolution } from '../../api/api-types.ts';
+import type { RevertTarget } from '../../api/history-api.ts';
 
 /** Resolutions of the previewed revert, by file ID. */
 export interface RevertReview {

@@ -1,4 +1,4 @@
-import type { Activity } from '../../api/types.ts';
+import type { Activity } from '../../api/api-types.ts';
 import { formatChosenTime } from '../../text/format.ts';
 import { isBefore } from '../../text/time.ts';
 

@@ -1,5 +1,5 @@
-import { getVersion } from '../../api/history.ts';
-import type { Changes, FileChange } from '../../api/types.ts';
+import type { Changes, FileChange } from '../../api/api-types.ts';
+import { getVersion } from '../../api/history-api.ts';
 import { count } from '../../text/format.ts';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { PathName } from '../../ui/path-name.tsx';

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { actorText } from '../../../../src/core/memory/origin.ts';
-import type { Activity } from '../../api/types.ts';
+import type { Activity } from '../../api/api-types.ts';
 import { count, formatNumber, formatTime } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Histogram } from './histogram.tsx';

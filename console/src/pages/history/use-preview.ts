@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { ApiError } from '../../api/client.ts';
-import type { Changes } from '../../api/types.ts';
+import { ApiError } from '../../api/api-client.ts';
+import type { Changes } from '../../api/api-types.ts';
+import { changed } from '../../api/change-signals.ts';
 import { type Action, useAction, useLoad } from '../../ui/use-load.ts';
 
 export interface Preview {

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { messageOf } from '../../api/client.ts';
-import { adjacentChanges } from '../../api/history.ts';
+import { messageOf } from '../../api/api-client.ts';
+import { adjacentChanges } from '../../api/history-api.ts';
 import { toast } from '../../ui/toasts.ts';
 
 /** Selects a time, or null for now. Returns whether the time was selected. */

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { actorText } from '../../../../src/core/memory/origin.ts';
-import { canWrite } from '../../api/session.ts';
-import type { Version } from '../../api/types.ts';
+import type { Version } from '../../api/api-types.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { hrefOf, pushQuery } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { Icon } from '../../ui/icon.tsx';

@@ -1,13 +1,13 @@
 import { useMemo, useState } from 'preact/hooks';
-import { changesMade } from '../../api/changes.ts';
-import { diffOfVersion, getVersion } from '../../api/history.ts';
-import type { Version } from '../../api/types.ts';
+import type { Version } from '../../api/api-types.ts';
+import { changesMade } from '../../api/change-signals.ts';
+import { diffOfVersion, getVersion } from '../../api/history-api.ts';
 import { pushQuery } from '../../router.ts';
-import { CopyButton } from '../../ui/copy.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { ChooseVersionDialog } from './choose-version-dialog.tsx';
 import { type ShownDiff, shownDiff } from './diff-rows.ts';

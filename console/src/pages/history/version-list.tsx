@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { Version } from '../../api/types.ts';
+import type { Version } from '../../api/api-types.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Version } from '../../api/types.ts';
+import type { Version } from '../../api/api-types.ts';
 import { versionRows } from './version-rows.ts';
 
 const version = (id: string, request_id: string | null, label = 'one', second = 0) =>

@@ -1,4 +1,4 @@
-import type { Version } from '../../api/types.ts';
+import type { Version } from '../../api/api-types.ts';
 import { formatDay } from '../../text/format.ts';
 
 export type VersionRow =

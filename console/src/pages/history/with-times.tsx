@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { formatChosenTime, formatExactTime } from '../../text/format.ts';
 import { isBefore, isTime } from '../../text/time.ts';
 import { visible } from '../../text/visible.tsx';
-import { Empty } from '../../ui/messages.tsx';
+import { Empty } from '../../ui/status-messages.tsx';
 
 interface Props {
   tenant: Tenant;

@@ -1,4 +1,4 @@
-import type { Counts, Job, TenantSelection } from '../../api/incidents.ts';
+import type { Counts, Job, TenantSelection } from '../../api/incidents-api.ts';
 
 /** Chosen tenants of a job: all with an outcome except some, or only some. */
 export interface Choice {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { eraseRequest, sendJob, type TenantSelection } from '../../api/incidents.ts';
-import { canManageFleet, onlyTenants } from '../../api/session.ts';
+import { eraseRequest, sendJob, type TenantSelection } from '../../api/incidents-api.ts';
+import { canManageFleet, onlyTenants } from '../../api/session-state.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';

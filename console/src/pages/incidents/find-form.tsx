@@ -1,18 +1,18 @@
 import { useState } from 'preact/hooks';
 import { MODES, modesFrom } from '../../../../src/features/search/modes.ts';
-import { findRequest, type Part, type Place, sendJob } from '../../api/incidents.ts';
+import { findRequest, type Part, type Place, sendJob } from '../../api/incidents-api.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { ErrorText } from '../../ui/messages.tsx';
 import { Options } from '../../ui/options.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { ActorFields } from './actor-fields.tsx';
 import { type FormInput, readFind, readTenants } from './form-input.ts';
+import { describeTenants } from './incident-texts.ts';
 import { changeForm, currentForm, keepText } from './state.ts';
 import { UndoDialog } from './undo-dialog.tsx';
-import { describeTenants } from './words.ts';
 
 const KINDS = modesFrom('literal').map((mode) => [mode, MODES[mode].form.label] as const);
 const EXACT = 'This very text, byte by byte.';

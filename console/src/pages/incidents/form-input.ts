@@ -1,4 +1,4 @@
-import type { FindBody, TenantSelection, UndoBody } from '../../api/incidents.ts';
+import type { FindBody, TenantSelection, UndoBody } from '../../api/incidents-api.ts';
 
 /** Input of the form. */
 export interface FormInput extends Omit<FindBody, 'tenants' | 'by' | 'source' | 'since' | 'until'> {

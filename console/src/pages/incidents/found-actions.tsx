@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Job } from '../../api/incidents.ts';
+import type { Job } from '../../api/incidents-api.ts';
 import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import {
@@ -12,10 +12,10 @@ import {
 } from './choice.ts';
 import { EraseDialog } from './erase-dialog.tsx';
 import { MAX_NAMED } from './form-input.ts';
+import { actorFields, isEverywhere, requestOf } from './incident-texts.ts';
 import { KeepOutDialog } from './keep-out-dialog.tsx';
 import { textOf } from './state.ts';
 import { UndoDialog } from './undo-dialog.tsx';
-import { actorFields, isEverywhere, requestOf } from './words.ts';
 
 interface Props {
   job: Job;

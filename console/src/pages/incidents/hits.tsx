@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { actorText } from '../../../../src/core/memory/origin.ts';
-import { type Hit, listHits } from '../../api/incidents.ts';
-import { canWrite } from '../../api/session.ts';
+import { type Hit, listHits } from '../../api/incidents-api.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { hrefOf } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
-import { Empty, ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
 import { PathName } from '../../ui/path-name.tsx';
+import { Empty, ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 
 interface Props {

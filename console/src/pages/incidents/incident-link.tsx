@@ -1,5 +1,5 @@
 import type { Actor } from '../../../../src/core/memory/origin.ts';
-import { canWrite } from '../../api/session.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { hrefOf } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 

@@ -1,6 +1,6 @@
 import './incident.css';
 import { useLayoutEffect } from 'preact/hooks';
-import { canWrite, onlyTenants } from '../../api/session.ts';
+import { canWrite, onlyTenants } from '../../api/session-state.ts';
 import { hrefOf, replacePlace, route } from '../../router.ts';
 import { FindForm } from './find-form.tsx';
 import { JobList } from './job-list.tsx';

@@ -1,16 +1,23 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type Job, listJobs } from '../../api/incidents.ts';
+import { type Job, listJobs } from '../../api/incidents-api.ts';
 import { hrefOf } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LostNotice, useLost } from '../../ui/lost.tsx';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
 import { usePages } from '../../ui/use-pages.ts';
 import { watch } from '../../ui/watch.ts';
+import {
+  changesText,
+  describeTenants,
+  erasedText,
+  foundText,
+  requestOf,
+  titleOfJob,
+} from './incident-texts.ts';
 import { isActive } from './use-job.ts';
-import { changesText, describeTenants, erasedText, foundText, requestOf, titleOfJob } from './words.ts';
 
 const INTERVAL_MS = 2000;
 const MIN_WIDTH = 760;

@@ -1,23 +1,16 @@
 import { useState } from 'preact/hooks';
-import { cancelRequest, type Job, type JobOutcome, sendJob } from '../../api/incidents.ts';
-import { canWrite, onlyTenants } from '../../api/session.ts';
+import { cancelRequest, type Job, type JobOutcome, sendJob } from '../../api/incidents-api.ts';
+import { canWrite, onlyTenants } from '../../api/session-state.ts';
 import { hrefOf } from '../../router.ts';
 import { count, formatNumber, formatTime, keptOutText } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LostNotice } from '../../ui/lost.tsx';
-import { ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { FoundActions } from './found-actions.tsx';
 import { Hits } from './hits.tsx';
-import { StateBadge } from './job-list.tsx';
-import { OutcomeList } from './outcome-list.tsx';
-import { Receipts } from './receipts.tsx';
-import { choiceOf, choose } from './state.ts';
-import { ReviewButton, UndoActions } from './undo-actions.tsx';
-import { isActive, useJob } from './use-job.ts';
-import { useOutcomes } from './use-outcomes.ts';
 import {
   actorName,
   changesText,
@@ -30,7 +23,14 @@ import {
   literalText,
   requestOf,
   titleOfJob,
-} from './words.ts';
+} from './incident-texts.ts';
+import { StateBadge } from './job-list.tsx';
+import { OutcomeList } from './outcome-list.tsx';
+import { Receipts } from './receipt-list.tsx';
+import { choiceOf, choose } from './state.ts';
+import { ReviewButton, UndoActions } from './undo-actions.tsx';
+import { isActive, useJob } from './use-job.ts';
+import { useOutcomes } from './use-outcomes.ts';
 
 /** Shows a job: its progress, its results by tenant, and the actions on these. */
 export function JobPage({ id }: { id: string }) {

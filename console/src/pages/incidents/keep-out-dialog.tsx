@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { keepOutRequest, listOutcomes, sendKeepOut } from '../../api/incidents.ts';
-import { canManageFleet } from '../../api/session.ts';
+import { keepOutRequest, listOutcomes, sendKeepOut } from '../../api/incidents-api.ts';
+import { canManageFleet } from '../../api/session-state.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Options } from '../../ui/options.tsx';

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
-import { sendEmpty } from '../../api/client.ts';
-import { allowRequest, type KeptOut, listKeptOut } from '../../api/incidents.ts';
-import { canManageFleet, canWrite } from '../../api/session.ts';
+import { sendEmpty } from '../../api/api-client.ts';
+import { allowRequest, type KeptOut, listKeptOut } from '../../api/incidents-api.ts';
+import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';

@@ -1,16 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { JobOutcome } from '../../api/incidents.ts';
+import type { JobOutcome } from '../../api/incidents-api.ts';
 import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Badge } from '../../ui/inline.tsx';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { ALL, type Choice, chosenTenants, isChosen, isEverything, NONE, toggled } from './choice.ts';
+import { errorText } from './incident-texts.ts';
 import type { Outcomes } from './use-outcomes.ts';
-import { errorText } from './words.ts';
 
 const ROW_HEIGHT = 45;
 

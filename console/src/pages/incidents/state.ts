@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals';
-import { session, signedOutBecause } from '../../api/session.ts';
+import { session, signedOutBecause } from '../../api/session-state.ts';
 import { keptSignal } from '../../ui/kept.ts';
 import { ALL, type Choice } from './choice.ts';
 import { EMPTY, type FormInput } from './form-input.ts';

@@ -1,16 +1,16 @@
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { applyRequest, type Job, type JobOutcome, sendJob, undoRequest } from '../../api/incidents.ts';
-import { canWrite } from '../../api/session.ts';
+import { applyRequest, type Job, type JobOutcome, sendJob, undoRequest } from '../../api/incidents-api.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { count, keptOutText } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Badge } from '../../ui/inline.tsx';
-import { ErrorText } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { RevertDialog } from '../history/revert-dialog.tsx';
 import { type Choice, chosenTenants, isEverything, selectionOf } from './choice.ts';
-import { actorName, actorQuery, changesText, requestOf } from './words.ts';
+import { actorName, actorQuery, changesText, requestOf } from './incident-texts.ts';
 
 interface Props {
   job: Job;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { sendJob, type TenantSelection, undoRequest } from '../../api/incidents.ts';
+import { sendJob, type TenantSelection, undoRequest } from '../../api/incidents-api.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';

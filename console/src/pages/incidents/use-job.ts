@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { getJob, type Job } from '../../api/incidents.ts';
+import { getJob, type Job } from '../../api/incidents-api.ts';
 import { type Lost, useLost } from '../../ui/lost.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { watch } from '../../ui/watch.ts';

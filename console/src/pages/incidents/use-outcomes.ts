@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { isAborted } from '../../api/client.ts';
-import { type JobOutcome, listOutcomes } from '../../api/incidents.ts';
+import { isAborted } from '../../api/api-client.ts';
+import { type JobOutcome, listOutcomes } from '../../api/incidents-api.ts';
 
 const PAGE = 200;
 

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { sendRequest } from '../../api/client.ts';
-import { isOfSession, relabelSession } from '../../api/session.ts';
-import { getKey, type KeyChanges, keyChange } from '../../api/tenants.ts';
-import type { Key } from '../../api/types.ts';
+import { sendRequest } from '../../api/api-client.ts';
+import type { Key } from '../../api/api-types.ts';
+import { isOfSession, relabelSession } from '../../api/session-state.ts';
+import { getKey, type KeyChanges, keyChange } from '../../api/tenants-api.ts';
 import { formatTime } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';

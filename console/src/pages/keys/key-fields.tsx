@@ -1,5 +1,5 @@
-import { onlyTenants } from '../../api/session.ts';
-import type { Access, KeyKind } from '../../api/types.ts';
+import type { Access, KeyKind } from '../../api/api-types.ts';
+import { onlyTenants } from '../../api/session-state.ts';
 import { Options } from '../../ui/options.tsx';
 import { TenantField } from '../../ui/tenant-field.tsx';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';

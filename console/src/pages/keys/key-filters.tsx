@@ -1,4 +1,4 @@
-import type { KeyQuery } from '../../api/tenants.ts';
+import type { KeyQuery } from '../../api/tenants-api.ts';
 import { replaceQuery } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Options } from '../../ui/options.tsx';

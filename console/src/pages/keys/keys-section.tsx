@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { canManage } from '../../api/session.ts';
-import { listKeys } from '../../api/tenants.ts';
+import { canManage } from '../../api/session-state.ts';
+import { listKeys } from '../../api/tenants-api.ts';
 import { route } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useOpening } from '../../ui/use-opening.ts';
 import { usePages } from '../../ui/use-pages.ts';

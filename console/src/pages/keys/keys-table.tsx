@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type ApiRequest, sendEmpty } from '../../api/client.ts';
-import { canManage } from '../../api/session.ts';
-import { revocation, secretEnd } from '../../api/tenants.ts';
-import type { Key } from '../../api/types.ts';
+import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
+import type { Key } from '../../api/api-types.ts';
+import { canManage } from '../../api/session-state.ts';
+import { revocation, secretEnd } from '../../api/tenants-api.ts';
 import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
-import { onlyTenants } from '../../api/session.ts';
-import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../api/tenants.ts';
+import { onlyTenants } from '../../api/session-state.ts';
+import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../api/tenants-api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { KeyFields } from './key-fields.tsx';

@@ -1,5 +1,5 @@
-import type { NewKey } from '../../api/tenants.ts';
-import type { Access, KeyKind } from '../../api/types.ts';
+import type { Access, KeyKind } from '../../api/api-types.ts';
+import type { NewKey } from '../../api/tenants-api.ts';
 
 const DAY = 86_400_000;
 

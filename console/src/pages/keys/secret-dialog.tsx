@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { session } from '../../api/session.ts';
-import type { Key } from '../../api/types.ts';
-import { CopyButton } from '../../ui/copy.tsx';
+import type { Key } from '../../api/api-types.ts';
+import { session } from '../../api/session-state.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';

@@ -1,4 +1,4 @@
-import type { Key, SessionInfo } from '../../api/types.ts';
+import type { Key, SessionInfo } from '../../api/api-types.ts';
 
 type Receiver = Pick<Key, 'kind' | 'tenant'>;
 

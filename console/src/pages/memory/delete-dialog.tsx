@@ -1,5 +1,5 @@
-import { changed } from '../../api/changes.ts';
-import { type ApiRequest, sendEmpty } from '../../api/client.ts';
+import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
+import { changed } from '../../api/change-signals.ts';
 import { replaceQuery } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -7,7 +7,7 @@ import { Name } from '../../ui/name.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import type { Size } from './tree.ts';
-import { undoOfDeletion } from './undo.ts';
+import { undoOfDeletion } from './undo-deletion.ts';
 
 interface Props {
   tenant: string;

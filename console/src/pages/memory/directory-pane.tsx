@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
-import { directoryDeletion } from '../../api/memory.ts';
-import { canWrite } from '../../api/session.ts';
-import { exportArchive } from '../../api/transfer.ts';
+import { directoryDeletion } from '../../api/memory-api.ts';
+import { canWrite } from '../../api/session-state.ts';
+import { exportArchive } from '../../api/transfer-api.ts';
 import { hrefOf, pushQuery } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { Empty, ErrorText } from '../../ui/messages.tsx';
 import { save } from '../../ui/save.ts';
+import { Empty, ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 import { RestoreDialog } from '../history/restore-dialog.tsx';

@@ -1,4 +1,4 @@
-import type { LoadedFile } from '../../api/memory.ts';
+import type { LoadedFile } from '../../api/memory-api.ts';
 import type { Route } from '../../router.ts';
 import { keptSignal } from '../../ui/kept.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
-import type { LoadedFile } from '../../api/memory.ts';
-import { EDITED, markedText, mergedText } from '../drafts/own-text.ts';
+import type { LoadedFile } from '../../api/memory-api.ts';
+import { EDITED, markedText, mergedText } from '../drafts/conflict-marks.ts';
 import { mergeSides } from '../drafts/regions.ts';
 import { hunksBetween } from '../history/diff-rows.ts';
 import { DiffView } from '../history/diff-view.tsx';

@@ -1,13 +1,13 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { ApiError } from '../../api/client.ts';
-import { type LoadedFile, readFile, writeFile } from '../../api/memory.ts';
+import { ApiError } from '../../api/api-client.ts';
+import { changed } from '../../api/change-signals.ts';
+import { type LoadedFile, readFile, writeFile } from '../../api/memory-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
-import { ErrorText } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
-import { hasMarks } from '../drafts/own-text.ts';
+import { hasMarks } from '../drafts/conflict-marks.ts';
 import { MarksLeft } from '../drafts/own-text-editor.tsx';
 import { draftOf, keepDraft } from './draft.ts';
 import { EditConflict } from './edit-conflict.tsx';

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatBytes } from '../../text/format.ts';
-import { Empty, LoadError } from '../../ui/messages.tsx';
+import { Empty, LoadError } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 
 /** Length above which rendering may take seconds, if the text is a single block. */
@@ -28,7 +28,7 @@ export function MarkdownView({ content }: { content: string }) {
 function RenderedMarkdown({ content }: { content: string }) {
   const article = useRef<HTMLElement>(null);
   const [isTooDeep, setIsTooDeep] = useState(false);
-  const { data, error } = useLoad(() => import('../../text/markdown.ts'), []);
+  const { data, error } = useLoad(() => import('../../text/render-markdown.ts'), []);
   useLayoutEffect(() => {
     const element = article.current;
     if (!data || element === null) return;

@@ -1,13 +1,13 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { canWrite } from '../../api/session.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
 import { count, formatChosenTime } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
+import { Timeline } from '../history/history-timeline.tsx';
 import { RestoreDialog } from '../history/restore-dialog.tsx';
-import { Timeline } from '../history/timeline.tsx';
 import { SearchResults } from '../search/search-results.tsx';
 import { DirectoryPane } from './directory-pane.tsx';
 import { FilePane } from './file-pane.tsx';

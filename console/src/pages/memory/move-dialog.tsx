@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { move, moving } from '../../api/memory.ts';
+import { changed } from '../../api/change-signals.ts';
+import { move, moving } from '../../api/memory-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toasts.ts';

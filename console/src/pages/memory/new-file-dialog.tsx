@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { fileWrite, writeFile } from '../../api/memory.ts';
+import { changed } from '../../api/change-signals.ts';
+import { fileWrite, writeFile } from '../../api/memory-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toasts.ts';

@@ -1,5 +1,5 @@
-import { ApiError, isAborted } from '../../api/client.ts';
-import { listDirectory, type PageStart, readSizes } from '../../api/memory.ts';
+import { ApiError, isAborted } from '../../api/api-client.ts';
+import { listDirectory, type PageStart, readSizes } from '../../api/memory-api.ts';
 import { ancestorsOf, entryAt, type Part, parentOf, ROOT, type Size, type Tree, withPage } from './tree.ts';
 
 /** Maximum number of directories that a small memory opens at first. */

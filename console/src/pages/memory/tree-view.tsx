@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { TenantMount } from '../../api/types.ts';
+import type { TenantMount } from '../../api/api-types.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { formatBytes } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';

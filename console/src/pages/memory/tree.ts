@@ -1,4 +1,4 @@
-import type { Entry, TenantMount } from '../../api/types.ts';
+import type { Entry, TenantMount } from '../../api/api-types.ts';
 
 export const ROOT = '/memories';
 

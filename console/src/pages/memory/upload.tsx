@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { Icon } from '../../ui/icon.tsx';
-import { ErrorText } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 import { ImportDialog } from '../archive/import-dialog.tsx';
@@ -14,7 +14,7 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
   const upload = (chosen: File[]) =>
     action.run(async () => {
       // The archive code is loaded on the first upload.
-      const { archiveOf } = await import('../../api/archive.ts');
+      const { archiveOf } = await import('../../api/pack-archive.ts');
       setArchive(await archiveOf(path, chosen));
     });
   const picker = {

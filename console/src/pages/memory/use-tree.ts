@@ -1,6 +1,6 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { changesMade } from '../../api/changes.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { changesMade } from '../../api/change-signals.ts';
 import { type LoadedTree, START, TreeLoader } from './tree-loader.ts';
 
 /** Maximum number of files in a memory whose directories open automatically. */

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import { getFleetUsage, listTenants } from '../../api/tenants.ts';
-import type { FleetUsage, Tenant } from '../../api/types.ts';
+import type { FleetUsage, Tenant } from '../../api/api-types.ts';
+import { getFleetUsage, listTenants } from '../../api/tenants-api.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
 import { Time } from '../../ui/inline.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 
 const SPANS = { '7': '7 days', '30': '30 days', '90': '90 days' };

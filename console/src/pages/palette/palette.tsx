@@ -1,14 +1,14 @@
 import './palette.css';
 import { useId, useState } from 'preact/hooks';
-import { messageOf } from '../../api/client.ts';
-import { findPaths } from '../../api/memory.ts';
-import { listTenants } from '../../api/tenants.ts';
+import { messageOf } from '../../api/api-client.ts';
+import { findPaths } from '../../api/memory-api.ts';
+import { listTenants } from '../../api/tenants-api.ts';
 import { goTo, hrefOf, route } from '../../router.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
-import { commandsFor, type Target } from './commands.ts';
+import { commandsFor, type Target } from './palette-commands.ts';
 
 const FOUND = 6;
 

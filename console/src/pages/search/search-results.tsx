@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { search } from '../../api/memory.ts';
-import { canWrite } from '../../api/session.ts';
-import type { SearchMatch } from '../../api/types.ts';
+import type { SearchMatch } from '../../api/api-types.ts';
+import { search } from '../../api/memory-api.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { pathText } from '../../text/path-text.tsx';
 import { visible } from '../../text/visible.tsx';
-import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { changeDetails, getTenant, type TenantDetails } from '../../api/tenants.ts';
-import type { Tenant } from '../../api/types.ts';
-import { ErrorText } from '../../ui/messages.tsx';
+import type { Tenant } from '../../api/api-types.ts';
+import { changed } from '../../api/change-signals.ts';
+import { changeDetails, getTenant, type TenantDetails } from '../../api/tenants-api.ts';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';

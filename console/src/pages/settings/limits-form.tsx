@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { typedQuantity } from '../../../../src/core/lib/units.ts';
 import type { Setting } from '../../../../src/core/tenants/settings.ts';
-import { changed } from '../../api/changes.ts';
-import { canWrite } from '../../api/session.ts';
-import { changeSettings, getTenant } from '../../api/tenants.ts';
-import type { Settings, Tenant } from '../../api/types.ts';
-import { ErrorText } from '../../ui/messages.tsx';
+import type { Settings, Tenant } from '../../api/api-types.ts';
+import { changed } from '../../api/change-signals.ts';
+import { canWrite } from '../../api/session-state.ts';
+import { changeSettings, getTenant } from '../../api/tenants-api.ts';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';

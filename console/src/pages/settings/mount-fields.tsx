@@ -1,4 +1,4 @@
-import type { Mount } from '../../api/types.ts';
+import type { Mount } from '../../api/api-types.ts';
 import { TenantField } from '../../ui/tenant-field.tsx';
 
 /** State of the fields of a mount. */

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type ApiRequest, sendRequest } from '../../api/client.ts';
-import { copying, renaming } from '../../api/tenants.ts';
-import type { Tenant } from '../../api/types.ts';
+import { type ApiRequest, sendRequest } from '../../api/api-client.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { copying, renaming } from '../../api/tenants-api.ts';
 import { goTo, hrefOf, replacePlace } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';

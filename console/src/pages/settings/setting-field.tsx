@@ -1,4 +1,4 @@
-import { snakeCase } from '../../../../src/core/lib/text.ts';
+import { snakeCase } from '../../../../src/core/lib/text-forms.ts';
 import { expectedQuantity, formatQuantity, parseQuantity } from '../../../../src/core/lib/units.ts';
 import {
   ALL_SETTINGS,

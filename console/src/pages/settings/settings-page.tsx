@@ -1,19 +1,19 @@
 import { Fragment } from 'preact';
-import { canManageFleet, canWrite } from '../../api/session.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { visible } from '../../text/visible.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
-import { Transfer } from '../archive/transfer.tsx';
+import { Transfer } from '../archive/archive-transfer.tsx';
 import { KeptOutSection } from '../incidents/kept-out-section.tsx';
 import { KeysSection } from '../keys/keys-section.tsx';
 import { detailsFormOf } from '../tenants/details-fields.tsx';
 import { DangerZone } from './danger-zone.tsx';
 import { DetailsForm } from './details-form.tsx';
 import { LimitsForm } from './limits-form.tsx';
-import { MountsSection } from './mounts.tsx';
+import { MountsSection } from './mounts-section.tsx';
 import { RenameCopy } from './rename-copy.tsx';
-import { Usage } from './usage.tsx';
+import { Usage } from './tenant-usage.tsx';
 
 export function SettingsPage({ tenant }: { tenant: Tenant }) {
   return (

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { ApiError, problemOf } from '../../api/client.ts';
-import { session, storeKey } from '../../api/session.ts';
-import { getSession } from '../../api/tenants.ts';
+import { ApiError, problemOf } from '../../api/api-client.ts';
+import { session, storeKey } from '../../api/session-state.ts';
+import { getSession } from '../../api/tenants-api.ts';
 import { goTo } from '../../router.ts';
-import { ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
+import { ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 

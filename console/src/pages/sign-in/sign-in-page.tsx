@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError } from '../../api/client.ts';
+import { ApiError } from '../../api/api-client.ts';
 import {
   endSession,
   hasLeftAccount,
@@ -8,10 +8,10 @@ import {
   session,
   signedOutBecause,
   storeKey,
-} from '../../api/session.ts';
-import { getSession } from '../../api/tenants.ts';
+} from '../../api/session-state.ts';
+import { getSession } from '../../api/tenants-api.ts';
 import { count } from '../../text/format.ts';
-import { ErrorText } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { openBulk } from '../tenants/bulk/open-bulk.tsx';
 

@@ -1,4 +1,4 @@
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
 import { Badge } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 

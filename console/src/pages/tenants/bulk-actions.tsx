@@ -1,7 +1,8 @@
 import type { ComponentType } from 'preact';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../api/client.ts';
-import { canManage } from '../../api/session.ts';
+import { ApiError } from '../../api/api-client.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { canManage } from '../../api/session-state.ts';
 import {
   deleteTenant,
   deletion,
@@ -9,8 +10,7 @@ import {
   suspension,
   type TenantQuery,
   type TenantTotals,
-} from '../../api/tenants.ts';
-import type { Tenant } from '../../api/types.ts';
+} from '../../api/tenants-api.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { ExportDialog } from '../archive/export-dialog.tsx';
 import { BulkDialog, type BulkProps } from './bulk/bulk-dialog.tsx';

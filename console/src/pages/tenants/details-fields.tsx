@@ -1,5 +1,5 @@
-import type { TenantDetails } from '../../api/tenants.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import type { TenantDetails } from '../../api/tenants-api.ts';
 import { Icon } from '../../ui/icon.tsx';
 
 /** State of the fields for a tenant's name, description, and metadata. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { canManageFleet, onlyTenants, session } from '../../api/session.ts';
-import { CopyButton } from '../../ui/copy.tsx';
-import { Empty } from '../../ui/messages.tsx';
+import { canManageFleet, onlyTenants, session } from '../../api/session-state.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Empty } from '../../ui/status-messages.tsx';
 import { serviceUrlOf } from '../keys/snippets.ts';
 
 /** Steps from a new installation to the first call, instead of an empty list of tenants. */

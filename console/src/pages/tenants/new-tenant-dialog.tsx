@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { createTenant, creation } from '../../api/tenants.ts';
+import { createTenant, creation } from '../../api/tenants-api.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';

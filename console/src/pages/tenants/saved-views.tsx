@@ -4,7 +4,7 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useAction } from '../../ui/use-load.ts';
-import { viewOf } from './filters.tsx';
+import { viewOf } from './tenant-filters.tsx';
 
 /** Filters and order of the list of tenants under a name. */
 interface View {

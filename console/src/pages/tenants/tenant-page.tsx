@@ -1,14 +1,14 @@
 import { Fragment } from 'preact';
-import { changesMade, historyLosses } from '../../api/changes.ts';
-import { getTenant, listOwnMounts } from '../../api/tenants.ts';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
+import { changesMade, historyLosses } from '../../api/change-signals.ts';
+import { getTenant, listOwnMounts } from '../../api/tenants-api.ts';
 import { hrefOf, route } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { lazy } from '../../ui/lazy.tsx';
-import { LoadError, Loading } from '../../ui/messages.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
 import { NavLink } from '../../ui/nav-link.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { DraftsSection } from '../drafts/drafts-section.tsx';
 import { ComparePage } from '../history/compare-page.tsx';

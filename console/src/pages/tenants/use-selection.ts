@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Tenant } from '../../api/types.ts';
+import type { Tenant } from '../../api/api-types.ts';
 
 export interface Selection {
   /** Selected tenants that the list shows. */

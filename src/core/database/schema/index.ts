@@ -1,6 +1,6 @@
 /* Tables of the database. drizzle-kit writes the migrations from these tables. */
 
-export * from './drafts.ts';
-export * from './files.ts';
-export * from './incidents.ts';
-export * from './tenants.ts';
+export * from './draft-tables.ts';
+export * from './file-tables.ts';
+export * from './incident-tables.ts';
+export * from './tenant-tables.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { Listing, MemoryStore } from '../../memory/memory-store.ts';
 import type { MemoryPath } from '../../memory/path.ts';
-import type { Listing, MemoryStore } from '../../memory/store.ts';
 import { lookupWithMounts, mergeRoots } from './root-listing.ts';
 
 const filesIn = (directory: string, count: number): Listing => ({

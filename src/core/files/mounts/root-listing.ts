@@ -1,6 +1,6 @@
-import { compareCodePoints } from '../../lib/text.ts';
+import { compareCodePoints } from '../../lib/text-forms.ts';
+import type { ListedEntry, Listing, LookupResult, MemoryStore } from '../../memory/memory-store.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
-import type { ListedEntry, Listing, LookupResult, MemoryStore } from '../../memory/store.ts';
 
 /** Root of a mounted memory, as the caller sees it. */
 export interface MountedRoot {

@@ -1,10 +1,16 @@
 import { z } from 'zod';
+import type { Rejection } from '../memory-store.ts';
 import { createdMessage, invalidPath } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult } from '../result.ts';
-import type { Rejection } from '../store.ts';
-import { defineCommand, type MemoryContext, pathField, rejectSecretPath, textField } from './command.ts';
 import { applyWritePolicy, rejectionResult } from './edit.ts';
+import {
+  defineCommand,
+  type MemoryContext,
+  pathField,
+  rejectSecretPath,
+  textField,
+} from './memory-command.ts';
 
 export const create = defineCommand({
   name: 'create',

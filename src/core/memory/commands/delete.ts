@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cannotDeleteRoot, deletedMessage, invalidPath, missingMessage } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
-import { defineCommand, type MemoryContext, maskResult, pathField } from './command.ts';
+import { defineCommand, type MemoryContext, maskResult, pathField } from './memory-command.ts';
 
 export const deleteCommand = defineCommand({
   name: 'delete',

@@ -1,10 +1,10 @@
+import type { Edit, PolicyRejection, Rejection } from '../memory-store.ts';
 import { rejectionMessage, secretsMasked } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
 import { failure, type MemoryResult, rejection, success } from '../result.ts';
 import { mask, type Secret } from '../secrets/secrets.ts';
-import type { Edit, PolicyRejection, Rejection } from '../store.ts';
-import type { Change } from '../text.ts';
-import { listKinds, type MemoryContext, maskResult } from './command.ts';
+import type { Change } from '../text-changes.ts';
+import { listKinds, type MemoryContext, maskResult } from './memory-command.ts';
 
 /**
  * Edits a file, and returns the result for the model.

@@ -1,10 +1,10 @@
+import { IdempotentReplay } from '../memory-store.ts';
 import { invalidField, isMissing, mustBeAString, readOnly, unknownCommand } from '../messages.ts';
 import { failure, type MemoryResult, rejection } from '../result.ts';
-import { IdempotentReplay } from '../store.ts';
-import { firstProblem, type MemoryCommand, type MemoryContext, maskResult } from './command.ts';
 import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { insert } from './insert.ts';
+import { firstProblem, type MemoryCommand, type MemoryContext, maskResult } from './memory-command.ts';
 import { rename } from './rename.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';

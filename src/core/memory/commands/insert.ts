@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { insertedMessage, invalidInsertLine, invalidPath, missingMessage } from '../messages.ts';
 import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
-import { countLines, insertLines } from '../text.ts';
-import { defineCommand, integerField, pathField, textField } from './command.ts';
+import { countLines, insertLines } from '../text-changes.ts';
 import { editFile } from './edit.ts';
+import { defineCommand, integerField, pathField, textField } from './memory-command.ts';
 
 export const insert = defineCommand({
   name: 'insert',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PolicyRejection, Renamed } from '../memory-store.ts';
 import {
   cannotRenameRoot,
   destinationExists,
@@ -9,9 +10,14 @@ import {
 } from '../messages.ts';
 import { lengthProblem, type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
-import type { PolicyRejection, Renamed } from '../store.ts';
-import { defineCommand, type MemoryContext, maskResult, pathField, rejectSecretPath } from './command.ts';
 import { rejectionResult } from './edit.ts';
+import {
+  defineCommand,
+  type MemoryContext,
+  maskResult,
+  pathField,
+  rejectSecretPath,
+} from './memory-command.ts';
 
 export const rename = defineCommand({
   name: 'rename',

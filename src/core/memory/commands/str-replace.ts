@@ -13,9 +13,9 @@ import {
 import { showLines } from '../numbered-lines.ts';
 import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
-import { type Change, changeSnippet, findOccurrences, lineNumbersAt, splice } from '../text.ts';
-import { defineCommand, pathField, textField } from './command.ts';
+import { type Change, changeSnippet, findOccurrences, lineNumbersAt, splice } from '../text-changes.ts';
 import { editFile } from './edit.ts';
+import { defineCommand, pathField, textField } from './memory-command.ts';
 
 export const strReplace = defineCommand({
   name: 'str_replace',

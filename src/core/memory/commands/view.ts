@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ListedEntry, LookupResult } from '../memory-store.ts';
 import {
   directoryHeader,
   entriesTruncated,
@@ -13,9 +14,8 @@ import {
 import { maxLinesShown, showLines } from '../numbered-lines.ts';
 import { type MemoryPath, parsePath } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
-import type { ListedEntry, LookupResult } from '../store.ts';
-import { countLines, linesFrom } from '../text.ts';
-import { defineCommand, pathField, wrongType } from './command.ts';
+import { countLines, linesFrom } from '../text-changes.ts';
+import { defineCommand, pathField, wrongType } from './memory-command.ts';
 
 /** Displayed size of a directory: the size of a POSIX directory entry. */
 const DIRECTORY_BYTES = 4096;

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { Option } from 'commander';
-import { getTenant } from '../../../core/admin/tenants.ts';
-import { listVersions } from '../../../core/admin/versions.ts';
+import { getTenant } from '../../../core/admin/tenant-operations.ts';
+import { listVersions } from '../../../core/admin/version-operations.ts';
 import { tenantId } from '../../../core/cli/arguments.ts';
 import { type Caller, iteratePages } from '../../../core/cli/caller.ts';
-import { type Cli, type CliCommand, command } from '../../../core/cli/command.ts';
+import { type Cli, type CliCommand, command } from '../../../core/cli/cli-command.ts';
 import { type Io, Progress } from '../../../core/cli/io.ts';
 import { printLine } from '../../../core/cli/output.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import { type MemoryPath, ROOT } from '../../../core/memory/path.ts';
+import { exportMemory } from '../archive-operations.ts';
 import { escapeInvisible } from '../entry.ts';
 import { spoolArchive } from '../export.ts';
-import { HostedClient, HostedStoreError } from '../hosted/client.ts';
+import { HostedClient, HostedStoreError } from '../hosted/hosted-client.ts';
+import { HostedStore } from '../hosted/hosted-store.ts';
 import { createStore, findCreatedStore, memoriesByPath, type PushAction, planPush } from '../hosted/push.ts';
-import { HostedStore } from '../hosted/store.ts';
-import { exportMemory } from '../operations.ts';
 import { readTar } from '../tar.ts';
 
 /** Yields a tenant's files as of one time, with the SHA-256 of their contents in hexadecimal. */

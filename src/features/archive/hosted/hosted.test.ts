@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatMicroseconds, parseBound, parseMicroseconds, storedTime } from '../../../core/lib/rfc3339.ts';
 import type { MemoryPath } from '../../../core/memory/path.ts';
-import { DirectoryTimes, memoryUuid, Splices, versionUuid } from './versions.ts';
+import { DirectoryTimes, memoryUuid, Splices, versionUuid } from './hosted-versions.ts';
 
 describe('the splices of imported versions', () => {
   it('reconstructs each content of an imported version from the next newer content', () => {

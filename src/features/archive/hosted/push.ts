@@ -1,6 +1,6 @@
 import { MAX_METADATA } from '../../../core/tenants/metadata.ts';
-import { type HostedClient, type HostedMemory, HostedStoreError, storeSchema } from './client.ts';
-import { type HostedStore, listStores } from './store.ts';
+import { type HostedClient, type HostedMemory, HostedStoreError, storeSchema } from './hosted-client.ts';
+import { type HostedStore, listStores } from './hosted-store.ts';
 
 /** A file to write to a store as a memory. */
 export interface PushedFile {

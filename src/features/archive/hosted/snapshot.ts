@@ -10,9 +10,9 @@ import {
   PAGE_BYTES,
   PAGE_ROWS,
 } from '../history-format.ts';
-import type { HostedMemory, HostedVersion } from './client.ts';
-import type { HostedStore } from './store.ts';
-import { timeIn, VersionLines } from './versions.ts';
+import type { HostedMemory, HostedVersion } from './hosted-client.ts';
+import type { HostedStore } from './hosted-store.ts';
+import { timeIn, VersionLines } from './hosted-versions.ts';
 
 /** Minimum retention of versions in the hosted API. */
 const RETENTION_MICROSECONDS = 30 * 24 * 3600 * 1_000_000;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defineOperation } from '../../../core/admin/admin-operation.ts';
 import {
   NOT_BY_BOTH,
   next,
@@ -9,13 +10,18 @@ import {
   tenantId,
   writeCursor,
 } from '../../../core/admin/fields.ts';
-import { defineOperation } from '../../../core/admin/operation.ts';
 import { metadataQuery } from '../../../core/admin/tenant-filter.ts';
-import { entryRecord, id, logFilter, versionFilter, versionSchema } from '../../../core/admin/versions.ts';
+import {
+  entryRecord,
+  id,
+  logFilter,
+  versionFilter,
+  versionSchema,
+} from '../../../core/admin/version-operations.ts';
 import { storedTime } from '../../../core/lib/rfc3339.ts';
 import { parsePairs } from '../../../core/tenants/metadata.ts';
-import { readChanges } from '../changes.ts';
 import { findJob } from '../jobs.ts';
+import { readChanges } from '../tenant-changes.ts';
 import { MAX_NAMED, noSuchJob, selectionFields, toTenantSelection } from './job-schemas.ts';
 
 const tenantVersionSchema = z

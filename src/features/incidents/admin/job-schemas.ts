@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { AdminContext } from '../../../core/admin/admin-operation.ts';
 import { actor, tenantId, time } from '../../../core/admin/fields.ts';
-import type { AdminContext } from '../../../core/admin/operation.ts';
 import { requireInScope } from '../../../core/admin/permissions.ts';
 import { tenantSearch, tenantStatus } from '../../../core/admin/tenant-filter.ts';
 import { ServiceError } from '../../../core/errors/errors.ts';
@@ -13,7 +13,7 @@ import {
   MAX_ACTIVE_JOBS,
   type NewJob,
 } from '../jobs.ts';
-import type { TenantSelection } from '../selection.ts';
+import type { TenantSelection } from '../tenant-selection.ts';
 
 const EXAMPLE_JOB = '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52';
 const counted = z.int().min(0);

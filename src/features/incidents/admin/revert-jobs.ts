@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defineOperation } from '../../../core/admin/admin-operation.ts';
 import {
   actorFields,
   givenTime,
@@ -10,7 +11,6 @@ import {
   tenantId,
   writeCursor,
 } from '../../../core/admin/fields.ts';
-import { defineOperation } from '../../../core/admin/operation.ts';
 import { conflictReason, HAS_SELECTION, takeAll } from '../../../core/admin/reverts.ts';
 import { ServiceError } from '../../../core/errors/errors.ts';
 import { byActorOrSource } from '../../../core/history/version.ts';

@@ -3,7 +3,7 @@ import type { Caller } from '../../../core/cli/caller.ts';
 import type { Io } from '../../../core/cli/io.ts';
 import { table } from '../../../core/cli/output.ts';
 import { amount } from '../../../core/lib/units.ts';
-import { getJob } from '../admin/jobs.ts';
+import { getJob } from '../admin/job-operations.ts';
 import { jobKinds } from '../kinds.ts';
 import { JobRunner } from '../runner.ts';
 

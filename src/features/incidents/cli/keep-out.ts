@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import { createNameParser, tenantId } from '../../../core/cli/arguments.ts';
 import { readList } from '../../../core/cli/caller.ts';
-import { type Cli, command, group } from '../../../core/cli/command.ts';
-import { readText } from '../../../core/cli/memory.ts';
+import { type Cli, command, group } from '../../../core/cli/cli-command.ts';
+import { readText } from '../../../core/cli/memory-commands.ts';
 import { printLine, table, time } from '../../../core/cli/output.ts';
 import { actorText } from '../../../core/memory/origin.ts';
 import {
@@ -12,7 +12,7 @@ import {
   keepOutOfAll,
   listKeptOutOfAll,
   listKeptOutTexts,
-} from '../admin/kept-out.ts';
+} from '../admin/kept-out-operations.ts';
 
 const TENANT_HELP = 'tenant ID; without it, the texts that are kept out of all tenants';
 

@@ -1,6 +1,6 @@
 import { type Caller, iteratePages } from '../../../core/cli/caller.ts';
 import type { LoggedVersion, LogOptions } from '../../../core/cli/over-tenants.ts';
-import type { toSelection } from '../../../core/cli/selection.ts';
+import type { toSelection } from '../../../core/cli/selection-options.ts';
 import { listAllVersions } from '../admin/fleet-versions.ts';
 
 const PAGE = 200;

@@ -3,12 +3,12 @@ import { type Caller, type Context, readList } from '../../../core/cli/caller.ts
 import { confirm, type Io } from '../../../core/cli/io.ts';
 import { printJson, printLine, printTable, table } from '../../../core/cli/output.ts';
 import { CONFLICTS, type RevertOptions } from '../../../core/cli/over-tenants.ts';
-import { toSelection } from '../../../core/cli/selection.ts';
-import { keptOutText } from '../../../core/cli/undo.ts';
+import { keptOutText } from '../../../core/cli/restore-commands.ts';
+import { toSelection } from '../../../core/cli/selection-options.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import type { Conflict } from '../../../core/history/conflicts.ts';
 import { amount } from '../../../core/lib/units.ts';
-import { listJobTenants } from '../admin/jobs.ts';
+import { listJobTenants } from '../admin/job-operations.ts';
 import { applyRevert, listConflicts, startRevert } from '../admin/revert-jobs.ts';
 import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 

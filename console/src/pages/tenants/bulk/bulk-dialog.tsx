@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ApiRequest } from '../../../api/client.ts';
-import { canWrite } from '../../../api/session.ts';
+import type { ApiRequest } from '../../../api/api-client.ts';
+import { canWrite } from '../../../api/session-state.ts';
 import { count, formatNumber } from '../../../text/format.ts';
 import { confirm, type Question } from '../../../ui/confirm.tsx';
 import { FormDialog } from '../../../ui/dialog.tsx';
@@ -9,8 +9,8 @@ import { Name } from '../../../ui/name.tsx';
 import { toast } from '../../../ui/toasts.ts';
 import { mayDiscard, useUnsaved } from '../../../ui/unsaved.ts';
 import { useAction } from '../../../ui/use-load.ts';
+import { isOver, type Outcome, type Run, runForEach } from './bulk-run.ts';
 import { OutcomesDialog } from './outcomes-dialog.tsx';
-import { isOver, type Outcome, type Run, runForEach } from './run.ts';
 import type { Target, Targets } from './targets.ts';
 
 /** Props that the dialogs of all actions share. */

@@ -1,8 +1,8 @@
 import { useRef, useState } from 'preact/hooks';
-import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../../api/tenants.ts';
+import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../../api/tenants-api.ts';
 import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
-import { CopyButton } from '../../../ui/copy.tsx';
+import { CopyButton } from '../../../ui/copy-button.tsx';
 import { Icon } from '../../../ui/icon.tsx';
 import { save } from '../../../ui/save.ts';
 import { KeyFields } from '../../keys/key-fields.tsx';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Tenant } from '../../../api/types.ts';
+import type { Tenant } from '../../../api/api-types.ts';
 import { limitChanges } from './limit-changes.ts';
 
 const DEFAULT = 1000;

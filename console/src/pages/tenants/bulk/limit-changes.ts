@@ -1,5 +1,5 @@
 import { formatSetting, type Setting } from '../../../../../src/core/tenants/settings.ts';
-import type { Settings } from '../../../api/types.ts';
+import type { Settings } from '../../../api/api-types.ts';
 import { count } from '../../../text/format.ts';
 import { SETTINGS } from '../../settings/setting-field.tsx';
 import type { Target } from './targets.ts';

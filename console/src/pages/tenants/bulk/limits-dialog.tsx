@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { changeSettings, settingsChange } from '../../../api/tenants.ts';
-import type { Settings } from '../../../api/types.ts';
+import type { Settings } from '../../../api/api-types.ts';
+import { changeSettings, settingsChange } from '../../../api/tenants-api.ts';
 import { count } from '../../../text/format.ts';
 import type { Question } from '../../../ui/confirm.tsx';
 import { DEFAULT, parseSetting, SETTINGS, SettingField } from '../../settings/setting-field.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { mounting, setMount } from '../../../api/tenants.ts';
+import { mounting, setMount } from '../../../api/tenants-api.ts';
 import { count } from '../../../text/format.ts';
 import { MountFields, mountOf, NEW_MOUNT } from '../../settings/mount-fields.tsx';
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { session, signedOutBecause } from '../../../api/session.ts';
+import { session, signedOutBecause } from '../../../api/session-state.ts';
 import { hrefOf, route } from '../../../router.ts';
 import type { BulkProps } from './bulk-dialog.tsx';
 import type { Targets } from './targets.ts';

@@ -3,11 +3,11 @@ import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
 import { DialogEnd } from '../../../ui/dialog.tsx';
 import { Icon } from '../../../ui/icon.tsx';
-import { ErrorText } from '../../../ui/messages.tsx';
 import { Modal } from '../../../ui/modal.tsx';
 import { save } from '../../../ui/save.ts';
+import { ErrorText } from '../../../ui/status-messages.tsx';
 import { WorkProgress } from '../../../ui/work-progress.tsx';
-import type { Outcome } from './run.ts';
+import type { Outcome } from './bulk-run.ts';
 
 interface Props {
   /** Past tense of the action. */

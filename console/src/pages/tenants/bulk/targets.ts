@@ -1,5 +1,5 @@
-import { listTenants, type TenantQuery, type TenantTotals } from '../../../api/tenants.ts';
-import type { Tenant } from '../../../api/types.ts';
+import type { Tenant } from '../../../api/api-types.ts';
+import { listTenants, type TenantQuery, type TenantTotals } from '../../../api/tenants-api.ts';
 
 export type Target = Pick<Tenant, 'id' | 'status' | 'files' | 'settings' | 'effective'>;
 

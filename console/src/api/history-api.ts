@@ -1,0 +1,135 @@
+import { type ApiRequest, sendJson, sendRequest } from './api-client.ts';
+import type { Activity, Changes, FileDiff, RevertResolution, Version } from './api-types.ts';
+import type { AdjacentChanges, VersionWithContent } from './schema.ts';
+import { tenantPath } from './tenants-api.ts';
+
+export interface VersionQuery {
+  path?: string | undefined;
+  path_contains?: string | undefined;
+  by?: string | undefined;
+  source?: string | undefined;
+  by_contains?: string | undefined;
+  operation?: string | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  after?: string | null;
+  limit?: number;
+}
+
+/** Lists versions, newest first. */
+export const listVersions = (tenant: string, query: VersionQuery, signal?: AbortSignal) =>
+  sendJson<{ versions: Version[]; next: string | null }>(tenantPath(tenant, '/versions'), {
+    query: { ...query },
+    ...(signal ? { signal } : {}),
+  });
+
+const versionPath = (tenant: string, id: string, rest = '') =>
+  tenantPath(tenant, `/versions/${encodeURIComponent(id)}${rest}`);
+
+export const getVersion = (tenant: string, id: string, signal: AbortSignal) =>
+  sendJson<VersionWithContent>(versionPath(tenant, id), { signal });
+
+/** Compares a version with its predecessor, or with the version `against`. */
+export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal, against?: string) =>
+  sendJson<{ changes: FileDiff[] }>(versionPath(tenant, id, '/diff'), { query: { against }, signal });
+
+/**
+ * Lists the versions that a redaction would remove.
+ *
+ * @throws ApiError when one of them is the current version of a file
+ */
+export const checkRedaction = (tenant: string, id: string, signal: AbortSignal) =>
+  sendJson<{ redacted: { id: string }[] }>(versionPath(tenant, id, '/redaction'), {
+    query: { limit: 1 },
+    signal,
+  });
+
+export const redaction = (tenant: string, id: string): ApiRequest => ({
+  method: 'POST',
+  path: versionPath(tenant, id, '/redact'),
+});
+export const redactVersion = (tenant: string, id: string) =>
+  sendRequest<{ versions: number; same_path: number; stored_results: number; drafts: string[] }>(
+    redaction(tenant, id),
+  );
+
+export interface Times {
+  path?: string | undefined;
+  /** The beginning of the history by default. */
+  at?: string | undefined;
+  /** Now by default. */
+  to?: string | undefined;
+}
+
+export const diffBetween = (tenant: string, times: Times, after: string | null, signal: AbortSignal) =>
+  sendJson<{ changes: FileDiff[]; at: string; to: string; next: string | null }>(
+    tenantPath(tenant, '/diff'),
+    {
+      query: { ...times, after, limit: 100 },
+      signal,
+    },
+  );
+
+export const readActivity = (
+  tenant: string,
+  query: { since: string | null; until: string | null; buckets: number },
+  signal: AbortSignal,
+) => sendJson<Activity>(tenantPath(tenant, '/activity'), { query, signal });
+
+/** Returns the times of the changes before and after `at`. Null means now. */
+export const adjacentChanges = (tenant: string, at: string | null) =>
+  sendJson<AdjacentChanges>(tenantPath(tenant, '/adjacent-changes'), {
+    query: { at },
+  });
+
+export type RestoreTarget = { at: string; path?: string } | { version: string; path?: string };
+
+/** An actor as the API identifies it, or the source of keys. */
+export type ActorQuery = { by: string } | { source: string };
+
+export type RevertTarget = ActorQuery & { since: string; until?: string };
+
+/** Previews a change without applying it. */
+export const previewRestore = (tenant: string, target: RestoreTarget, signal: AbortSignal) =>
+  post(tenantPath(tenant, '/restore'), { ...target, dry_run: true }, signal);
+
+export const previewRevert = (
+  tenant: string,
+  target: RevertTarget & { resolutions: RevertResolution[] },
+  signal: AbortSignal,
+) => post(tenantPath(tenant, '/revert'), { ...target, dry_run: true }, signal);
+
+/** Change of a revert in one file, from its current text to the text without the actor. */
+export const diffOfRevert = (tenant: string, target: RevertTarget, memory_id: string, signal: AbortSignal) =>
+  sendJson<{ difference: FileDiff; texts: { current: string | null; reverted: string | null } }>(
+    tenantPath(tenant, '/revert/diff'),
+    { query: { ...target, memory_id }, signal },
+  );
+
+export const restoration = (tenant: string, target: RestoreTarget, plan: string): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/restore'),
+  json: { ...target, dry_run: false, plan },
+});
+
+/** @throws ApiError with status 412 when the restore would differ from the preview */
+export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
+  sendRequest<Changes>(restoration(tenant, target, plan));
+
+/**
+ * @param plan fingerprint of the preview, if there was one
+ * @throws ApiError with status 412 when the revert would differ from the preview
+ */
+export const revert = (tenant: string, target: RevertChoice, plan?: string) =>
+  sendRequest<Changes>(reversion(tenant, target, plan));
+
+type RevertChoice = RevertTarget & { resolutions?: RevertResolution[] };
+
+export const reversion = (tenant: string, target: RevertChoice, plan?: string): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/revert'),
+  json: { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) },
+});
+
+const post = (path: string, json: object, signal: AbortSignal) =>
+  sendJson<Changes>(path, { method: 'POST', json, signal });

@@ -1,0 +1,119 @@
+import type { Mode } from '../../../src/features/search/modes.ts';
+import { type ApiRequest, type Query, sendJson, sendRequest } from './api-client.ts';
+import type { Hit, Job, JobOutcome, KeptOut, SignedReceipt, TenantSelectionInput } from './schema.ts';
+import { tenantPath } from './tenants-api.ts';
+
+export type { Hit, Job, JobOutcome, KeptOut, TenantSelectionInput as TenantSelection } from './schema.ts';
+
+export type Counts = Job['counts'];
+export type Part = 'both' | 'content' | 'path';
+export type Place = 'current' | 'superseded' | 'drafts';
+
+export interface FindBody {
+  text: string;
+  mode: Mode;
+  /** Whether to compare byte by byte, not in the normal form. */
+  exact: boolean;
+  /** Only with `exact`. */
+  ignore_case: boolean;
+  in: Part;
+  places: Place[];
+  by?: string;
+  source?: string;
+  since?: string;
+  until?: string;
+  tenants: TenantSelectionInput;
+}
+
+/** The changes to undo: of an actor, or written with keys of a source. */
+export interface UndoBody {
+  by?: string;
+  source?: string;
+  since: string;
+  until?: string;
+  tenants: TenantSelectionInput;
+}
+
+/** The text to erase. */
+export interface EraseBody {
+  text: string;
+  exact: boolean;
+  ignore_case: boolean;
+  replacement: string;
+  keep_out: boolean;
+  tenants: TenantSelectionInput;
+  dry_run: boolean;
+}
+
+export const findRequest = (json: FindBody): ApiRequest => ({ method: 'POST', path: 'find', json });
+export const undoRequest = (json: UndoBody): ApiRequest => ({ method: 'POST', path: 'revert', json });
+
+export const eraseRequest = (json: EraseBody): ApiRequest => ({ method: 'POST', path: 'erase', json });
+
+const jobPath = (job: string, rest = '') => `jobs/${encodeURIComponent(job)}${rest}`;
+
+/** Makes the changes of a dry run. */
+export const applyRequest = (dryRun: string): ApiRequest => ({
+  method: 'POST',
+  path: jobPath(dryRun, '/apply'),
+});
+export const cancelRequest = (job: string): ApiRequest => ({
+  method: 'POST',
+  path: jobPath(job, '/cancel'),
+});
+
+/** @param tenant null keeps the text out of all memories */
+export const keepOutRequest = (tenant: string | null, json: { text: string; label: string }): ApiRequest => ({
+  method: 'POST',
+  path: keptOutPath(tenant),
+  json,
+});
+
+const keptOutPath = (tenant: string | null) =>
+  tenant === null ? 'kept-out' : tenantPath(tenant, '/kept-out');
+
+/** @param tenant null for the texts that are kept out of all memories */
+export const listKeptOut = (tenant: string | null, after: string | null, signal: AbortSignal) =>
+  sendJson<{ entries: KeptOut[]; next: string | null }>(keptOutPath(tenant), {
+    query: { after, limit: 100 },
+    signal,
+  });
+
+export const allowRequest = (tenant: string | null, entry: string): ApiRequest => ({
+  method: 'DELETE',
+  path: `${keptOutPath(tenant)}/${encodeURIComponent(entry)}`,
+});
+
+/** Sends a request that creates or changes a job. */
+export const sendJob = (request: ApiRequest) => sendRequest<Job>(request);
+
+export const sendKeepOut = (request: ApiRequest) => sendRequest<KeptOut>(request);
+
+export const listJobs = (after: string | null, signal: AbortSignal) =>
+  sendJson<{ jobs: Job[]; next: string | null }>('jobs', { query: { after, limit: 20 }, signal });
+
+export const getJob = (job: string, signal: AbortSignal) => sendJson<Job>(jobPath(job), { signal });
+
+export interface OutcomesPage {
+  tenants: JobOutcome[];
+  total: number;
+  next: string | null;
+}
+
+export const listOutcomes = (job: string, query: Query, signal: AbortSignal) =>
+  sendJson<OutcomesPage>(jobPath(job, '/tenants'), { query: { limit: 200, ...query }, signal });
+
+export const listReceipts = (job: string, after: string | null, signal: AbortSignal) =>
+  sendJson<{ receipts: StoredReceipt[]; next: string | null }>('receipts', {
+    query: { job, after, limit: 200 },
+    signal,
+  });
+
+/** A signed receipt, with the public key of its signature. */
+export type StoredReceipt = SignedReceipt & { public_key: string };
+
+export const listHits = (job: string, tenant: string, after: string | null, signal: AbortSignal) =>
+  sendJson<{ hits: Hit[]; stored: number; next: string | null }>(
+    jobPath(job, `/tenants/${encodeURIComponent(tenant)}/hits`),
+    { query: { after }, signal },
+  );

@@ -1,0 +1,118 @@
+import { type ApiRequest, send, sendEmpty, sendJson } from './api-client.ts';
+import type { DirectoryPage, SearchMatch, SizesPart } from './api-types.ts';
+import type { Instructions } from './schema.ts';
+import { tenantPath } from './tenants-api.ts';
+
+/** Start of a page: after a cursor, at a file, or at a directory. By default, the first entry. */
+export type PageStart = { after?: string; from?: string; from_directory?: string };
+
+/** Lists one page of a directory, directories first. `at` is a time, or null for now. */
+export const listDirectory = (
+  tenant: string,
+  path: string,
+  at: string | null,
+  start: PageStart,
+  signal: AbortSignal,
+) => sendJson<DirectoryPage>(tenantPath(tenant, '/directory'), { query: { path, at, ...start }, signal });
+
+/** Counts one batch of the files below a directory. */
+export const readSizes = (
+  tenant: string,
+  path: string,
+  at: string | null,
+  after: string | null,
+  signal: AbortSignal,
+) => sendJson<SizesPart>(tenantPath(tenant, '/directory/sizes'), { query: { path, at, after }, signal });
+
+/** Returns the text for the system prompt of an agent that may write. */
+export const readInstructions = (tenant: string, signal: AbortSignal) =>
+  sendJson<Instructions>(tenantPath(tenant, '/instructions'), { signal });
+
+/** The service's maximum of matches per search. */
+const MAX_MATCHES = 100;
+
+/** Searches paths and contents for words, best match first. `at` is a time, or null for now. */
+export const search = (tenant: string, query: string, at: string | null, signal: AbortSignal) =>
+  sendJson<{ matches: SearchMatch[]; more: number }>(tenantPath(tenant, '/search'), {
+    query: { query, at, limit: MAX_MATCHES },
+    signal,
+  });
+
+/** Lists files whose path contains a text, case-insensitively. */
+export const findPaths = async (tenant: string, text: string, limit: number, signal: AbortSignal) => {
+  const pattern = `(?i)${text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`;
+  const query = { query: pattern, mode: 'regex', in: 'path', limit };
+  const { matches } = await sendJson<{ matches: SearchMatch[] }>(tenantPath(tenant, '/search'), {
+    query,
+    signal,
+  });
+  return matches.map(({ path }) => path);
+};
+
+export interface LoadedFile {
+  content: string;
+  /** ETag of the content. Sent as `If-Match`, it prevents overwriting a newer content. */
+  etag: string;
+}
+
+/** Reads a file byte for byte, including a byte order mark. */
+export async function readFile(
+  tenant: string,
+  path: string,
+  at: string | null,
+  signal?: AbortSignal,
+): Promise<LoadedFile> {
+  const options = { query: { path, at }, ...(signal ? { signal } : {}) };
+  const response = await send(tenantPath(tenant, '/file'), options);
+  const content = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer());
+  return { content, etag: response.headers.get('etag') ?? '' };
+}
+
+/**
+ * Replaces the content with the ETag `etag`, or creates the file if `etag` is null.
+ *
+ * @returns the ETag of the new content
+ * @throws ApiError with status 412 when the file has another ETag, or already exists
+ */
+export async function writeFile(
+  tenant: string,
+  path: string,
+  content: string,
+  etag: string | null,
+): Promise<string> {
+  const response = await sendEmpty(fileWrite(tenant, path, content, etag));
+  return response.headers.get('etag') ?? '';
+}
+
+export const fileWrite = (tenant: string, path: string, body: string, etag: string | null): ApiRequest => ({
+  method: 'PUT',
+  path: tenantPath(tenant, '/file'),
+  query: { path },
+  headers: {
+    'content-type': 'text/plain; charset=utf-8',
+    ...(etag === null ? { 'if-none-match': '*' } : { 'if-match': etag }),
+  },
+  body,
+});
+
+export const directoryDeletion = (tenant: string, path: string): ApiRequest => ({
+  method: 'DELETE',
+  path: tenantPath(tenant, '/file'),
+  query: { path, recursive: true },
+  headers: { 'if-match': '*' },
+});
+
+export const moving = (tenant: string, from: string, to: string): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/move'),
+  json: { from, to },
+});
+export const move = (tenant: string, from: string, to: string) => sendEmpty(moving(tenant, from, to));
+
+/** The service rejects the deletion with status 412 when the file has another ETag. */
+export const fileDeletion = (tenant: string, path: string, etag: string): ApiRequest => ({
+  method: 'DELETE',
+  path: tenantPath(tenant, '/file'),
+  query: { path },
+  headers: { 'if-match': etag },
+});

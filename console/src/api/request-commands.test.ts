@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import type { ApiRequest } from './api-client.ts';
+import { cliOf, curlOf, quoted } from './request-commands.ts';
+
+const BASE = 'https://admin.example.com/console/index.html';
+const NASTY = [
+  "it's",
+  '',
+  '-n',
+  '$HOME `id` $(id) "x" \\ ! # ~ * ? [a] {b,c}',
+  'two\nlines\n',
+  '\u001b[31mred\u202eevil\u{e0041}',
+  'üñí ',
+  '%s%n\\033',
+  "'; rm -rf / #",
+];
+
+// The programs of the commands print their arguments and standard input, each between NUL bytes.
+const directory = mkdtempSync(join(tmpdir(), 'commands-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+for (const [name, input] of [
+  ['curl', 'cat'],
+  ['memory-service', 'cat'],
+  ['print', ':'],
+]) {
+  const script = `#!/bin/sh\nprintf '%s\\0' "$@"\n[ "$INPUT" = yes ] && ${input}\nprintf '\\0%s' "$MEMORY_ADMIN_URL $MEMORY_ADMIN_KEY"\n`;
+  writeFileSync(join(directory, String(name)), script);
+  chmodSync(join(directory, String(name)), 0o755);
+}
+
+/** Runs a command in a POSIX shell, and returns the arguments of the program. */
+function run(command: string, hasInput = false): string[] {
+  const env = { PATH: `${directory}:${process.env.PATH}`, ADMIN_KEY: 'msk_x', INPUT: hasInput ? 'yes' : '' };
+  return execFileSync('sh', ['-c', command], { env, encoding: 'utf8' }).split('\0');
+}
+
+it('quotes each word so that a shell passes it on unchanged', () => {
+  const words = NASTY.map(quoted);
+  expect(run(`print ${words.join(' ')}`).slice(0, NASTY.length)).toStrictEqual(NASTY);
+  expect(words.join('')).toMatch(/^[\n\x20-\x7eüñí]*$/);
+});
+
+it('writes a request as a curl command, with the key as a variable', () => {
+  const request: ApiRequest = {
+    method: 'POST',
+    path: 'tenants/acme/rename',
+    query: { dry_run: true },
+    json: { to: "o'hara" },
+  };
+  expect(curlOf(request, BASE)).toBe(
+    [
+      `curl -X POST 'https://admin.example.com/console/v1/tenants/acme/rename?dry_run=true' \\`,
+      `  -H "Authorization: Bearer $ADMIN_KEY" \\`,
+      `  -H 'Content-Type: application/json' \\`,
+      `  -d '{"to":"o'\\''hara"}'`,
+    ].join('\n'),
+  );
+});
+
+it.each(NASTY)('passes the JSON of a request through a shell: %j', (text) => {
+  const request: ApiRequest = { method: 'POST', path: 'find', json: { text } };
+  const [method, post, url, , authorization, , type, , json = ''] = run(curlOf(request, BASE));
+  expect([method, post, url, authorization, type]).toStrictEqual([
+    '-X',
+    'POST',
+    'https://admin.example.com/console/v1/find',
+    'Authorization: Bearer msk_x',
+    'Content-Type: application/json',
+  ]);
+  expect(JSON.parse(json)).toStrictEqual({ text });
+});
+
+it('sends the content of a file by standard input, because curl reads @ as a file', () => {
+  const request: ApiRequest = {
+    method: 'PUT',
+    path: 'tenants/a/file',
+    query: { path: '/memories/a b.md' },
+    headers: { 'if-none-match': '*' },
+    body: '@/etc/passwd\n',
+  };
+  const [, , url, , , , header, option, source, input] = run(curlOf(request, BASE), true);
+  expect([url, header, option, source, input]).toStrictEqual([
+    'https://admin.example.com/console/v1/tenants/a/file?path=%2Fmemories%2Fa+b.md',
+    'if-none-match: *',
+    '--data-binary',
+    '@-',
+    '@/etc/passwd\n',
+  ]);
+  const put = run(cliOf(request, BASE) ?? '', true);
+  expect(put).toStrictEqual([
+    'put',
+    'a',
+    '/memories/a b.md',
+    '@/etc/passwd\n',
+    'https://admin.example.com/console/ msk_x',
+  ]);
+});
+
+it.each(NASTY.filter((text) => text !== ''))('passes the text of a command through a shell: %j', (text) => {
+  const request: ApiRequest = {
+    method: 'POST',
+    path: 'find',
+    json: {
+      text,
+      mode: 'literal',
+      exact: true,
+      ignore_case: true,
+      by: text,
+      tenants: { found_by: 'JOB', except: ['-a'] },
+    },
+  };
+  const words = run(cliOf(request, BASE) ?? '').slice(0, -2);
+  const isDashed = text.startsWith('-');
+  const by = isDashed ? [`--by=${text}`] : ['--by', text];
+  const options = [
+    '--mode',
+    'literal',
+    '--exact',
+    '--ignore-case',
+    ...by,
+    '--except=-a',
+    '--found-by',
+    'JOB',
+  ];
+  expect(words).toStrictEqual(isDashed ? ['find', ...options, '--', text] : ['find', text, ...options]);
+});
+
+it('passes the text of an erasure by standard input, which other users cannot see', () => {
+  const json = {
+    text: "a'b\n",
+    ignore_case: true,
+    replacement: '',
+    keep_out: true,
+    dry_run: false,
+    tenants: {},
+  };
+  const words = run(cliOf({ method: 'POST', path: 'erase', json }, BASE) ?? '', true).slice(0, -1);
+  expect(words).toStrictEqual([
+    'erase',
+    '--ignore-case',
+    '--replacement',
+    '',
+    '--keep-out',
+    '--yes',
+    '--all',
+    '--',
+    '-',
+    "a'b\n\n",
+  ]);
+});
+
+it('offers no command for a request that only the API can make', () => {
+  expect(cliOf({ method: 'POST', path: 'jobs/x/apply' }, BASE)).toBeNull();
+  expect(cliOf({ method: 'DELETE', path: 'keys/x/previous-secret' }, BASE)).toBeNull();
+  const resolutions = [{ memory_id: 'x', take: 'current' }];
+  const json = { by: 'x', since: '1h', resolutions };
+  expect(cliOf({ method: 'POST', path: 'tenants/a/revert', json }, BASE)).toBeNull();
+});

@@ -1,0 +1,72 @@
+import type { DraftDiff } from '../../api/drafts-api.ts';
+import { hunksBetween, type ShownDiff, shownDiff } from '../history/diff-rows.ts';
+import { mergedText } from './conflict-marks.ts';
+
+/**
+ * The two texts of a diff.
+ * - `sides`: the original and the draft.
+ * - `result`: the original and the merged file.
+ * - `chosen`: the original and the text of the resolution.
+ * - `draft` and `original`: the base and that side.
+ */
+export type View = 'sides' | 'result' | 'chosen' | 'draft' | 'original';
+
+type Named = readonly [View, string];
+
+const DRAFT: Named = ['draft', 'In the draft'];
+const ORIGINAL: Named = ['original', 'In the original'];
+
+/**
+ * Returns the useful views of a file's differences, the most informative first.
+ *
+ * @param hasText whether the resolution of the file has a text
+ */
+export function viewsOf(diff: DraftDiff, hasText: boolean): Named[] {
+  const views = changesOf(diff);
+  return hasText ? [['chosen', 'Result'], ...views] : views;
+}
+
+function changesOf({ change, texts, regions }: DraftDiff): Named[] {
+  if (change.changed_in === 'draft') return change.conflict === null ? [DRAFT] : besides([DRAFT], texts);
+  if (change.changed_in === 'original') return [ORIGINAL];
+  if (mergedText(regions) !== null) return [['result', 'Changes of the merge'], DRAFT, ORIGINAL];
+  return besides([DRAFT, ORIGINAL], texts);
+}
+
+function besides(views: Named[], { draft, original }: DraftDiff['texts']): Named[] {
+  return draft === null || original === null || draft === original
+    ? views
+    : [['sides', 'Original and draft'], ...views];
+}
+
+/** @param chosen text of the resolution */
+export function shownOf(
+  diff: DraftDiff,
+  view: View,
+  chosen: string | null,
+): { files: ShownDiff[]; summary: string } {
+  const { draft, original } = diff.texts;
+  switch (view) {
+    case 'sides':
+      return between(original, draft, 'Red: only in the original. Green: only in the draft.');
+    case 'result':
+      return between(original, mergedText(diff.regions), 'Red: the original. Green: the merged file.');
+    case 'chosen':
+      return between(original, chosen, 'Red: the original. Green: your resolution.');
+    case 'draft':
+      return { files: [{ ...shownDiff(diff.draft), title: null }], summary: 'Since the base, in the draft' };
+    case 'original':
+      return {
+        files: [{ ...shownDiff(diff.original), title: null }],
+        summary: 'Since the base, in the original',
+      };
+  }
+}
+
+function between(old: string | null, now: string | null, summary: string) {
+  const hunks = hunksBetween(old ?? '', now ?? '');
+  return {
+    files: [{ title: null, hunks, note: hunks.length === 0 ? 'The content is the same.' : null }],
+    summary,
+  };
+}

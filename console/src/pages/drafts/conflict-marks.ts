@@ -1,0 +1,57 @@
+import type { DraftDiff, Region } from '../../api/drafts-api.ts';
+
+/* A text that the user makes of two sides, with the conflict markers of Git. */
+
+const START_MARK = '<<<<<<<';
+const MIDDLE_MARK = '=======';
+const END_MARK = '>>>>>>>';
+
+/** Names of the two sides in the marks. */
+type Names = readonly [draft: string, original: string];
+const REVIEWED: Names = ['draft', 'original'];
+/** Names of the sides of an edit in the console. */
+export const EDITED: Names = ['yours', 'theirs'];
+
+const MARKS = new RegExp(
+  `^(${START_MARK} (${REVIEWED[0]}|${EDITED[0]})|${END_MARK} (${REVIEWED[1]}|${EDITED[1]}))\\r?$`,
+  'm',
+);
+
+/** Whether a text still contains conflict markers. */
+export const hasMarks = (text: string) =>
+  // A search for a fixed text takes less than a tenth of the time, for each key in a long text.
+  (text.includes(START_MARK) || text.includes(END_MARK)) && MARKS.test(text);
+
+/**
+ * Returns both sides as one text, with conflict markers around conflicting lines. If only one side has a text, returns
+ * that text.
+ */
+export function startingText({ regions, texts }: Pick<DraftDiff, 'regions' | 'texts'>): string {
+  if (regions !== null) return markedText(regions);
+  const { draft, original } = texts;
+  if (draft === null || original === null || draft === original) return draft ?? original ?? '';
+  return draft === texts.base ? original : draft;
+}
+
+/** Joins the parts of a file, with marks around the parts that conflict. */
+export function markedText(regions: readonly Region[], [draft, original] = REVIEWED): string {
+  const textOf = (region: Region) =>
+    region.kind === 'merged'
+      ? region.text
+      : [
+          `${START_MARK} ${draft}\n`,
+          ended(region.draft),
+          `${MIDDLE_MARK}\n`,
+          ended(region.original),
+          `${END_MARK} ${original}\n`,
+        ].join('');
+  return regions.map(textOf).join('');
+}
+
+const ended = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
+
+/** Returns the merged text of a file. Returns null if there is a conflict, or if only one side changed the content. */
+export function mergedText(regions: readonly Region[] | null): string | null {
+  if (regions === null || regions.some(({ kind }) => kind === 'conflict')) return null;
+  return regions.map((region) => (region.kind === 'merged' ? region.text : '')).join('');
+}

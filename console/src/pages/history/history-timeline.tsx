@@ -1,0 +1,217 @@
+import { effect, signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { Activity, Tenant } from '../../api/api-types.ts';
+import { changesMade } from '../../api/change-signals.ts';
+import { readActivity } from '../../api/history-api.ts';
+import { replaceQuery, route } from '../../router.ts';
+import { formatChosenTime, formatExactTime } from '../../text/format.ts';
+import { isBefore } from '../../text/time.ts';
+import { Icon, type IconName } from '../../ui/icon.tsx';
+import { Options } from '../../ui/options.tsx';
+import { LoadError } from '../../ui/status-messages.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { GoToDialog } from './go-to-dialog.tsx';
+import { colorsOf } from './kept-colors.ts';
+import { Legend } from './legend.tsx';
+import { NewChanges } from './new-changes.tsx';
+import { ALL, isAll, moved, periodOf, periodsSince, type Range, zoomed } from './range.ts';
+import { TimelineChart } from './timeline-chart.tsx';
+import { type MoveTo, type Step, useSteps } from './use-steps.ts';
+
+const BUCKETS = 120;
+/** Ranges longer than this are edited in minutes instead of seconds. */
+const COARSE_MS = 10 * 60 * 1000;
+
+interface Props {
+  tenant: Tenant;
+  /** The selected time, or null for now. */
+  at: string | null;
+  onChange: MoveTo;
+  /** Text before a past time, and actions for it. */
+  past?: { text: string; actions: ComponentChildren };
+}
+
+const HIDDEN = 'timeline-hidden';
+/** Whether the chart is hidden, on all pages. Local storage keeps the choice. */
+const isHidden = signal(localStorage.getItem(HIDDEN) !== null);
+effect(() => (isHidden.value ? localStorage.setItem(HIDDEN, 'true') : localStorage.removeItem(HIDDEN)));
+
+/** Selects the period in the URL, so that a link shows the same part of the history. */
+const setRange = ({ since, until }: Range) => void replaceQuery({ since, until });
+
+/** Histogram of a tenant's changes, colored by actor, with a slider that selects a time. */
+export function Timeline({ tenant, at, onChange, past }: Props) {
+  const [isGoing, setIsGoing] = useState(false);
+  const { query } = route.value;
+  const range = { since: query.get('since'), until: query.get('until') };
+  const isShown = !isHidden.value;
+  const { data, error, reload } = useLoad(
+    async (signal) => (isShown ? readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal) : undefined),
+    [tenant.id, range.since, range.until, isShown, changesMade.value],
+  );
+  const colors = useMemo(() => colorsOf(tenant.id, data?.actors ?? []), [tenant.id, data]);
+  const moveTo: MoveTo = async (time) => {
+    if (!(await onChange(time))) return false;
+    const next = data && moved(data, tenant.history_since, time ?? new Date().toISOString());
+    if (next) setRange(next);
+    return true;
+  };
+  const step = useSteps(tenant.id, at, moveTo);
+  const zoom = (factor: number) => data && setRange(zoomed(data, tenant.history_since, at, factor));
+  const endsNow = range.until === null;
+  return (
+    <section class={at !== null && past ? 'timeline is-past' : 'timeline'} aria-label="Timeline">
+      <div class="timeline-head">
+        <Steps tenant={tenant} at={at} step={step} text={past?.text ?? ''} />
+        <button type="button" onClick={() => setIsGoing(true)}>
+          Go to time…
+        </button>
+        <NewChanges tenant={tenant} />
+        <div class="timeline-actions">
+          {at !== null && past?.actions}
+          <button
+            type="button"
+            class="icon-button"
+            aria-expanded={isShown}
+            title={isShown ? 'Hide the timeline' : 'Show the timeline'}
+            onClick={() => {
+              isHidden.value = isShown;
+            }}
+          >
+            <Icon name={isShown ? 'up' : 'down'} />
+            <span class="visually-hidden">{isShown ? 'Hide the timeline' : 'Show the timeline'}</span>
+          </button>
+        </div>
+      </div>
+      {isShown && error !== undefined && (
+        <LoadError error={error} onRetry={isAll(range) ? reload : () => setRange(ALL)} />
+      )}
+      {isShown && error === undefined && data === undefined && <div class="timeline-chart" />}
+      {isShown && data && (
+        <>
+          <TimelineChart
+            activity={data}
+            colors={colors}
+            earliest={tenant.history_since}
+            endsNow={endsNow}
+            at={at}
+            onChange={onChange}
+            onStep={step}
+            onZoom={zoom}
+          />
+          <div class="timeline-foot">
+            <Legend tenant={tenant.id} activity={data} colors={colors} />
+            {periodOf(range) === 'range' && <ExactRange activity={data} range={range} setRange={setRange} />}
+            <Zoom tenant={tenant} range={range} setRange={setRange} zoom={zoom} />
+          </div>
+        </>
+      )}
+      {isGoing && <GoToDialog tenant={tenant} onGo={moveTo} onClose={() => setIsGoing(false)} />}
+    </section>
+  );
+}
+
+interface StepsProps {
+  tenant: Tenant;
+  at: string | null;
+  step: Step;
+  /** Text before a past time. */
+  text: string;
+}
+
+function Steps({ tenant, at, step, text }: StepsProps) {
+  const isFirst = at === null ? tenant.last_change_at === null : !isBefore(tenant.history_since, at);
+  return (
+    <fieldset class="timeline-steps">
+      <legend class="visually-hidden">Step through the changes</legend>
+      <IconButton icon="back" title="Previous change" disabled={isFirst} onClick={() => step(-1)} />
+      <IconButton icon="chevron" title="Next change" disabled={at === null} onClick={() => step(1)} />
+      <output class="small" title={at === null ? undefined : `${formatExactTime(at)} · ${at}`}>
+        {at === null ? (
+          'Now'
+        ) : (
+          <>
+            {text && <span class="past-text">{text} </span>}
+            <strong>{formatChosenTime(at)}</strong>
+          </>
+        )}
+      </output>
+    </fieldset>
+  );
+}
+
+interface IconButtonProps {
+  icon: IconName;
+  title: string;
+  disabled?: boolean;
+  onClick: () => void;
+}
+
+function IconButton({ icon, title, disabled = false, onClick }: IconButtonProps) {
+  return (
+    <button type="button" class="icon-button" title={title} disabled={disabled} onClick={onClick}>
+      <Icon name={icon} />
+      <span class="visually-hidden">{title}</span>
+    </button>
+  );
+}
+
+interface ZoomProps {
+  tenant: Tenant;
+  range: Range;
+  setRange: (range: Range) => void;
+  zoom: (factor: number) => void;
+}
+
+function Zoom({ tenant, range, setRange, zoom }: ZoomProps) {
+  const choose = (period: string) => {
+    if (period === 'range') zoom(1 / 4);
+    else setRange(period === 'all' ? ALL : { since: period, until: null });
+  };
+  return (
+    <fieldset class="timeline-zoom">
+      <legend class="visually-hidden">Zoom</legend>
+      <IconButton icon="plus" title="Zoom in" onClick={() => zoom(1 / 4)} />
+      <IconButton icon="minus" title="Zoom out" disabled={isAll(range)} onClick={() => zoom(4)} />
+      <label>
+        <span class="visually-hidden">Period</span>
+        <select value={periodOf(range)} onChange={(event) => choose(event.currentTarget.value)}>
+          <Options texts={periodsSince(tenant.history_since)} />
+        </select>
+      </label>
+    </fieldset>
+  );
+}
+
+interface ExactRangeProps {
+  activity: Activity;
+  range: Range;
+  setRange: (range: Range) => void;
+}
+
+function ExactRange({ activity, range, setRange }: ExactRangeProps) {
+  const [start, end] = [range.since ?? activity.since, range.until ?? activity.until];
+  const isCoarse = Date.parse(end) - Date.parse(start) > COARSE_MS;
+  return (
+    <div class="timeline-range">
+      <TimeField
+        isCoarse={isCoarse}
+        label="From"
+        value={start}
+        onChange={(since) => {
+          if (since === null || isBefore(since, end)) setRange({ ...range, since });
+        }}
+      />
+      <TimeField
+        isCoarse={isCoarse}
+        label="to"
+        value={end}
+        onChange={(until) => {
+          if (until === null || isBefore(start, until)) setRange({ ...range, until });
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,213 @@
+import { useState } from 'preact/hooks';
+import { sendEmpty } from '../../api/api-client.ts';
+import type { Mounts } from '../../api/api-types.ts';
+import { changed, changesMade } from '../../api/change-signals.ts';
+import { canManage } from '../../api/session-state.ts';
+import { listMounts, mounting, setMount, unmounting } from '../../api/tenants-api.ts';
+import { hrefOf } from '../../router.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { MountProblem } from '../../ui/mount-problem.tsx';
+import { Name } from '../../ui/name.tsx';
+import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toasts.ts';
+import { useAction, useLoad } from '../../ui/use-load.ts';
+import { MountFields, type MountForm, mountOf, NEW_MOUNT } from './mount-fields.tsx';
+
+type ListedMount = Mounts['mounts'][number];
+
+const ACCESS = { read_only: 'read only', read_write: 'read, write' };
+
+/** Lists the mounts of a tenant, and the tenants that mount its memory. */
+export function MountsSection({ tenant }: { tenant: string }) {
+  const [editing, setEditing] = useState<ListedMount | 'new' | null>(null);
+  const [removing, setRemoving] = useState<ListedMount | null>(null);
+  const { data, error, reload } = useLoad(
+    (signal) => listMounts(tenant, signal),
+    [tenant, changesMade.value],
+  );
+  return (
+    <>
+      <div class="page-head">
+        <h2>Mounts</h2>
+        {canManage.value && (
+          <button type="button" onClick={() => setEditing('new')}>
+            <Icon name="plus" /> New mount
+          </button>
+        )}
+      </div>
+      <p class="muted small">Memories of other tenants that agents see as directories of this one.</p>
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="mounts" />}
+      {data?.mounts.length === 0 && <Empty title="No mounts" />}
+      {data !== undefined && data.mounts.length > 0 && (
+        <MountsTable mounts={data.mounts} onEdit={setEditing} onRemove={setRemoving} />
+      )}
+      {data !== undefined && data.mounted_by.length > 0 && <MountedBy {...data} />}
+      {editing !== null && (
+        <MountDialog
+          tenant={tenant}
+          mount={editing === 'new' ? null : editing}
+          onClose={() => setEditing(null)}
+        />
+      )}
+      {removing !== null && (
+        <RemoveDialog tenant={tenant} mount={removing} onClose={() => setRemoving(null)} />
+      )}
+    </>
+  );
+}
+
+function MountsTable(props: {
+  mounts: ListedMount[];
+  onEdit: (mount: ListedMount) => void;
+  onRemove: (mount: ListedMount) => void;
+}) {
+  return (
+    <Table class="" minWidth={600}>
+      <thead>
+        <tr>
+          <th scope="col">Directory</th>
+          <th scope="col">Memory of</th>
+          <th scope="col">Access</th>
+          <th scope="col">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.mounts.map((mount) => (
+          <tr key={mount.name}>
+            <th scope="row">
+              <Name text={`/memories/${mount.name}`} />
+              {mount.instructions !== '' && (
+                <span class="muted small block">
+                  <Name text={mount.instructions} />
+                </span>
+              )}
+            </th>
+            <td class="mounted-tenant" data-title="Memory of">
+              {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
+              <MountProblem status={mount.status} />
+            </td>
+            <td data-title="Access">{ACCESS[mount.access]}</td>
+            <td class="actions">
+              {canManage.value && (
+                <>
+                  <button type="button" class="quiet" onClick={() => props.onEdit(mount)}>
+                    Edit<span class="visually-hidden"> {mount.name}</span>
+                  </button>
+                  <button type="button" class="quiet" onClick={() => props.onRemove(mount)}>
+                    Remove<span class="visually-hidden"> {mount.name}</span>
+                  </button>
+                </>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+function MountedBy({ mounted_by, more }: Mounts) {
+  return (
+    <>
+      <h3>Mounted in</h3>
+      <ul>
+        {mounted_by.map(({ tenant, name, access }) => (
+          <li key={`${tenant}/${name}`}>
+            <TenantLink id={tenant} /> as <Name text={`/memories/${name}`} /> ({ACCESS[access]})
+          </li>
+        ))}
+        {more && <li class="muted">and in others</li>}
+      </ul>
+    </>
+  );
+}
+
+function TenantLink({ id }: { id: string }) {
+  return (
+    <a class="name-link" href={hrefOf(['tenants', id, 'settings'])}>
+      <Name text={id} />
+    </a>
+  );
+}
+
+/** Adds or edits a mount. The name of an existing mount cannot be changed. */
+function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose: () => void }) {
+  const { tenant, mount, onClose } = props;
+  const [form, setForm] = useState<MountForm>({ ...NEW_MOUNT, ...mount, tenant: mount?.tenant ?? '' });
+  const action = useAction();
+  const save = () =>
+    action.run(async (signal) => {
+      const wanted = mountOf(form);
+      const { mounts } = await listMounts(tenant, signal);
+      const current = mounts.find((each) => each.name === wanted.name);
+      if (current !== undefined && !(await mayOverwrite(newerOf(mount, current)))) return;
+      await setMount(tenant, wanted);
+      changed();
+      toast(mount === null ? 'Added the mount.' : 'Saved the mount.');
+      onClose();
+    });
+  return (
+    <FormDialog
+      title={mount === null ? 'New mount' : `Mount /memories/${mount.name}`}
+      verb={mount === null ? 'Mount' : 'Save'}
+      isReady={form.tenant !== ''}
+      action={action}
+      onClose={onClose}
+      request={mounting(tenant, mountOf(form))}
+      onSubmit={save}
+    >
+      <MountFields
+        form={form}
+        isNew={mount === null}
+        except={tenant}
+        onChange={(changes) => setForm({ ...form, ...changes })}
+      />
+    </FormDialog>
+  );
+}
+
+/**
+ * Returns the values of a mount that differ from the values in the dialog; all for a mount that is new to the dialog.
+ */
+function newerOf(started: ListedMount | null, current: ListedMount): NewerValue[] {
+  const values = [
+    ['Tenant', started?.tenant, current.tenant, current.tenant ?? 'another tenant'],
+    ['Access', started?.access, current.access, ACCESS[current.access]],
+    ['Instructions', started?.instructions, current.instructions, current.instructions || 'none'],
+  ] as const;
+  return values.filter(([, was, now]) => was !== now).map(([name, , , now]) => ({ name, now }));
+}
+
+function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () => void }) {
+  const { tenant, mount, onClose } = props;
+  const action = useAction();
+  const remove = () =>
+    action.run(async () => {
+      await sendEmpty(unmounting(tenant, mount.name));
+      changed();
+      toast('Removed the mount.');
+      onClose();
+    });
+  return (
+    <FormDialog
+      title="Remove the mount?"
+      verb="Remove"
+      isDangerous
+      action={action}
+      onClose={onClose}
+      request={unmounting(tenant, mount.name)}
+      onSubmit={remove}
+    >
+      <p>
+        Agents no longer see <Name text={`/memories/${mount.name}`} />. The memory of{' '}
+        {mount.tenant === null ? 'the other tenant' : <Name text={mount.tenant} />} is unchanged.
+      </p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,191 @@
+import { useState } from 'preact/hooks';
+import { messageOf } from '../../api/api-client.ts';
+import type { Activity, Tenant, UsageDay } from '../../api/api-types.ts';
+import { changesMade } from '../../api/change-signals.ts';
+import { readActivity } from '../../api/history-api.ts';
+import { getUsage, listUsageDays } from '../../api/tenants-api.ts';
+import { hrefOf } from '../../router.ts';
+import { count, formatBytes, formatNumber, formatTime } from '../../text/format.ts';
+import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
+import type { Bar } from '../../ui/bar-plot.tsx';
+import { Time } from '../../ui/inline.tsx';
+import { Segmented } from '../../ui/segmented.tsx';
+import { LoadError, Loading } from '../../ui/status-messages.tsx';
+import { UsageBar } from '../../ui/usage-bar.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { burstOf } from './burst.ts';
+
+/** Current usage of a tenant, and its usage over time. */
+export function Usage({ tenant }: { tenant: Tenant }) {
+  const { files, bytes, history_bytes, history_versions, effective, created_at } = tenant;
+  const { data, error } = useLoad((signal) => getUsage(tenant.id, signal), [tenant.id, changesMade.value]);
+  return (
+    <>
+      <h2>Usage</h2>
+      <dl class="facts">
+        <dt>Files</dt>
+        <dd>
+          <UsageBar label="Files" used={files} limit={effective.max_files} format={formatNumber} />
+        </dd>
+        <dt>Size</dt>
+        <dd>
+          <UsageBar label="Size" used={bytes} limit={effective.max_bytes} format={formatBytes} />
+        </dd>
+        <dt>History</dt>
+        <dd>
+          <UsageBar
+            label="History"
+            used={history_bytes}
+            limit={effective.max_history_bytes}
+            format={formatBytes}
+          />
+          <span class="muted small">{count(history_versions, 'version')}</span>
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <Time value={created_at} />
+        </dd>
+        <dt>Last activity</dt>
+        <dd>
+          {error === undefined ? data && <LastActivity at={data.last_activity_at} /> : messageOf(error)}
+        </dd>
+      </dl>
+      <UsageOverTime tenant={tenant.id} />
+    </>
+  );
+}
+
+function LastActivity({ at }: { at: string | null }) {
+  return at === null ? 'never' : <Time value={at} isAge />;
+}
+
+const SPANS = [
+  ['7', 'Hours of 7 days'],
+  ['30', '30 days'],
+  ['90', '90 days'],
+] as const;
+type Span = (typeof SPANS)[number][0];
+
+function UsageOverTime({ tenant }: { tenant: string }) {
+  const [span, setSpan] = useState<Span>('30');
+  return (
+    <div class="usage-over-time">
+      <Segmented label="Period" options={SPANS} value={span} onChange={setSpan} />
+      {span === '7' ? <HourCharts tenant={tenant} /> : <DayCharts tenant={tenant} days={Number(span)} />}
+    </div>
+  );
+}
+
+const CALLS = [
+  { name: 'reads', color: 'series-0' },
+  { name: 'writes', color: 'series-2' },
+  { name: 'rejected', color: 'series-7' },
+];
+
+function DayCharts({ tenant, days }: { tenant: string; days: number }) {
+  const { data, error, reload } = useLoad(
+    (signal) => listUsageDays(tenant, `${days - 1}d`, signal),
+    [tenant, days, changesMade.value],
+  );
+  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+  if (data === undefined) return <Loading what="the usage by day" />;
+  const all = lastDays(days);
+  return (
+    <div class="charts">
+      <BarChart
+        title="Calls"
+        period="day"
+        series={CALLS}
+        bars={callBars(all, data.days)}
+        format={formatNumber}
+      />
+      <BarChart
+        title="Size of all files"
+        period="day"
+        series={[{ name: 'in all files', color: 'series-1' }]}
+        bars={sizeBars(all, data.days)}
+        format={formatBytes}
+        isBytes
+      />
+    </div>
+  );
+}
+
+/** Days without a record had no calls. */
+function callBars(days: readonly string[], recorded: readonly UsageDay[]): Bar[] {
+  const byDay = new Map(recorded.map((each) => [each.day, each]));
+  return days.map((day) => {
+    const { reads = 0, writes = 0, rejected = 0 } = byDay.get(day) ?? {};
+    return dayBar(day, recorded.length === 0 ? [] : [reads, writes, rejected]);
+  });
+}
+
+/** Days without a record have the size of the day before. The size before the first record is unknown. */
+function sizeBars(days: readonly string[], recorded: readonly UsageDay[]): Bar[] {
+  const byDay = new Map(recorded.map(({ day, bytes }) => [day, bytes]));
+  let bytes: number | undefined;
+  return days.map((day) => {
+    bytes = byDay.get(day) ?? bytes;
+    return dayBar(day, bytes === undefined ? [] : [bytes]);
+  });
+}
+
+const HOURS = 7 * 24;
+const HOUR_MS = 3_600_000;
+
+/** Changes in each hour of the last week. The service records reads by day only. */
+function HourCharts({ tenant }: { tenant: string }) {
+  const { data, error, reload } = useLoad(
+    (signal) => {
+      const until = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
+      const isoOf = (time: number) => new Date(time).toISOString();
+      return readActivity(
+        tenant,
+        { since: isoOf(until - HOURS * HOUR_MS), until: isoOf(until), buckets: HOURS },
+        signal,
+      );
+    },
+    [tenant, changesMade.value],
+  );
+  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+  if (data === undefined) return <Loading what="the changes by hour" />;
+  const bars = data.buckets.map(
+    ({ start, counts, others }): Bar => ({
+      label: formatTime(start),
+      tick: weekdays.format(new Date(start)),
+      values: [counts.reduce((total, changes) => total + changes, others)],
+    }),
+  );
+  return (
+    <>
+      <BarChart
+        title="Changes"
+        period="hour"
+        series={[{ name: 'changes', color: 'series-2' }]}
+        bars={bars}
+        format={formatNumber}
+      />
+      <Burst tenant={tenant} buckets={data.buckets} bars={bars} />
+      <p class="muted small">
+        From the history, so redacted and pruned versions are missing. Reads are only counted by day.
+      </p>
+    </>
+  );
+}
+
+const weekdays = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' });
+
+/** Link to the changes of an hour with far more changes than usual. */
+function Burst({ tenant, buckets, bars }: { tenant: string; buckets: Activity['buckets']; bars: Bar[] }) {
+  const burst = burstOf(bars.map(({ values }) => values[0] ?? 0));
+  const start = burst === null ? undefined : buckets[burst.index]?.start;
+  if (burst === null || start === undefined) return null;
+  const until = new Date(Date.parse(start) + HOUR_MS).toISOString();
+  return (
+    <p class="notice warning">
+      Burst: {count(bars[burst.index]?.values[0] ?? 0, 'change')} in the hour from <Time value={start} />,
+      against {formatNumber(burst.usual)} in a usual busy hour.{' '}
+      <a href={hrefOf(['tenants', tenant, 'history'], { since: start, until })}>Show the changes</a>
+    </p>
+  );
+}

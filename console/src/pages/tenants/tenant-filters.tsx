@@ -1,0 +1,110 @@
+import type { TenantQuery } from '../../api/tenants-api.ts';
+import { replaceQuery } from '../../router.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Options } from '../../ui/options.tsx';
+
+const SORTS = {
+  id: 'ID',
+  changed: 'Last change',
+  used: 'Fullest',
+  files: 'Most files',
+  bytes: 'Largest',
+};
+
+const STATES = {
+  '': 'All tenants',
+  active: 'Active',
+  suspended: 'Suspended',
+  archived: 'Archived',
+  'near-limit': 'Near a limit',
+};
+/** Percentage of a limit, as on the overview page. */
+const NEAR_LIMIT = 90;
+
+const STATE_QUERIES: Record<string, TenantQuery> = {
+  active: { status: 'active' },
+  suspended: { status: 'suspended' },
+  archived: { status: 'archived' },
+  'near-limit': { near_limit: NEAR_LIMIT },
+};
+
+/** Names of the filters in the URL. */
+const FILTERS = ['search', 'metadata', 'state'];
+
+/** Returns the filters in a URL as parameters of the admin API. */
+export function tenantQueryOf(query: URLSearchParams): TenantQuery {
+  return {
+    ...STATE_QUERIES[query.get('state') ?? ''],
+    search: (query.get('search') ?? '').trim(),
+    metadata: query.getAll('metadata').filter(isPair),
+  };
+}
+
+/** Whether a text is a pair that the service accepts as a filter. */
+const isPair = (text: string) => /^[^=]{1,64}=.{0,512}$/s.test(text);
+
+/** Whether a URL has a filter, so that an empty list does not mean that there are no tenants. */
+export const isFiltered = (query: URLSearchParams) => FILTERS.some((name) => query.has(name));
+
+/** Returns the filters and the order in a URL, in a fixed order, so that equal views have equal texts. */
+export function viewOf(query: URLSearchParams): string {
+  const view = new URLSearchParams();
+  for (const name of [...FILTERS, 'sort']) {
+    const value = query.get(name) ?? '';
+    if (value !== '') view.set(name, value);
+  }
+  return view.toString();
+}
+
+/** Search, filters, and order of the list of tenants. The URL holds their values. */
+export function TenantFilters({ query }: { query: URLSearchParams }) {
+  const metadata = query.get('metadata') ?? '';
+  return (
+    <div class="filters tenant-filters">
+      <label class="search-field">
+        <span class="visually-hidden">Search tenants</span>
+        <Icon name="search" />
+        <input
+          type="search"
+          placeholder="Search tenants"
+          value={query.get('search') ?? ''}
+          onInput={(event) => replaceQuery({ search: event.currentTarget.value })}
+        />
+      </label>
+      <label>
+        <span class="visually-hidden">Metadata</span>
+        <input
+          type="search"
+          spellcheck={false}
+          placeholder="Metadata: plan=pro"
+          title="A key and its exact value, such as plan=pro"
+          value={metadata}
+          onInput={(event) => replaceQuery({ metadata: event.currentTarget.value })}
+        />
+      </label>
+      <label>
+        <span class="visually-hidden">State</span>
+        <select
+          value={query.get('state') ?? ''}
+          onChange={(event) => replaceQuery({ state: event.currentTarget.value })}
+        >
+          <Options texts={STATES} />
+        </select>
+      </label>
+      <label class="inline">
+        Sort by
+        <select
+          value={query.get('sort') ?? 'id'}
+          onChange={(event) => replaceQuery({ sort: event.currentTarget.value })}
+        >
+          <Options texts={SORTS} />
+        </select>
+      </label>
+      {metadata !== '' && !isPair(metadata) && (
+        <p class="muted small filter-hint" role="status">
+          The metadata filters after you type a key, an equals sign, and a value, such as plan=pro.
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+import type { ComponentChildren } from 'preact';
+import { ApiError, messageOf } from '../api/api-client.ts';
+import { waiting } from '../api/retry.ts';
+import { Icon } from './icon.tsx';
+import { dismiss, toasts } from './toasts.ts';
+import { useAction } from './use-load.ts';
+
+export function ErrorText({ message }: { message: string | null }) {
+  return message === null ? null : (
+    <p class="notice error" role="alert">
+      {message}
+    </p>
+  );
+}
+
+interface LoadErrorProps {
+  error: unknown;
+  onRetry?: () => void;
+  /** Buttons beside the retry button. */
+  children?: ComponentChildren;
+}
+
+/** The error of a failed load, with a retry button. */
+export function LoadError({ error, onRetry, children }: LoadErrorProps) {
+  return (
+    <div class="notice error" role="alert">
+      <p>{messageOf(error)}</p>
+      {error instanceof ApiError && error.requestId !== null && (
+        <p class="muted small">
+          Request <code>{error.requestId}</code>
+        </p>
+      )}
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}{' '}
+      {children}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <p class="loading" role="status">
+      <span class="spinner" aria-hidden="true" /> Loading {what}…
+    </p>
+  );
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status">
+      {waiting.value > 0 && (
+        <div class="toast">
+          <span class="spinner" aria-hidden="true" />
+          <span class="toast-text">The service is busy. Trying again…</span>
+        </div>
+      )}
+      {toasts.value.map(({ id, text, undo }) => (
+        <ToastRow key={id} text={text} undo={undo} onDone={() => dismiss(id)} />
+      ))}
+    </div>
+  );
+}
+
+interface ToastProps {
+  text: string;
+  undo: (() => Promise<void>) | undefined;
+  onDone: () => void;
+}
+
+function ToastRow({ text, undo, onDone }: ToastProps) {
+  const action = useAction();
+  const run = () =>
+    action.run(async () => {
+      await undo?.();
+      onDone();
+    });
+  return (
+    <div class="toast">
+      <Icon name={action.error === null ? 'check' : 'warning'} />
+      <span class="toast-text" title={text}>
+        <bdi>{action.error ?? text}</bdi>
+      </span>
+      {undo && (
+        <button type="button" disabled={action.isRunning} onClick={run}>
+          Undo
+        </button>
+      )}
+      <button type="button" class="icon-button" aria-label="Dismiss" onClick={onDone}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+import { sql } from 'drizzle-orm';
+import { index, jsonb, pgTable, primaryKey, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { key } from './columns.ts';
+import { tenants } from './tenant-tables.ts';
+
+/**
+ * Open and closed drafts of tenants (src/features/drafts). The memory of an open draft is a tenant with the draft's ID and a
+ * `draft_of`.
+ */
+export const drafts = pgTable(
+  'drafts',
+  {
+    tenantId: key('tenant_id')
+      .notNull()
+      .references(() => tenants.id, { onDelete: 'cascade' }),
+    id: key('id').notNull(),
+    title: key('title').notNull(),
+    /** Actor that created the draft. */
+    author: jsonb('author').notNull(),
+    /** The propose-only key whose writes go to the draft; null if the draft was created explicitly. */
+    keyId: key('key_id'),
+    /** Time of the tenant's memory from which the draft was copied. */
+    baseAt: timestamp('base_at', { withTimezone: true }).notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    state: key('state')
+      .$type<'open' | 'merged' | 'replaced' | 'rejected' | 'expired'>()
+      .notNull()
+      .default('open'),
+    closedAt: timestamp('closed_at', { withTimezone: true }),
+    closedBy: jsonb('closed_by'),
+    /** Time of the merge in the tenant's history; null if the draft was not merged. */
+    mergedAt: timestamp('merged_at', { withTimezone: true }),
+    /** Comments of reviewers on an open draft (src/features/drafts/comments.ts). */
+    comments: jsonb('comments').notNull().default([]),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.id] }),
+    uniqueIndex('drafts_of_key').on(t.tenantId, t.keyId).where(sql`state = 'open' AND key_id IS NOT NULL`),
+    index('drafts_created').on(t.createdAt, t.id),
+  ],
+);
+
+/**
+ * Entries of an open draft at its creation, by the draft's tenant ID. A file keeps its `memory_id` in the draft, and
+ * keeps its version until it is changed there.
+ */
+export const draftBase = pgTable(
+  'draft_base',
+  {
+    tenantId: key('tenant_id')
+      .notNull()
+      .references(() => tenants.id, { onDelete: 'cascade' }),
+    path: key('path').notNull(),
+    /** Null for a directory. */
+    memoryId: uuid('memory_id'),
+    version: uuid('version'),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.path] })],
+);

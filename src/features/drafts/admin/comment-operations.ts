@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { noSuchTenant } from '../../../core/admin/admin-errors.ts';
+import { defineOperation } from '../../../core/admin/admin-operation.ts';
+import { actor, text, time, versionId } from '../../../core/admin/fields.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
+import {
+  addComment,
+  type DraftComment,
+  deleteComment,
+  listComments,
+  MAX_COMMENT,
+  MAX_COMMENTS,
+} from '../comments.ts';
+import { draftClosed, draftParams, noSuchDraft } from './draft-schemas.ts';
+
+const EXAMPLE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
+
+const commentSchema = z
+  .object({
+    id: z.guid(),
+    author: actor,
+    created_at: time,
+    memory_id: z.guid().nullable().meta({ description: 'The file that it is about; null: the whole draft.' }),
+    text: z.string(),
+  })
+  .meta({ id: 'DraftComment' });
+
+function commentRecord({ createdAt, memoryId, author, ...comment }: DraftComment) {
+  return {
+    ...comment,
+    author: author as z.input<typeof actor>,
+    created_at: createdAt,
+    memory_id: memoryId,
+  };
+}
+
+export const listDraftComments = defineOperation({
+  id: 'listDraftComments',
+  method: 'GET',
+  url: '/tenants/:tenant/drafts/:draft/comments',
+  summary: "List the reviewers' comments on a draft, oldest first",
+  description: 'A closed draft has none: its comments are deleted with its files.',
+  tag: 'drafts',
+  params: draftParams,
+  response: { description: 'The comments.', schema: z.object({ comments: z.array(commentSchema) }) },
+  errors: [noSuchTenant, noSuchDraft],
+  async run({ database, params: { tenant, draft } }) {
+    return { comments: (await listComments(database, { tenant, draft })).map(commentRecord) };
+  },
+});
+
+export const addDraftComment = defineOperation({
+  id: 'addDraftComment',
+  method: 'POST',
+  url: '/tenants/:tenant/drafts/:draft/comments',
+  summary: 'Add a comment to an open draft, for other reviewers',
+  description: `Agents do not see comments. A draft has up to ${MAX_COMMENTS} comments. A redaction or an erasure in the tenant deletes the comments that can quote the text.`,
+  tag: 'drafts',
+  params: draftParams,
+  body: z.strictObject({
+    text: text(MAX_COMMENT)
+      .min(1)
+      .meta({ examples: ['Why does this drop the rule on refunds?'] }),
+    memory_id: versionId.optional().meta({ description: 'The ID of a file in the comparison.' }),
+  }),
+  status: 201,
+  response: { description: 'The comment.', schema: commentSchema },
+  errors: [
+    noSuchTenant,
+    noSuchDraft,
+    draftClosed,
+    new ServiceError('no_such_file_in_draft', 'draft_6f1c', EXAMPLE),
+    new ServiceError('too_many_comments', 'draft_6f1c', MAX_COMMENTS),
+  ],
+  async run({ database, params: { tenant, draft }, body, administrator, note }) {
+    const comment = await addComment(
+      database,
+      { tenant, draft },
+      { author: administrator.actor, memoryId: body.memory_id ?? null, text: body.text },
+    );
+    note({ details: { draft, comment: comment.id } });
+    return commentRecord(comment);
+  },
+});
+
+export const deleteDraftComment = defineOperation({
+  id: 'deleteDraftComment',
+  method: 'DELETE',
+  url: '/tenants/:tenant/drafts/:draft/comments/:comment',
+  summary: 'Delete a comment on a draft',
+  description: 'A key with `operate` access deletes its own comments only.',
+  tag: 'drafts',
+  params: draftParams.extend({ comment: versionId }),
+  response: { description: 'Deleted.', schema: z.object({ id: z.guid() }) },
+  errors: [
+    noSuchTenant,
+    noSuchDraft,
+    new ServiceError('no_such_comment', 'draft_6f1c', EXAMPLE),
+    new ServiceError('comment_of_another'),
+  ],
+  async run({ database, params: { tenant, draft, comment }, administrator, note }) {
+    note({ details: { draft, comment } });
+    const author = administrator.access === 'read_write' ? null : administrator.actor;
+    await deleteComment(database, { tenant, draft }, comment, author);
+    return { id: comment };
+  },
+});
