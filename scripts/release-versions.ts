@@ -46,9 +46,19 @@ export function releaseVersions(): Record<string, string | undefined> {
   return versions;
 }
 
+/** Documents that explain how to install the service without a release. */
+const DOCUMENTS_OF_CLONES = [
+  ...DOCUMENTS,
+  'site/index.md',
+  'docs/tutorial.md',
+  'docs/bad-day.md',
+  'docs/kubernetes.md',
+  'examples/kubernetes/README.md',
+];
+
 /** Returns the lines of the documents that explain the installation without a release. */
 export function missingReleaseNotes(): string[] {
-  return [...DOCUMENTS, 'site/index.md'].flatMap((document) =>
+  return DOCUMENTS_OF_CLONES.flatMap((document) =>
     read(document)
       .split('\n')
       .filter((line) => /not published yet|until it is published/i.test(line))

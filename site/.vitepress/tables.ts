@@ -51,4 +51,4 @@ const cellText = (cell: Token | undefined) => (cell?.children ?? []).map(({ cont
 const addBreaks = (html: string) =>
   html.startsWith('<')
     ? html
-    : html.replaceAll(/(?<=[\w;}])[_/.,:=?|-]+(?=[A-Za-z&{…])|[a-z](?=[A-Z])/g, '$&<wbr>');
+    : html.replaceAll(/(?<=[\w;}\]])[_/.,:=?|-]+(?=[A-Za-z&{…])|[a-z](?=[A-Z])/g, '$&<wbr>');
