@@ -21,7 +21,7 @@ export function describeMatching(command: 'search' | 'find', matching: Matching)
     : `the exact text, ${comparison}`;
 }
 
-/** Suggests other options after a command without matches. The options exist in both commands unless noted. */
+/** Suggests other options of the command after no match. */
 export function hintAfterNoMatch(command: 'search' | 'find', matching: Matching): string {
   const { mode, isNormalized = false } = matching;
   const toWords = '--mode words to find the words or their forms in any order';
