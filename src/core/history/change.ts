@@ -50,7 +50,7 @@ const changeQuery = defineQuery<
 SELECT memory_change(
   $tenant, $at::timestamptz, $change::uuid, $edited::text[], $moved::text[], $leaving::text[],
   $deleted::text[], $deletedBy::integer[], $removed::text[], $made::text[],
-  $memoryIds::text[]::uuid[], $paths::text[], $contents::text[], $versions::text[]::uuid[], $originOf::integer[],
+  $memoryIds::text[]::uuid[], $paths::text[], $contents::text[], $versions::text[]::uuid[], $originIndexes::integer[],
   $origins::text[]::jsonb[], $historyDays::bigint, $maxHistoryBytes::bigint
 ) AS done
 `,
