@@ -19,7 +19,7 @@ if (name === undefined) {
   process.exitCode = 1;
 }
 
-/** Returns the first sentence of a bench's first comment, without the command at its start. */
+/** Returns the first sentence in a bench's first comment, without the command at its start. */
 function firstSentence(bench: string): string {
   const text = readFileSync(join(import.meta.dirname, `${bench}.ts`), 'utf8');
   const comment = /^\/\*\*([\s\S]*?)\*\//.exec(text)?.[1] ?? '';

@@ -2,8 +2,8 @@
  * `npm run bench -- citus`: compares plain Postgres with a Citus cluster on this machine for view, create, edit, and a
  * mix. Prints requests per second and each variant's ratio to plain Postgres, as medians over alternating rounds.
  *
- * The nodes share the processors of this machine with the service. A ratio is therefore the cost of a request, and does
- * not show how a cluster scales. Environment: ROUNDS (3), SECONDS (3), CONNECTIONS (16), and TENANTS (48).
+ * The nodes share this machine's processors with the service. A ratio is therefore a request's cost, and does not show
+ * how a cluster scales. Environment: ROUNDS (3), SECONDS (3), CONNECTIONS (16), and TENANTS (48).
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -60,7 +60,7 @@ async function startVariant(name: string, urls: string[]): Promise<Variant> {
   return { name, replicas };
 }
 
-/** A client with its own tenant. Its counters of calls continue from round to round. */
+/** A client with its own tenant. Its call counters continue from round to round. */
 interface Client {
   tenant: string;
   url: string;

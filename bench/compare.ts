@@ -1,11 +1,11 @@
 /**
  * `npm run bench -- compare OTHER`: compares this checkout with another built checkout, on one Postgres in alternating
  * processes. Each checkout has a separate database, filled by its own code. Prints requests per second and the CPU time
- * per request of the service and of Postgres, as medians over the processes, and the ratios.
+ * per request in the service and in Postgres, as medians over the processes, and the ratios.
  *
  * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY (comma-separated
- * names of `cases`); ENV_HERE and ENV_OTHER (comma-separated NAME=value pairs) for one side only; TEST_DATABASE_URL and
- * TEST_POSTGRES as for the tests.
+ * names from `cases`); ENV_HERE and ENV_OTHER (comma-separated NAME=value pairs) for one side only; TEST_DATABASE_URL
+ * and TEST_POSTGRES as for the tests.
  */
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -59,7 +59,7 @@ const sides = [
   { name: 'other', directory: resolve(other), env: parseEnv('ENV_OTHER') },
 ];
 
-/** Migrates and fills a database with the code of a checkout. */
+/** Migrates and fills a database with a checkout's code. */
 function fill(directory: string, env: Record<string, string>): void {
   const script = `const { prepare } = await import('./bench/support/contestants.ts');
     await prepare(${JSON.stringify(env)}, ${TENANTS});`;
@@ -78,7 +78,7 @@ await withCleanup(async (scratch, later) => {
     const { url, query } = await server.createDatabase();
     const env = { DATABASE_URL: url };
     fill(directory, env);
-    // Older versions of the benches fill other texts.
+    // Older bench versions fill other texts.
     for (const bytes of [SMALL_BYTES, LARGE_BYTES]) {
       await query(
         `UPDATE entries SET content = '${text(bytes).replaceAll("'", "''")}' WHERE size_bytes = ${bytes}`,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- compression`: measures the cost and the savings of Postgres' compression (pglz) for contents of 1,
- * 10, and 100 KB. Prints the CPU time of an edit and of a read in Postgres, and the stored bytes, as Markdown.
+ * `npm run bench -- compression`: measures the cost and the savings from Postgres' compression (pglz) for contents with 1,
+ * 10, and 100 KB. Prints Postgres' CPU time for an edit and for a read, and the stored bytes, as Markdown.
  * docs/decisions/0013-compression.md has the conclusion.
  */
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ await withCleanup(async (scratch, later) => {
   later(() => server.stop());
   const { query } = await server.createDatabase();
   const pid = Number((await query('SELECT pg_backend_pid() AS pid'))[0]?.pid);
-  /** CPU time of the session in µs. */
+  /** The session's CPU time in µs. */
   const processorTime = () => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
   const timeRounds = async (sql: (round: number) => string) => {
     const before = processorTime();

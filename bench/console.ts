@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- console`: measures the console with 100,000 files. Prints the size of the built page. For the
- * current and a past time, prints the time until the tree and a file are usable, the number of requests, and the heap
- * size of the page.
+ * current and a past time, prints the time until the tree and a file are usable, the number of requests, and the page's
+ * heap size.
  */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- drafts`: measures the creation of a draft of a large memory, and the merge of some of its changes.
- * Meanwhile, the same tenant and another one write. Prints Markdown.
+ * `npm run bench -- drafts`: measures how long it takes to create a draft from a large memory, and to merge some of its
+ * changes. Meanwhile, the same tenant and another one write. Prints Markdown.
  *
  * Environment: FILES (10000), CHANGED (500), FILE_BYTES (2000), ROUNDS (5); TEST_DATABASE_URL and TEST_POSTGRES as for
  * the tests.
@@ -30,7 +30,7 @@ const CHANGED = setting('CHANGED', 500);
 const FILE_BYTES = setting('FILE_BYTES', 2000);
 const ROUNDS = setting('ROUNDS', 5);
 
-/** Duration of the baseline, about as long as creating and merging a draft. */
+/** Baseline duration, about as long as creating and merging a draft. */
 const BASELINE_MS = 600;
 
 const author = { type: 'operator', name: 'bench' } as const;
@@ -145,7 +145,7 @@ class Writer {
     this.#work = this.#write(services, tenant, round);
   }
 
-  /** Returns the longest time of a write since the previous call, in milliseconds. */
+  /** Returns the longest write time since the previous call, in milliseconds. */
   takeLongest(): number {
     const longest = this.#longest;
     this.#longest = 0;

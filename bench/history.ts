@@ -1,7 +1,6 @@
 /**
- * `npm run bench -- history`: measures the cost of the history. Compares the default service with HISTORY_DAYS=0, in
- * alternating processes on two databases. Also measures a restore of many files and a rename of a directory. Prints
- * Markdown.
+ * `npm run bench -- history`: measures the history's cost. Compares the default service with HISTORY_DAYS=0, in
+ * alternating processes on two databases. Also measures restoring many files and renaming a directory. Prints Markdown.
  *
  * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; RESTORED (files,
  * 10000), RENAMED (files, 20000); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
@@ -42,7 +41,7 @@ interface Turn {
   rate: number;
   micros: number;
   failures: number;
-  /** Bytes of history per call. */
+  /** History bytes per call. */
   bytes: number;
 }
 

@@ -1,12 +1,13 @@
 /**
- * `npm run bench -- incidents`: measures finds in many tenants and a revert of many files. A find reads all tenants in
- * the background; its service is killed and started again meanwhile. Then the p99 of other requests beside a find is
+ * `npm run bench -- incidents`: measures finds in many tenants and a revert for many files. A find reads all tenants in
+ * the background; its service is killed and started again meanwhile. Then the other requests' p99 beside a find is
  * compared with the p99 alone, in alternating turns. Prints Markdown.
  *
  * Environment: TENANTS (10000), ROUNDS (4), SECONDS (10), RATE (requests per second, 200), CONNECTIONS (16), REVERTED
- * (files, 10000), BYTES of such a file (1024), ONLY (find,revert); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * (files, 10000), BYTES per reverted file (1024), ONLY (find,revert); TEST_DATABASE_URL and TEST_POSTGRES as for the
+ * tests.
  *
- * Each tenant has 100 files. A tenth of the tenants have a superseded version of each file.
+ * Each tenant has 100 files. In a tenth of the tenants, each file has a superseded version.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { progress, setting, withCleanup } from './support/cleanup.ts';

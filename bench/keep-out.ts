@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- keep-out`: the time of `create` and `insert` with 10,000 texts that are kept out, relative to the
+ * `npm run bench -- keep-out`: the time for `create` and `insert` with 10,000 texts that are kept out, relative to the
  * same requests without such texts. Each round measures both in one process, in changing order.
  *
- * Environment: ROUNDS (20), REQUESTS of a round (400); TEST_POSTGRES as for the tests.
+ * Environment: ROUNDS (20), REQUESTS per round (400); TEST_POSTGRES as for the tests.
  */
 
 import { loadConfig } from '../src/core/config.ts';
@@ -22,7 +22,7 @@ const REQUESTS = setting('REQUESTS', 400);
 const ENTRIES = 10_000;
 const CONNECTIONS = 16;
 
-/** Returns a sentence of 5 to 24 words, such as an operator keeps out. */
+/** Returns a sentence with 5 to 24 words, such as an operator keeps out. */
 function sentence(i: number): string {
   const words = text(1024).split(' ');
   return `Customer ${i * 7919} ${words[i % 100]} ${words.slice(10, 12 + (i % 20)).join(' ')}`;

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- latency`: measures the times of requests at a share of the service's highest load. For each
- * workload, it finds the highest rate, sends 70 % of it, and prints p50, p99, and p99.9. To explain the slowest
- * requests, it also prints garbage collections of the service and the synchronizations of Postgres' log.
+ * `npm run bench -- latency`: measures request times at a share of the service's highest load. For each workload, it
+ * finds the highest rate, sends 70 % of it, and prints p50, p99, and p99.9. To explain the slowest requests, it also
+ * prints the service's garbage collections and the synchronizations of Postgres' log.
  *
  * Environment: SHARE (percent, 70), SECONDS (10), CONNECTIONS, TENANTS; ONLY (comma-separated workloads);
  * TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
@@ -20,7 +20,7 @@ const TENANTS = setting('TENANTS', 200);
 const PEAK_SECONDS = 3;
 const only = process.env.ONLY?.split(',') ?? ['view', 'create', 'str_replace', 'mix'];
 
-/** Totals since the start, of which a measurement takes the differences. */
+/** Totals since the start. A measurement uses their differences. */
 interface Totals {
   collections: number;
   collectionSeconds: number;

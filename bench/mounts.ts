@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- mounts`: compares a view of `/memories` with eight mounts to a view without mounts, over HTTP. Each
- * memory has 20 files in the root. The views alternate in small batches, so that a noisy machine slows both equally.
- * Prints Markdown. Environment: ROUNDS (batches of each, 60); TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- mounts`: compares viewing `/memories` with eight mounts to viewing it without mounts, over HTTP.
+ * Each memory has 20 files in the root. The views alternate in small batches, so that a noisy machine slows both
+ * equally. Prints Markdown. Environment: ROUNDS (batches of each view, 60); TEST_DATABASE_URL as for the tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
 import { startService } from './support/service.ts';

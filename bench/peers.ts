@@ -6,12 +6,12 @@
  * The contestants D, F, G, H, and M are alternatives for users. D, G, H, and M are filled through their own interfaces,
  * which is slow, so compare with them at `TENANTS=50 CONTESTANTS=S,A,F,H,D,M,G`. M needs Python, otherwise it is left out.
  *
- * `FSYNC_MS=2 NET_MS=0.5` adds the delays of a cloud: each fsync and fdatasync of Postgres and of the contestants returns
- * FSYNC_MS milliseconds later, and each round trip to Postgres takes NET_MS milliseconds longer. FSYNC_MS needs Linux and
- * a C compiler, otherwise it is ignored. The proxy for NET_MS takes about 50 µs of processor time per round trip.
+ * `FSYNC_MS=2 NET_MS=0.5` adds cloud delays: each fsync and fdatasync by Postgres and by the contestants returns
+ * FSYNC_MS milliseconds later, and each round trip to Postgres takes NET_MS milliseconds longer. FSYNC_MS needs Linux
+ * and a C compiler, otherwise it is ignored. The proxy for NET_MS takes about 50 µs processor time per round trip.
  *
- * FSYNC_MS and CONNECTIONS may be comma-separated lists. Then the run measures every combination of their values, and
- * prints one table with a line for each.
+ * FSYNC_MS and CONNECTIONS may be comma-separated lists. Then the run measures every combination, and prints one table
+ * with a line for each combination.
  *
  * Environment: ROUNDS, SECONDS, WARM_UP (seconds), TENANTS. ONLY and CONTESTANTS are comma-separated lists that select
  * workloads and contestants. LEAN=0 skips start-up, memory, and sizes, and so does a delay. TEST_DATABASE_URL and
@@ -53,8 +53,8 @@ const FSYNC_MS = settings('FSYNC_MS', 0, { isDecimal: true });
 const NET_MS = setting('NET_MS', 0, { isDecimal: true });
 const isLean = setting('LEAN', 1) === 1 && FSYNC_MS.every((each) => each === 0) && NET_MS === 0;
 /**
- * Maximum share of time that the hypervisor may give to other machines during a turn. A turn above it is repeated, up
- * to `MAX_ATTEMPTS` times, because on some machines the share is always higher.
+ * Maximum time share that the hypervisor may give to other machines during a turn. A turn above it is repeated, up to
+ * `MAX_ATTEMPTS` times, because on some machines the share is always higher.
  */
 const MAX_STEAL = 0.05;
 const MAX_ATTEMPTS = 4;

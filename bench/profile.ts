@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- profile [workload]`: profiles the CPU time of the service under load with --cpu-prof. Prints the
- * most expensive functions and packages, and writes the profile to bench/results for a browser.
+ * `npm run bench -- profile [workload]`: profiles the service's CPU time under load with --cpu-prof. Prints the most
+ * expensive functions and packages, and writes the profile to bench/results for a browser.
  *
  * Environment: SECONDS, CONNECTIONS, TENANTS; AUTH (keys or none).
  */
@@ -18,7 +18,7 @@ const TENANTS = setting('TENANTS', 100);
 
 interface Profile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
-  /** In microseconds of the machine's monotonic clock, as are the timestamps. */
+  /** In microseconds on the machine's monotonic clock, as are the timestamps. */
   startTime: number;
   samples: number[];
   timeDeltas: number[];
@@ -110,7 +110,7 @@ function shortLocation(url: string): string {
   return at >= 0 ? path.slice(at) : path.replace(root, '');
 }
 
-/** Returns the directory of the service (`dist/store`) or the Node module (`node:net`). */
+/** Returns the service's directory (`dist/store`) or the Node module (`node:net`). */
 function ownerDirectory(place: string): string {
   return place.startsWith('node:') ? (place.split('/')[0] ?? place) : place.split('/').slice(0, 2).join('/');
 }

@@ -1,11 +1,11 @@
 /**
- * `npm run bench -- retrieval DIRECTORY`: compares the ranking of the search by words with other search engines, over
+ * `npm run bench -- retrieval DIRECTORY`: compares the word search's ranking with other search engines, over
  * conversations and questions that others collected. Then it compares the characters that a model reads until the
  * evidence with `grep -n` and with full files. Prints Markdown.
  *
- * The directory has files `*.json.gz`, which are not a part of this project: an array of conversations {docs, sess, qs}. `docs`
- * and `sess` (a document per session) are arrays of {id, text}. `qs` are questions {q, ev, evs} with the IDs of the
- * documents and sessions with the evidence.
+ * The directory has files `*.json.gz`, which do not belong to this project: an array of conversations {docs, sess, qs}.
+ * `docs` and `sess` (a document per session) are arrays of {id, text}. `qs` are questions {q, ev, evs} with the
+ * document and session IDs for the evidence.
  *
  * Environment: PEERS is a comma-separated list that selects engines. HALF (even, odd) selects every second
  * conversation. TEST_DATABASE_URL as for the tests. Needs Python 3 for bm25s.
@@ -26,9 +26,9 @@ const LIMITS = [5, 10, 20];
 const LIMIT = Math.max(...LIMITS);
 const PEERS = join(root, 'bench', 'retrieval-peers');
 
-/** Returns the IDs of the best documents, best first. */
+/** Returns the IDs for the best documents, best first. */
 type Ask = (query: string, limit: number) => string[] | Promise<string[]>;
-/** Opens an index of the documents. */
+/** Opens an index over the documents. */
 type Engine = (documents: readonly Document[]) => Promise<Ask>;
 
 const documentPath = (id: string) => `/memories/${id.replaceAll(/[/:]/g, '-')}.md`;
@@ -69,7 +69,7 @@ function memoryService(service: BenchService): Engine {
   };
 }
 
-/** Full text search of Postgres: any word, stems of English, a GIN index, and `ts_rank` by the length. */
+/** Full text search in Postgres: any word, English stems, a GIN index, and `ts_rank` by the length. */
 function postgres({ query: run }: BenchDatabase): Engine {
   return async (documents) => {
     await run('DROP TABLE IF EXISTS documents');
@@ -141,7 +141,7 @@ async function measure(open: Engine, conversations: readonly Conversation[]): Pr
   return [...recalls, quality.meanReciprocalRank().toFixed(3), p50.toFixed(2)].join(' | ');
 }
 
-/** Reads the documents of questions until the evidence, with each way to find documents. */
+/** Reads a question's documents until the evidence, with each way to find documents. */
 async function measureReading(
   service: BenchService,
   conversations: readonly Conversation[],

@@ -1,11 +1,12 @@
 /**
  * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand. Also measures
- * moves and deletions of directories, and the hourly jobs, lists, and searches of operators, with their strongest locks.
- * It calls the store directly, without HTTP: once for each tenant (cold), and three times again (warm). Writes to bench/results, which git
- * ignores: scale.md, scale.json (which --json prints), and the plans of the statements in explain.txt and, for a
- * thousand files, explain-small.txt. bench/RESULTS.md has the latest published run.
+ * moving and deleting directories, and the hourly jobs, operators' lists and searches, with their strongest locks. It
+ * calls the store directly, without HTTP: once for each tenant (cold), and three times again (warm). Writes to
+ * bench/results, which git ignores: scale.md, scale.json (which --json prints), and the statements' plans in
+ * explain.txt and, for a thousand files, explain-small.txt. bench/RESULTS.md has the latest published run.
  *
- * Environment: FILES (1000000), CALLS (400, the number of tenants of each call); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * Environment: FILES (1000000), CALLS (400, the number of tenants for each call); TEST_DATABASE_URL and TEST_POSTGRES
+ * as for the tests.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +33,7 @@ import { median } from './support/statistics.ts';
 const FILES = setting('FILES', 1_000_000);
 const SMALL_FILES = 1000;
 const CALLS = setting('CALLS', 400);
-/** Number of further calls of each place. */
+/** Number of further calls at each place. */
 const WARM = 3;
 const WARM_UP = 20;
 const COPIES = 3;
@@ -42,7 +43,7 @@ const SIZES = [...new Set([1000, 100, 20].map((share) => Math.min(Math.floor(FIL
 const DONE = { content: 'done', isError: false };
 const pick = (n: number) => Math.floor(Math.random() * n);
 
-/** A file to call, in one of the directories of a tenant. */
+/** A file to call, in one of a tenant's directories. */
 interface Place {
   store(): MemoryStore;
   directory: MemoryPath;
@@ -167,7 +168,7 @@ function openStore(services: Services, tenant: string): MemoryStore {
 
 /**
  * Calls all places once, and then again as often as `WARM`. Measures the fixtures in turn and rotates the first one, so
- * that changes of the machine's speed affect all equally.
+ * that changes in the machine's speed affect all equally.
  */
 async function compare(
   name: string,
@@ -200,7 +201,7 @@ async function compare(
   return { name, ...medians };
 }
 
-/** Returns files per second, as medians over the copies of the directory. */
+/** Returns files per second, as medians over the directory's copies. */
 async function measureMoves(store: MemoryStore, files: number): Promise<{ rename: number; delete: number }> {
   const measureTime = async (work: () => Promise<unknown>) => {
     const started = performance.now();

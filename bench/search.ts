@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- search`: measures searches in memories of 100 and of 10,000 files of 5 KB each, over HTTP, and the
- * memory usage of the service. Prints Markdown. The CPU time of the service hardly depends on other load. Environment:
- * SEARCHES (of each kind, 20); FILES (comma-separated numbers of files); TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- search`: measures searches in memories with 100 and with 10,000 files (5 KB each), over HTTP, and
+ * the service's memory usage. Prints Markdown. The service's CPU time hardly depends on other load. Environment:
+ * SEARCHES (per kind, 20); FILES (comma-separated file counts); TEST_DATABASE_URL as for the tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
 import { text } from './support/data.ts';
@@ -20,12 +20,12 @@ const QUERIES = [
   { query: '[a-z]+ed by the [a-z]+', mode: 'regex' },
 ];
 
-/** Generates files of different words from this project's documentation, in reading order. */
+/** Generates files with different words from this project's documentation, in reading order. */
 function* contents(count: number): Generator<[path: string, content: string]> {
   const words = text(200_000).split(/\s+/);
   for (let i = 0; i < count; i++) {
     let content = `# File ${i}\n`;
-    // Steps without a common divisor with the number of words produce different sentences in each file.
+    // Steps without a common divisor with the word count produce different sentences in each file.
     for (let at = i * 7919; content.length < BYTES; at += 1 + (i % 5))
       content += `${words[at % words.length]}${at % 12 === 0 ? '\n' : ' '}`;
     yield [`/memories/d${Math.floor(i / 100)}/f${i}.md`, content];

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- stores`: measures the lists of the Memory Stores API with 10,000 memories, over HTTP. The memories
- * are in 100 directories, or all in one. Prints Markdown. Environment: BYTES of a memory (2048); RUNS (of each list,
- * 50; the complete lists have 7); TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- stores`: measures lists in the Memory Stores API with 10,000 memories, over HTTP. The memories are
+ * in 100 directories, or all in one. Prints Markdown. Environment: BYTES per memory (2048); RUNS (per list, 50; the
+ * complete lists have 7); TEST_DATABASE_URL as for the tests.
  */
 import { loadavg } from 'node:os';
 import { setting, withCleanup } from './support/cleanup.ts';
@@ -31,7 +31,7 @@ async function send<T>(url: string, body?: object): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** Creates a store and returns the URL of its memories. */
+/** Creates a store and returns the URL for its memories. */
 async function fill(url: string, choosePath: (i: number) => string): Promise<string> {
   const { id } = await send<{ id: string }>(`${url}/v1/memory_stores`, { name: 'Bench' });
   const memories = `${url}/v1/memory_stores/${id}/memories`;

@@ -1,5 +1,5 @@
 /**
- * Claude with shared memory, through the tool runner of the Anthropic SDK:
+ * Claude with shared memory, through the Anthropic SDK's tool runner:
  *
  *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/anthropic.ts "I live in Lyon."

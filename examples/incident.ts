@@ -32,7 +32,7 @@ for (let i = 0; i < TENANTS; i++) {
 }
 console.log(`The agent and the crawler wrote into ${TENANTS} memories.`);
 
-/** Runs a command of the memory tool. */
+/** Runs a memory tool command. */
 async function execute(key: string, tenant: string, input: object): Promise<void> {
   const response = await fetch(`${url}/execute`, {
     method: 'POST',

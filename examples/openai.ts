@@ -1,5 +1,5 @@
 /**
- * A model of OpenAI, or of a provider with a compatible API, with shared memory:
+ * A model from OpenAI, or from a provider with a compatible API, with shared memory:
  *
  *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… OPENAI_API_KEY=… MODEL=gpt-…
  *   npx tsx examples/openai.ts "I live in Lyon."

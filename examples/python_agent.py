@@ -32,7 +32,7 @@ def main(prompt: str) -> None:
             messages=[{"role": "user", "content": prompt}],
             tools=[MemoryServiceTool(memory)],
             betas=["context-management-2025-06-27"],
-            # In a long context, old results are removed, except results of the memory tool.
+            # In a long context, old results are removed, except memory tool results.
             context_management={"edits": [{"type": "clear_tool_uses_20250919", "exclude_tools": ["memory"]}]},
         )
         for message in runner:

@@ -21,7 +21,7 @@ interface Message {
 interface Request {
   model: string;
   messages: Message[];
-  /** Tool runners of newer SDKs send each message once, and continue from the last reply. */
+  /** Newer SDKs' tool runners send each message once, and continue from the last reply. */
   thread?: { type: 'create' } | { type: 'continue'; previous_message_id: string };
 }
 

@@ -1,6 +1,6 @@
 /**
- * A memory store as a directory, synchronized by the worker of the Anthropic SDK, for agents that use files instead of
- * the memory tool. The API key must be created with --service --manage-stores.
+ * A memory store as a directory, synchronized by the Anthropic SDK's worker, for agents that use files instead of the
+ * memory tool. The API key must be created with --service --manage-stores.
  *
  *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_…
  *   npx tsx examples/store-directory.ts

@@ -1,4 +1,4 @@
-/** D: deepagents' StoreBackend on LangGraph's PostgresStore. One of two concurrent edits of a file is lost. */
+/** D: deepagents' StoreBackend on LangGraph's PostgresStore. One of two concurrent edits to a file is lost. */
 import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store';
 import { StoreBackend } from 'deepagents';
 import { editsOf, seedStores, serve } from '../servers/stores.ts';

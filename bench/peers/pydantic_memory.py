@@ -1,4 +1,4 @@
-"""M: PostgresMemoryStore of pydantic-ai-harness on a pool of asyncpg, with uvicorn in one process. As in the package's
+"""M: PostgresMemoryStore from pydantic-ai-harness on an asyncpg pool, with uvicorn in one process. As in the package's
 tool `write_memory`, an edit must match once, and is repeated if another write has changed the file meanwhile."""
 
 import os
@@ -9,14 +9,14 @@ import uvloop
 from pydantic_ai_harness.memory import MemoryConflictError, PostgresMemoryStore
 from pydantic_core import from_json, to_json
 
-# Defaults of the package: `max_memory_size`, and the attempts of `write_memory`.
+# The package's defaults: `max_memory_size`, and the attempts by `write_memory`.
 MAX_CHARS = 65_536
 MAX_ATTEMPTS = 16
 
 
 async def execute(store, tenant, call):
     command, name = call["command"], call["path"]
-    # The package keeps the files of a namespace, here a tenant, and of its agent `main` under this path.
+    # The package keeps the files for a namespace, here a tenant, and for its agent `main` under this path.
     path = f"{tenant}/main{name}"
     if command == "view":
         content = (await store.read(path, max_chars=MAX_CHARS)).content

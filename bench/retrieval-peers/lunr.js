@@ -1,4 +1,4 @@
-/** Lunr with its defaults: any word, stems of English. */
+/** Lunr with its defaults: any word, English stems. */
 import lunr from 'lunr';
 
 /** @param {{ id: string, text: string }[]} documents */

@@ -27,13 +27,13 @@ const lookupFile = prepareQuery(lookupFileQuery);
 const lookup = prepareQuery(lookupQuery);
 const read = prepareQuery(readFileQuery);
 
-/** Values of the service's parameters: no quotas, and the default history. */
+/** Values for the service's parameters: no quotas, and the default history. */
 const UNLIMITED = [0, 0];
 const HISTORY = [30, 2 ** 30];
 
 type Arguments = (string | number | boolean | null)[];
 
-/** Calls a database function of the service, without an idempotency key and without an origin. */
+/** Calls one of the service's database functions, without an idempotency key and without an origin. */
 const call = (query: Execute, name: string, own: Arguments, service: Arguments) => {
   const values = [...own, ...service];
   const [first, last] = [own, service].map((part, i) => part.map((_, n) => `$${n + 1 + i * own.length}`));

@@ -1,6 +1,6 @@
 /**
  * F, the local disk: a directory per tenant. An acknowledged write is durable, through a temporary file, fsync, and
- * rename. There are no locks, no history, and no fsync of the directory.
+ * rename. There are no locks, no history, and no fsync for the directory.
  */
 import { randomUUID } from 'node:crypto';
 import { access, mkdir, open, readFile, rename } from 'node:fs/promises';

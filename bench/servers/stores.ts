@@ -11,7 +11,7 @@ import {
 import type { Input } from '../support/workloads.ts';
 import { showFile } from './bare.ts';
 
-/** Files of a tenant, as a peer of the service stores them. */
+/** A tenant's files, as one of the service's peers stores them. */
 export interface Store {
   read(path: string): Promise<string>;
   /** Creates a file that does not exist. */
@@ -21,7 +21,7 @@ export interface Store {
   insertLine(path: string, line: number, inserted: string): Promise<void>;
 }
 
-/** Serves stores behind a minimal handler: `view` of a file, `create`, `str_replace`, and `insert`. */
+/** Serves stores behind a minimal handler: `view` for a file, `create`, `str_replace`, and `insert`. */
 export async function serve(openStore: (tenant: string) => Store | Promise<Store>): Promise<void> {
   const app = fastify();
   app.post('/execute', async (request) => {
@@ -68,7 +68,7 @@ export function wholeFileEdits(
   };
 }
 
-/** Creates the files of the first tenants through the peer's own API. */
+/** Creates the first tenants' files through the peer's own API. */
 export async function seedStores(
   openStore: (tenant: string) => Pick<Store, 'create'> | Promise<Pick<Store, 'create'>>,
   tenants = Number(process.env.SEED_TENANTS),

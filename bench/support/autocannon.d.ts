@@ -1,4 +1,4 @@
-/** Types for the part of autocannon that the bench uses. The package has no types. */
+/** Types for autocannon, limited to the parts in use here. The package has no types. */
 declare module 'autocannon' {
   import type { EventEmitter } from 'node:events';
 
@@ -18,7 +18,7 @@ declare module 'autocannon' {
     connections: number;
     /** In whole seconds. */
     duration: number;
-    /** Requests per second of all connections together. */
+    /** Requests per second on all connections together. */
     overallRate?: number;
     headers: Record<string, string>;
     setupClient(client: Client): void;

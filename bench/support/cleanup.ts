@@ -33,7 +33,7 @@ export function setting(name: string, defaultValue: number, { isDecimal = false 
   return given === undefined || given === '' ? defaultValue : parseSetting(name, given, isDecimal);
 }
 
-/** Returns the numbers of a comma-separated list from an environment variable. */
+/** Returns the numbers in a comma-separated list from an environment variable. */
 export function settings(name: string, defaultValue: number, { isDecimal = false } = {}): number[] {
   const given = process.env[name];
   if (given === undefined || given === '') return [defaultValue];

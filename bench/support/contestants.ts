@@ -43,10 +43,10 @@ export interface Contestant {
 
 const READS = ['view', 'directory'] as const;
 const WRITES = ['create', 'str_replace', 'insert'] as const;
-/** Workloads that a store of files supports without a tree of directories. */
+/** Workloads that a file store supports without a directory tree. */
 const CALLS_OF_FILES = ['view', ...WRITES] as const;
 
-/** Returns the directory of contestant F. */
+/** Returns contestant F's directory. */
 export const syncedDirectory = (filesDirectory: string) => `${filesDirectory}-synced`;
 
 /** Packages with the peers that the service does not depend on. */
@@ -55,14 +55,14 @@ const PEERS = join(root, 'bench', 'peers');
 export interface Peers {
   /** Contestants that can run on this machine. */
   ids: readonly string[];
-  /** Python interpreter with the packages of M. */
+  /** Python interpreter with M's packages. */
   python: string;
 }
 
-/** Installs the packages of the chosen contestants. Says so if this machine cannot run one of them. */
+/** Installs the chosen contestants' packages. Reports a contestant that this machine cannot run. */
 export function installPeers(ids: readonly string[]): Peers {
   if (ids.includes('D') || ids.includes('G')) {
-    // `npm ci` fails if a registry lacks the binaries of AgentFS for other platforms.
+    // `npm ci` fails if a registry lacks AgentFS binaries for other platforms.
     execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', PEERS], {
       stdio: 'ignore',
     });
@@ -110,7 +110,7 @@ export interface Fixtures {
   pgliteDirectory: string;
   filesDirectory: string;
   tenants: number;
-  /** Environment variables of all servers. */
+  /** Environment variables for all servers. */
   variables: Record<string, string>;
 }
 
@@ -237,14 +237,14 @@ export async function startContestants(
   for (const id of Object.keys(makers) as Contestant['id'][]) {
     if (!ids.includes(id) && !(id === 'S' && ids.includes('I'))) continue;
     const made = await makers[id]();
-    // A contestant without a server uses the server of the first contestant.
+    // A contestant without a server uses the first contestant's server.
     const server = made.server ?? (made.url === undefined ? contestants[0]?.server : undefined);
     contestants.push({ ...made, id, url: made.url ?? server?.url ?? '', ...(server && { server }) });
   }
   return contestants;
 }
 
-/** Creates a file through the HTTP interface of a contestant that is not written in JavaScript. */
+/** Creates a file through a contestant's HTTP interface, for contestants that are not written in JavaScript. */
 async function createOverHttp({ url }: Server, tenant: string, path: string, content: string): Promise<void> {
   const response = await fetch(`${url}/execute`, {
     method: 'POST',

@@ -5,7 +5,7 @@ import { parseQuery } from '../../src/core/database/query.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Each tenant has directories d0 to d4 with 20 files each. The first file of each directory is large. */
+/** Each tenant has directories d0 to d4 with 20 files each. Each directory's first file is large. */
 export const DIRECTORIES = 5;
 export const FILES_PER_DIRECTORY = 20;
 export const SMALL_BYTES = 1024;
@@ -20,7 +20,7 @@ export const tenantName = (i: number) => `t${i}`;
 export const directoryPath = (i: number) => `/memories/d${i}`;
 export const filePath = (directory: number, file: number) => `${directoryPath(directory)}/f${file}.md`;
 
-/** This project's documentation. Its text resembles the text of memories, and compresses about as well. */
+/** This project's documentation. Its text resembles memory texts, and compresses about as well. */
 const PROSE = readdirSync(`${root}/docs`)
   .filter((name) => name.endsWith('.md'))
   .sort()
@@ -28,7 +28,7 @@ const PROSE = readdirSync(`${root}/docs`)
   .join('\n')
   .replaceAll(/[^\n -~]|log:/g, '?');
 
-/** Returns ASCII notes of the exact size, with one line `log:` that edits replace. */
+/** Returns ASCII notes with the exact size, with one line `log:` that edits replace. */
 export function text(bytes: number): string {
   const head = '# Notes\nlog:\n';
   const length = bytes - head.length;
@@ -70,7 +70,7 @@ export async function seed(database: Database, tenants: number): Promise<void> {
   await run('vacuum', 'VACUUM ANALYZE', {});
 }
 
-/** Settings of a service without limits on tenants. */
+/** Settings for a service without limits on tenants. */
 export const UNLIMITED = {
   MAX_TENANT_FILES: '0',
   MAX_TENANT_BYTES: '0',

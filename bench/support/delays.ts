@@ -14,7 +14,7 @@ const COMPILERS = ['cc', 'gcc', 'clang'];
 export interface SlowDisk {
   /** Delays in milliseconds: only 0 if this machine cannot delay them. */
   delays: readonly number[];
-  /** Environment variables of the processes that use the disk, and of their children. */
+  /** Environment variables for the processes that use the disk, and for their children. */
   variables: Record<string, string>;
   /** Sets the delay. At first there is none, so that contestants create their files faster. */
   delayBy(milliseconds: number): void;
@@ -42,7 +42,7 @@ export function prepareSlowDisk(scratch: string, delays: readonly number[]): Slo
   };
 }
 
-/** Returns a URL of the database at `url` through a proxy that passes on each request `milliseconds` late. */
+/** Returns a URL for the database at `url` through a proxy that passes on each request `milliseconds` late. */
 export async function startSlowNetwork(
   url: string,
   milliseconds: number,
@@ -58,9 +58,9 @@ export async function startSlowNetwork(
 }
 
 /**
- * Describes the delays, with the times of a commit and of a statement that only reads.
+ * Describes the delays, with the times for a commit and for a statement that only reads.
  *
- * @throws if the disk of this Postgres is not delayed
+ * @throws if this Postgres' disk is not delayed
  */
 export async function describeDelays(
   url: string,
@@ -79,7 +79,7 @@ export async function describeDelays(
 
 const TIMED = 50;
 
-/** Returns the median time of a statement in milliseconds, on one connection. */
+/** Returns a statement's median time in milliseconds, on one connection. */
 async function timeStatement(url: string, sql: string): Promise<number> {
   const client = new pg.Client(url);
   await client.connect();

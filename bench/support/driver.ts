@@ -1,4 +1,4 @@
-/** C2, the limit of the driver: the same SQL on two pipelined connections, without HTTP and without the service. */
+/** C2, the driver's limit: the same SQL on two pipelined connections, without HTTP and without the service. */
 import pg from 'pg';
 import { type Execute, executeBare } from '../servers/bare.ts';
 import { type Job, type Measured, serveJobs } from './job.ts';

@@ -9,7 +9,7 @@ const statements = [...reads, ...batches] as AnyQuery[];
 const FILE = '/memories/d0/f5.md';
 const DIRECTORY = '/memories/d0';
 
-/** Returns the plan of each statement that reads memory, executed for `tenant`. All changes are rolled back. */
+/** Returns the plan for each statement that reads memory, executed for `tenant`. All changes are rolled back. */
 export async function explainAll({ query }: BenchDatabase, tenant: string): Promise<string> {
   const values: Record<string, unknown> = {
     tenant,

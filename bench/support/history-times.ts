@@ -30,7 +30,7 @@ export interface HistoryTimes {
 }
 
 /**
- * Measures restores of a directory of `restored` files, and a rename of a directory of `renamed` files, in a migrated
+ * Measures restoring a directory with `restored` files, and renaming a directory with `renamed` files, in a migrated
  * database.
  */
 export async function measureTimes(
@@ -67,11 +67,11 @@ export async function measureTimes(
   }
 }
 
-/** Number of edits of 40 bytes in a file of 10 KB. */
+/** Number of 40-byte edits in a 10 KB file. */
 const EDITS = 10_000;
 
 /**
- * Measures the history of many edits of one file: its size on disk with indexes, and the time to read the oldest
+ * Measures the history after many edits to one file: its size on disk with indexes, and the time to read the oldest
  * version.
  */
 export async function measureEdits({
@@ -119,7 +119,7 @@ async function measureTime(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
-/** Creates a tenant with files of 1 KB in one directory. */
+/** Creates a tenant with 1 KB files in one directory. */
 async function fill(database: Database, tenant: string, files: number): Promise<void> {
   await new Tenants(database).create(tenant);
   const modified = new Date(0);

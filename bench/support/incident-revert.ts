@@ -21,14 +21,14 @@ const CONNECTIONS = 16;
 export interface RevertCost {
   step: string;
   seconds: number;
-  /** Longest delay of the event loop. */
+  /** Longest event loop delay. */
   longestDelayMs: number;
   /** Maximum resident memory above the memory before. */
   memoryMiB: number;
 }
 
 /**
- * Measures the dry run and the revert of an actor who changed a line of each file, where another user has changed
+ * Measures the dry run and the revert for an actor who changed a line in each file, where another user has changed
  * another line since, so that each file is merged.
  */
 export async function measureRevert(url: string, files: number, bytes: number): Promise<RevertCost[]> {

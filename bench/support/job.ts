@@ -5,7 +5,7 @@ import type { Workload } from './workloads.ts';
 /** One measurement: a workload against one contestant. */
 export interface Job {
   workload: Workload;
-  /** URL of the service, or of the database if only the driver is measured. */
+  /** URL for the service, or for the database if only the driver is measured. */
   url: string;
   headers: Record<string, string>;
   /** Whether writes have an idempotency key. */
@@ -14,9 +14,9 @@ export interface Job {
   tenants: number;
   warmUpSeconds: number;
   seconds: number;
-  /** Requests per second of all connections together; without a rate, each connection sends as fast as it can. */
+  /** Requests per second on all connections together; without a rate, each connection sends as fast as it can. */
   rate?: number;
-  /** Unique name of this measurement. */
+  /** Unique name for this measurement. */
   run: string;
 }
 
@@ -26,7 +26,7 @@ export interface Measured {
   p50: number;
   p99: number;
   p999: number;
-  /** Time of the slowest request. */
+  /** Time for the slowest request. */
   max: number;
   requests: number;
   /** Number of requests, including the warm-up. */

@@ -7,7 +7,7 @@ const oldMark = (edit: number) => `<${edit}>`;
 const newMark = (edit: number) => `[${edit}]`;
 const all = Array.from({ length: EDITS }, (_, edit) => edit);
 
-/** Edits different lines of one file at the same time, and describes how many acknowledged edits the file keeps. */
+/** Edits different lines in one file at the same time, and describes how many acknowledged edits the file keeps. */
 export async function describeKeptEdits({ id, url, headers }: Contestant): Promise<string> {
   const execute = async (input: Input) => {
     const response = await fetch(`${url}/execute`, {

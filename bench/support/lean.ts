@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root, SERVICE, startServer } from './process.ts';
 import { median } from './statistics.ts';
 
-/** Footprint of the service. A value is undefined if it cannot be measured on this machine. */
+/** The service's footprint. A value is undefined if it cannot be measured on this machine. */
 export interface Lean {
   startOnPostgresMs: number;
   startOnPgliteMs: number;
@@ -39,7 +39,7 @@ export function countDependencies(): { directDependencies: number; allDependenci
 }
 
 /**
- * Returns the size of an `npm ci --omit=dev` in bytes, or undefined if it cannot run, for example without a network.
+ * Returns the size after `npm ci --omit=dev` in bytes, or undefined if it cannot run, for example without a network.
  */
 export function measureInstall(scratch: string): number | undefined {
   const directory = join(scratch, 'install');

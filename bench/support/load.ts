@@ -37,7 +37,7 @@ serveJobs(async (job: Job): Promise<Measured> => {
 });
 
 /**
- * Upper bound of a contestant's calls per second, for workloads that cannot repeat calls. A faster contestant would
+ * Upper bound for a contestant's calls per second, for workloads that cannot repeat calls. A faster contestant would
  * report failures.
  */
 const MOST_PER_SECOND = 10_000;

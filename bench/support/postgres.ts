@@ -6,7 +6,7 @@ import { startServer } from '../../test/support/postgres/sources.ts';
 import { databaseUrl, type TestServer } from '../../test/support/postgres/test-server.ts';
 
 /**
- * Production settings: durable, with a quarter of the memory for shared buffers
+ * Production settings: durable, with a quarter of the memory as shared buffers
  * (https://www.postgresql.org/docs/current/runtime-config-resource.html#GUC-SHARED-BUFFERS).
  */
 const SETTINGS = [
@@ -20,7 +20,7 @@ const SETTINGS = [
 ];
 
 export interface BenchServer {
-  /** Version and relevant settings of the server. */
+  /** The server's version and relevant settings. */
   description: string;
   createDatabase(): Promise<BenchDatabase>;
   stop(): Promise<void>;
@@ -41,7 +41,7 @@ export async function startPostgres(
   scratch: string,
   variables: Record<string, string> = {},
 ): Promise<BenchServer> {
-  // The server inherits the environment of this process, and processes that start later do not need the variables.
+  // The server inherits this process's environment, and processes that start later do not need the variables.
   Object.assign(process.env, variables);
   const { server } = await startServer(scratch, { settings: SETTINGS, inMemory: false });
   for (const name of Object.keys(variables)) delete process.env[name];

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Returns the command of `npm start` in a checkout, without the shell's `exec`. */
+/** Returns the command that `npm start` runs in a checkout, without the shell's `exec`. */
 export function serviceCommand(directory: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
     scripts: { start: string };
@@ -93,7 +93,7 @@ export async function startServer(
 /**
  * Installs Python packages into a virtual environment at `directory`.
  *
- * @returns path of its interpreter
+ * @returns path to its interpreter
  */
 export function installPython(directory: string, requirements: string): string {
   execFileSync('python3', ['-m', 'venv', directory], { stdio: 'pipe' });
@@ -102,7 +102,7 @@ export function installPython(directory: string, requirements: string): string {
   return python;
 }
 
-/** Runs a command of the service's CLI and returns its output. */
+/** Runs a command from the service's CLI and returns its output. */
 export function runCli(args: string[], env: Record<string, string>, directory = root): string {
   return execFileSync(process.execPath, ['dist/main.js', ...args], {
     cwd: directory,
@@ -138,7 +138,7 @@ function residentBytes(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024;
 }
 
-/** Returns the CPU time of a process with its threads. Linux counts in hundredths of a second. */
+/** Returns the CPU time that a process used with its threads. Linux counts in hundredths of a second. */
 function processorMicroseconds(pid: number): number {
   if (process.platform !== 'linux') return Number.NaN;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -159,7 +159,7 @@ export function watchSteal(): () => number {
 }
 
 /**
- * Index of the steal time in /proc/stat. The first eight numbers are the times of all CPUs (proc_stat(5)), and already
+ * Index for the steal time in /proc/stat. The first eight numbers are the times of all CPUs (proc_stat(5)), and already
  * include the later ones.
  */
 const STEAL = 7;

@@ -1,7 +1,7 @@
 import { queryWords } from '../../src/features/search/words.ts';
 import type { Document } from './retrieval.ts';
 
-/** A line of a result that shows a line of a document. */
+/** A result line that shows a document line. */
 export interface ShownLine {
   id: string;
   /** From 1; null if the result only names the document. */
@@ -13,7 +13,7 @@ export interface ShownLine {
 /** Characters that a view adds to each line: the line number and a tab. */
 const LINE_NUMBER = 7;
 
-/** Returns the output of `grep -n -i -E` with the words of a query, in the order of the documents. */
+/** Returns the output from `grep -n -i -E` with a query's words, in the documents' order. */
 export function grep(query: string, documents: readonly Document[]): ShownLine[] {
   const expression = new RegExp(
     queryWords(query)
@@ -62,7 +62,10 @@ export class Reading {
     }
   }
 
-  /** Returns the mean characters until the evidence, the mean characters of the result, and the share of results with it. */
+  /**
+   * Returns the mean characters until the evidence, the mean characters in the result, and the share of results with
+   * it.
+   */
   means(): { untilEvidence: number; result: number; inResult: number } {
     return {
       untilEvidence: this.#characters / this.#questions,
@@ -72,7 +75,7 @@ export class Reading {
   }
 }
 
-/** Returns the lines of a passage in its document. */
+/** Returns a passage's lines in its document. */
 function passageLines({ id, text }: Document, documents: readonly Document[]): { from: number; to: number } {
   const content = documents.find((each) => each.id === id)?.text ?? '';
   const from = content.slice(0, content.indexOf(text)).split('\n').length;

@@ -19,7 +19,7 @@ const describeContestants = ({ contestants }: Results) =>
 const describeRatio =
   'Ratios are of requests per second, and medians of the ratios in each round. Above 1, the service is faster.';
 
-/** Returns the report of a run with one delay and one number of connections. */
+/** Returns the report for a run with one delay and one number of connections. */
 export function renderMarkdown(results: Results): string {
   const { cells, targets, lean, settings } = results;
   const measured = workloads.flatMap((workload) =>
@@ -60,7 +60,7 @@ export function renderMarkdown(results: Results): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Returns the report of a run with several delays or numbers of connections, with a line for each combination. */
+/** Returns the report for a run with several delays or numbers of connections, with a line for each combination. */
 export function renderGrid(all: readonly Results[]): string {
   const [first] = all;
   if (first === undefined) return '';

@@ -7,13 +7,13 @@ import type { Workload } from './workloads.ts';
 export type Id = Contestant['id'];
 
 export interface Round extends Measured {
-  /** CPU time per request of the contestant's process in microseconds. Noise of the machine hardly affects it. */
+  /** CPU time per request in the contestant's process, in microseconds. Machine noise hardly affects it. */
   processor: number;
   /** Number of measurements. A turn is repeated when the hypervisor disturbed it. */
   attempts: number;
 }
 
-/** Medians of a contestant's rounds in a workload, and the rounds themselves. */
+/** A contestant's medians over the rounds in a workload, and the rounds themselves. */
 export interface Cell extends Round {
   workload: Workload;
   id: Id;
@@ -62,7 +62,7 @@ export function summarizeRounds(workload: Workload, id: Id, rounds: Round[]): Ce
 const find = (cells: readonly Cell[], workload: Workload, id: Id) =>
   cells.find((cell) => cell.workload === workload && cell.id === id);
 
-/** Returns the median of the per-round ratios of two contestants, or undefined if one was not measured. */
+/** Returns the median over two contestants' per-round ratios, or undefined if one was not measured. */
 export function ratio(
   cells: readonly Cell[],
   workload: Workload,
@@ -75,7 +75,7 @@ export function ratio(
   return median(a.rounds.map((round, i) => round[key] / (b.rounds[i]?.[key] ?? Number.NaN)));
 }
 
-/** Returns the performance targets of the service and whether it met them. */
+/** Returns the service's performance targets and whether it met them. */
 export function evaluateTargets(cells: readonly Cell[]): Target[] {
   const targets: Target[] = [];
   const add = (name: string, reached: number | undefined, sign: '≥' | '≤' | '<', aim: number) => {

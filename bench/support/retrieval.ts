@@ -9,13 +9,13 @@ export interface Document {
 
 interface Question {
   query: string;
-  /** IDs of the documents with the evidence. */
+  /** IDs for the documents with the evidence. */
   evidence: string[];
-  /** Texts of the evidence, each with the ID of its document. */
+  /** Evidence texts, each with its document's ID. */
   passages: Document[];
 }
 
-/** Documents of one conversation, with questions about the conversation. */
+/** Documents from one conversation, with questions about the conversation. */
 export interface Conversation {
   documents: Document[];
   questions: Question[];
@@ -34,7 +34,7 @@ interface Prepared {
 }
 
 /**
- * Reads the files `*.json.gz` of a directory. Questions without evidence are omitted.
+ * Reads the files `*.json.gz` in a directory. Questions without evidence are omitted.
  *
  * @param half 'even' or 'odd' selects every second conversation
  */
@@ -88,7 +88,7 @@ function containsPassage(document: Document, text: string, ids: readonly string[
   return ids.includes(document.id) && document.text.includes(text);
 }
 
-/** Quality of rankings: means over all questions. */
+/** Ranking quality: means over all questions. */
 export class Quality {
   #questions = 0;
   #reciprocal = 0;
@@ -116,7 +116,7 @@ export class Quality {
     return this.#limits.map((limit) => (this.#recall.get(limit) ?? 0) / this.#questions);
   }
 
-  /** Returns the mean reciprocal rank of the first document with evidence. */
+  /** Returns the mean reciprocal rank for the first document with evidence. */
   meanReciprocalRank(): number {
     return this.#reciprocal / this.#questions;
   }

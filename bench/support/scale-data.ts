@@ -4,8 +4,8 @@ import type { BenchDatabase } from './postgres.ts';
 const PER_DIRECTORY = 100;
 
 /**
- * Fills an empty, migrated database. Tenants t0, t1, … have one directory of 100 files of 1 KB each. Tenant `large` has
- * a tenth of all files. Tenant `moved` has the directories `m<files>-<copy>` to move and delete.
+ * Fills an empty, migrated database. Tenants t0, t1, … have one directory with 100 files (1 KB each). Tenant `large`
+ * has a tenth of all files. Tenant `moved` has the directories `m<files>-<copy>` to move and delete.
  */
 export async function seedLarge(
   { query }: BenchDatabase,
@@ -24,7 +24,7 @@ export async function seedLarge(
     `INSERT INTO entries (tenant_id, path, kind, changed_at) SELECT id, '/memories', 'dir', now() FROM tenants`,
   );
   await query('SELECT memory_bind_root(id) FROM tenants');
-  /** Creates directories `directory` || d with 100 files each for the tenants of a query. */
+  /** Creates directories `directory` || d with 100 files each for the tenants that a query returns. */
   const fill = async (owners: string, parent: string, directory: string, directories: number) => {
     const all = `(${owners}) AS o (id), generate_series(0, ${directories - 1}) AS d`;
     await query(`INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
@@ -50,7 +50,7 @@ export async function seedLarge(
   await query(`UPDATE tenants AS t SET file_count = used.files, byte_count = used.bytes
     FROM (SELECT tenant_id, count(*) AS files, sum(size_bytes) AS bytes FROM entries WHERE kind = 'file' GROUP BY 1) AS used
     WHERE used.tenant_id = t.id`);
-  // One superseded version for each file of a tenth of the tenants.
+  // One superseded version for each file in a tenth of the tenants.
   await query(`INSERT INTO versions (
       tenant_id, id, memory_id, operation, path, created_at, superseded_at, size_bytes, content_sha256, content, bytes
     )

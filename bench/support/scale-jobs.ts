@@ -13,7 +13,7 @@ import { searchForOperator } from '../../src/features/search/operator-search.ts'
 import { memorySearch } from '../../src/features/search/search.ts';
 import type { BenchDatabase } from './postgres.ts';
 
-/** Time and strongest lock of work on the whole database. */
+/** Time and strongest lock for work on the whole database. */
 export interface JobRow {
   name: string;
   ms: number;
@@ -38,7 +38,7 @@ SELECT DISTINCT c.relname AS name, l.mode FROM pg_locks AS l JOIN pg_class AS c 
 WHERE l.locktype = 'relation' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`;
 
-/** Runs the hourly jobs, and the lists and searches of operators, one at a time. */
+/** Runs the hourly jobs, and operators' lists and searches, one at a time. */
 export async function measureJobs(
   { query }: BenchDatabase,
   { services, database, config }: { services: Services; database: Database; config: Config },

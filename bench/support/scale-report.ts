@@ -4,7 +4,7 @@ import type { JobRow } from './scale-jobs.ts';
 export const FIXTURES = ['small', 'large', 'largest'] as const;
 export type Fixture = (typeof FIXTURES)[number];
 
-/** Median times of a call in milliseconds: of the first calls of tenants or directories, and of the further calls. */
+/** A call's median times in milliseconds: for the first calls in tenants or directories, and for the further calls. */
 export type Row = { name: string } & Record<Fixture, { cold: number; warm: number }>;
 
 export interface ScaleResults {

@@ -6,7 +6,7 @@ import { runCli, SERVICE, type Server, startServer } from './process.ts';
 type Later = Parameters<Parameters<typeof withCleanup>[0]>[1];
 
 export interface BenchService extends Server {
-  /** Version and settings of the database server. */
+  /** The database server's version and settings. */
   description: string;
   /** Creates another database on the same server. */
   createDatabase(): Promise<BenchDatabase>;

@@ -1,17 +1,17 @@
 /**
  * A TCP proxy to HOST:PORT that passes on requests NET_MS milliseconds late, and responses immediately. A client cannot
- * distinguish this from a network with half of the delay in each direction. Sends its port to the parent process.
+ * distinguish this from a network with half the delay in each direction. Sends its port to the parent process.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Part of a request. The end of its connection has no bytes. */
+/** A request chunk. A chunk without bytes ends the connection. */
 interface Chunk {
   due: number;
   to: Socket;
   bytes?: Buffer;
 }
 
-/** Timers of Node count whole milliseconds, so the process sleeps in steps while a chunk waits. */
+/** Node's timers count whole milliseconds, so the process sleeps in steps while a chunk waits. */
 const STEP_MS = 0.05;
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 

@@ -6,7 +6,7 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** Times of single requests, in milliseconds. */
+/** Times for single requests, in milliseconds. */
 export class Times {
   readonly #values: number[] = [];
 

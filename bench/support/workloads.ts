@@ -9,7 +9,7 @@ import {
 } from './data.ts';
 
 export const workloads = ['view', 'directory', 'create', 'str_replace', 'insert', 'mix'] as const;
-/** With `one_file`, all connections edit one file of one tenant, and the file keeps its size. */
+/** With `one_file`, all connections edit one file in one tenant, and the file keeps its size. */
 export type Workload = (typeof workloads)[number] | 'one_file';
 
 export const describeWorkload: Record<Workload, string> = {
@@ -41,7 +41,7 @@ export interface Call {
 /** Number of tenants in read-only workloads. The other workloads use all tenants. */
 const VIEWED_TENANTS = 100;
 
-// A cycle of twenty calls. `tidy` renames a file created earlier, and deletes it the next time.
+// A cycle with twenty calls. `tidy` renames a file created earlier, and deletes it the next time.
 const MIX = [
   'view',
   'str_replace',
@@ -72,7 +72,7 @@ const NEW_TEXT = text(SMALL_BYTES);
  * tenants. Every call succeeds regardless of earlier calls, because new files have new names, and an edit keeps the
  * text that the next edit replaces.
  *
- * @param run unique name of the run, so that file names are new
+ * @param run unique name for the run, so that file names are new
  */
 export function createCalls(
   workload: Workload,

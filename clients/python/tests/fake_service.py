@@ -1,4 +1,4 @@
-"""A service with scripted responses: one step of the script for each request."""
+"""A service with scripted responses: one script step for each request."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class FakeService:
 def fake_service() -> Iterator[FakeService]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # Otherwise a response of several writes waits for the client's acknowledgements.
+        # Otherwise a response with several writes waits for the client's acknowledgements.
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:

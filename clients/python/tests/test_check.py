@@ -1,4 +1,4 @@
-"""`check`, which detects wrong options at the start of a program."""
+"""`check`, which detects wrong options when a program starts."""
 
 from __future__ import annotations
 

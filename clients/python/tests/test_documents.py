@@ -1,4 +1,4 @@
-"""Runs the snippets of the documents, and the example, without changes."""
+"""Runs the documents' snippets, and the example, without changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LISTING = (
     "excluding hidden items and node_modules:\n4.0K\t/memories"
 )
 
-# Expected output of each snippet of a document, in order, and the tool results that it sends.
+# Expected output from each snippet in a document, in order, and the tool results that it sends.
 AGENT = ("I will.\n", [CREATED])
 DOCUMENTS: dict[str, list[tuple[str, list[list[Block]]]]] = {
     "README.md": [AGENT],

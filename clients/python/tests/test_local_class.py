@@ -1,4 +1,4 @@
-"""The class of the SDK (`BetaLocalFilesystemMemoryTool`) and the service, with the differences of docs/contract.md."""
+"""The SDK's class (`BetaLocalFilesystemMemoryTool`) and the service, with the differences in docs/contract.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def insert(line: int, text: str) -> dict[str, object]:
     return {"command": "insert", "path": "/memories/a.txt", "insert_line": line, "insert_text": text}
 
 
-# A conversation, and the last results of the class and of the service.
+# A conversation, and the last results from the class and from the service.
 CASES: dict[str, tuple[list[dict[str, object]], str, str]] = {
     "header": (
         [create("/memories/node_modules/a.txt", "x"), view("/memories")],
@@ -76,7 +76,7 @@ def test_the_local_class_differs_as_documented(name: str, tmp_path: Path, servic
 
     found = last(BetaLocalFilesystemMemoryTool(str(tmp_path)))
     lines = found.split("\n")
-    # The size of a directory depends on the filesystem.
+    # A directory's size depends on the filesystem.
     usual = ["4K\t" + line.partition("\t")[2] if line.endswith(("/", "\t/memories")) else line for line in lines]
     assert "\n".join(usual) == local
     with MemoryClient(service_url, tenant=tenant) as client:

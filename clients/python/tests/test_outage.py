@@ -1,4 +1,4 @@
-"""Only the first failure of an outage is logged, and only one call waits with retries."""
+"""Only the first failure in an outage is logged, and only one call waits with retries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Calls = Callable[..., list[str]]
 
 @pytest.fixture(params=["sync", "async"])
 def calls(request: pytest.FixtureRequest, fake: FakeService, timing: Timing) -> Calls:
-    """Makes calls with one client, with `pause` after each. Returns the text of each result or error."""
+    """Makes calls with one client, with `pause` after each. Returns the text from each result or error."""
 
     def run(number: int, *, pause: Callable[[], None] = lambda: None, **options: Any) -> list[str]:
         async def main() -> list[str]:

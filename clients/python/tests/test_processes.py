@@ -21,7 +21,7 @@ import memory_service_client.client as client_module
 from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryServiceError
 
 pytestmark = [
-    # Python 3.12 and newer warn about a fork beside threads, and the server of the test is a thread.
+    # Python 3.12 and newer warn about a fork beside threads, and the test server is a thread.
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
     # `asyncio.run` leaves foreign connections to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
@@ -38,7 +38,7 @@ def _collect_here() -> Iterator[None]:
 
 
 class Connections:
-    """A service that returns the number of the connection, and keeps connections open."""
+    """A service that returns the connection's number, and keeps connections open."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -132,7 +132,7 @@ def test_a_write_is_applied_once_after_a_lost_response(
 
 @pytest.fixture(scope="module")
 def locked_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """Yields the URL of a service with authentication, and a key."""
+    """Yields a service URL with authentication, and a key."""
     data = tmp_path_factory.mktemp("locked") / "db"
     with running_service(data, AUTH="keys", AUTO_CREATE_TENANTS="true") as url:
         yield url, make_key(data, "--service")

@@ -1,4 +1,4 @@
-"""Type checks of the documents' snippets and of wrong calls."""
+"""Type checks for the documents' snippets and for wrong calls."""
 
 from __future__ import annotations
 

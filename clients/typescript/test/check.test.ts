@@ -1,4 +1,4 @@
-/** Requests and messages of `check` that need no real service. test/http/whoami.test.ts has the other tests. */
+/** Requests and messages from `check` that need no real service. test/http/whoami.test.ts has the other tests. */
 import { describe, expect, it, vi } from 'vitest';
 import { type MemoryClient, MemoryServiceError } from '../src/index.ts';
 import {
@@ -20,8 +20,8 @@ async function checkMessage(client: MemoryClient, signal?: AbortSignal): Promise
 const networkError = (code: string) =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) });
 
-describe('the check of the client', () => {
-  it('sends the headers of the client and no body in a check', async () => {
+describe('client check', () => {
+  it("sends the client's headers and no body in a check", async () => {
     const identity = {
       credential: { kind: 'tenant_key', id: 'key_1', label: 'a', subject: null },
       tenant: { id: 'acme', exists: true, archived: false },
@@ -87,7 +87,7 @@ describe('the check of the client', () => {
       'ERR_SSL_WRONG_VERSION_NUMBER',
       'It does not speak TLS: if it has none, start `url` with http://.',
     ],
-  ])('names a mismatch of HTTP and TLS where it is likely: %s, %s', async (scheme, code, words) => {
+  ])('names a likely mismatch between HTTP and TLS: %s, %s', async (scheme, code, words) => {
     const url = `${scheme}://memory.test`;
     const { client } = createScriptedClient([networkError(code)], { url });
     expect(await checkMessage(client)).toBe(

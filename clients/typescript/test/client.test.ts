@@ -1,4 +1,4 @@
-/** Requests of the client, rejected options, and signals that abort a call. */
+/** Client requests, rejected options, and signals that abort a call. */
 import { describe, expect, it, vi } from 'vitest';
 import { MemoryClient, MemoryServiceError } from '../src/index.ts';
 import {
@@ -16,7 +16,7 @@ import {
 
 useScriptedTime();
 
-describe('a call of the client', () => {
+describe('client call', () => {
   it('sends an input under a random key and returns its content and is_error', async () => {
     const { client, sent } = createScriptedClient([okResponse()], { apiKey: 'msk_secret', tenant: 'acme' });
     expect(await client.execute(VIEW)).toStrictEqual({ content: 'text', is_error: false });
@@ -39,7 +39,7 @@ describe('a call of the client', () => {
 
   it('sends a block under its ID as the key and returns a tool_result block', async () => {
     const { client, sent } = createScriptedClient([okResponse({ content: 'Error: no', is_error: true })]);
-    // A block of an SDK has fields that the service does not know.
+    // An SDK's block has fields that the service does not know.
     const block = { ...BLOCK, caller: { type: 'direct' } };
     expect(await client.execute(block)).toStrictEqual({
       type: 'tool_result',
@@ -62,7 +62,7 @@ describe('a call of the client', () => {
     expect(sent[0]?.url).toBe(expected);
   });
 
-  it("uses the caller's idempotency key and reads the global fetch at the time of the call", async () => {
+  it("uses the caller's idempotency key and reads the global fetch at call time", async () => {
     const { client, sent } = createScriptedClient([okResponse()]);
     await client.execute(VIEW, { idempotencyKey: 'job-7' });
     expect(sent[0]?.headers).toMatchObject({ 'idempotency-key': 'job-7' });
@@ -74,7 +74,7 @@ describe('a call of the client', () => {
   });
 });
 
-describe('the constructor of the client', () => {
+describe('client constructor', () => {
   it.each([
     [{ url: '' }, '`url` must be the URL of the memory service, like https://memory.example.com'],
     [
@@ -95,7 +95,7 @@ describe('the constructor of the client', () => {
       '`attemptTimeoutMs` must be a whole number, at least 1 and below 2 ** 31',
     ],
     [{ maxRetries: -1 }, '`maxRetries` must be a whole number, at least 0 and below 2 ** 31'],
-  ])('rejects %o in the constructor of the client', (options, message) => {
+  ])('rejects %o in the client constructor', (options, message) => {
     expect(() => new MemoryClient({ url: 'http://memory.test', ...options })).toThrow(new TypeError(message));
   });
 
@@ -113,8 +113,8 @@ describe('the constructor of the client', () => {
   });
 });
 
-describe('the signal of a call', () => {
-  it('sends no request if the signal of a call has aborted already', async () => {
+describe('call signal', () => {
+  it("sends no request if a call's signal has aborted already", async () => {
     const { client, sent } = createScriptedClient([okResponse()]);
     const error = await callError(client, { signal: AbortSignal.abort('stop') });
     expect(sent).toStrictEqual([]);
@@ -159,7 +159,7 @@ it('keeps the key and the input out of every error', async () => {
   }
 });
 
-describe('instructions of the client', () => {
+describe('client instructions', () => {
   it('sends a GET request for the instructions and retries it', async () => {
     const { client, sent } = createScriptedClient(
       [busyResponse(), okResponse({ content: 'Read first.', mounts: [] })],

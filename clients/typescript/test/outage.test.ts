@@ -1,4 +1,4 @@
-/** Only the first failure of an outage is logged, and only one call waits with retries. */
+/** Only the first failure in an outage is logged, and only one call waits with retries. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   busyResponse,
@@ -23,7 +23,7 @@ const recorder = () => ({
   debug: vi.fn<(message: string) => void>(),
 });
 
-describe('a warning about the first failed call of the client', () => {
+describe("warning about the client's first failed call", () => {
   beforeEach(() => void vi.spyOn(console, 'debug').mockReturnValue());
   afterEach(() => expect(console.debug).not.toHaveBeenCalled());
 
@@ -75,7 +75,7 @@ describe('a warning about the first failed call of the client', () => {
   });
 });
 
-it('logs each retry of the client at debug level', async () => {
+it('logs each client retry at debug level', async () => {
   const logger = recorder();
   const { client } = createScriptedClient([failNetwork(), okResponse()], { logger });
   const answer = client.execute(VIEW);

@@ -1,6 +1,6 @@
 /**
- * The client runs wherever `fetch` exists, because it imports only its own files. Its tsconfig.json excludes the types
- * of Node.
+ * The client runs wherever `fetch` exists, because it imports only its own files. Its tsconfig.json excludes Node's
+ * types.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 
 const client = fileURLToPath(new URL('../src', import.meta.url));
 
-it('imports only files of the client in it, except an adapter that needs its SDK', () => {
+it('imports only client files, except in an adapter that needs its SDK', () => {
   const names = readdirSync(client, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.ts'),
   );

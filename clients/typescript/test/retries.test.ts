@@ -1,4 +1,4 @@
-/** Retries of the client, and the errors after the last attempt. */
+/** Client retries, and the errors after the last attempt. */
 import { describe, expect, it, vi } from 'vitest';
 import {
   BLOCK,
@@ -14,7 +14,7 @@ import {
 
 useScriptedTime();
 
-describe('retries of the client', () => {
+describe('client retries', () => {
   it('retries after network errors, truncated responses, 429, 502, 503, and 504, under one key', async () => {
     const cut = okResponse();
     vi.spyOn(cut, 'clone').mockReturnValue(
@@ -91,14 +91,14 @@ describe('retries of the client', () => {
   });
 });
 
-describe('a result of another block', () => {
+describe('result for another block', () => {
   it.each([
     [BLOCK, 'toolu_2'],
     [BLOCK, ''],
     [BLOCK, null],
     [BLOCK, ['toolu_1']],
     [VIEW, 'toolu_1'],
-  ])('rejects for the call %j a result of the block %j', async (call, id) => {
+  ])('rejects for the call %j a result for the block %j', async (call, id) => {
     const { client, sent } = createScriptedClient([
       okResponse({ type: 'tool_result', tool_use_id: id, content: 'SECRET', is_error: false }),
     ]);
@@ -109,7 +109,7 @@ describe('a result of another block', () => {
   });
 });
 
-describe('the end of the retries of the client', () => {
+describe("end of the client's retries", () => {
   it('stops retrying after maxRetries', async () => {
     const { client, sent } = createScriptedClient([busyResponse()], { maxRetries: 2 });
     const error = await callError(client);

@@ -8,7 +8,7 @@ import {
 } from '../src/index.ts';
 
 export interface Sent {
-  /** Milliseconds since the start of the test. */
+  /** Milliseconds since the test started. */
   at: number;
   url: string;
   headers: Record<string, string>;
@@ -65,12 +65,12 @@ export function createScriptedClient(steps: Step[], options: Partial<MemoryClien
   return { client, sent };
 }
 
-/** The function of Node, because the tests replace the global one. */
+/** Node's function, because the tests replace the global one. */
 const { setImmediate: onNextTurn } = globalThis;
-/** Turns of the event loop in which a response is read. */
+/** Event loop turns in which a response is read. */
 const TURNS = 5;
 
-/** Returns the error of a call. Fake timers skip all delays, but not before a response is read. */
+/** Returns a call's error. Fake timers skip all delays, but not before a response is read. */
 export async function callError(
   client: MemoryClient,
   options: ExecuteOptions = {},
@@ -93,7 +93,7 @@ export async function callError(
 export const failNetwork = () =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) });
 
-/** Sets up fake timers, the maximum jitter, and a silent console for each test of a file. */
+/** Sets up fake timers, the maximum jitter, and a silent console for each test in a file. */
 export function useScriptedTime(): void {
   beforeEach(() => {
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });

@@ -20,8 +20,8 @@ umask 077
   [ -z "${MEMORY_SERVICE_TENANT:-}" ] || printf 'X-Tenant-Id: %s\n' "$MEMORY_SERVICE_TENANT"
 } >"$work/headers" # A file hides the key from other users, who can see the arguments of a process.
 
-# Sends the blocks in $work/blocks until the service returns a result. The ID of a block is its idempotency key, so a
-# write that is sent again unchanged is applied once.
+# Sends the blocks in $work/blocks until the service returns a result. A block's ID is its idempotency key, so a write
+# that is sent again unchanged is applied once.
 execute() {
   deadline=$(($(date +%s) + call_timeout))
   retries=0
