@@ -17,10 +17,10 @@ import { type Changes, type PlannedChanges, toFileChanges } from './log.ts';
 import { type DirectoryTargets, type Plan, planTree, type RestoreTarget } from './restore-plan.ts';
 
 /*
- * Plans and applies the changes of `restore` and `revert`, after the caller has computed the target state of each file.
+ * Plans and applies the changes by `restore` and `revert`, after the caller has computed each file's target state.
  */
 
-/** `time`: a time in the canonical format of the service. `from`: the later of `time` and the tenant's creation. */
+/** `time`: a time in the service's canonical format. `from`: the later of `time` and the tenant's creation. */
 const readTimesQuery = defineQuery<
   { tenant: string; time: string },
   { time: string; from: string; lastChangeAt: string | null }
@@ -59,9 +59,9 @@ export interface ChangeOptions {
   dryRun?: boolean;
   /** Fingerprint from a dry run. The change is rejected if its fingerprint differs. */
   expectedPlan?: string | undefined;
-  /** Texts that are kept out of the tenant, to report the files that will contain them; undefined for none. */
+  /** Texts that are kept out of the tenant. The result reports the files that will contain them. Undefined for none. */
   keptOut: KeptOutTexts | undefined;
-  /** Callback that receives the number of versions read so far. */
+  /** Receives the number of versions read so far. */
   onProgress?: (versions: number) => void;
 }
 
@@ -89,7 +89,7 @@ export function changeTenant<T>(
 }
 
 /**
- * Converts a time to the canonical format of the history. `from` is the later of this time and the tenant's creation.
+ * Converts a time to the history's canonical format. `from` is the later of this time and the tenant's creation.
  */
 export async function readTimes(query: QueryExecutor, tenant: string, at: string) {
   const [times] = (await query(readTimesQuery, { tenant, time: at })).rows;
@@ -97,13 +97,13 @@ export async function readTimes(query: QueryExecutor, tenant: string, at: string
   return times;
 }
 
-/** Whether the target state of a file differs from its current state. */
+/** Whether a file's target state differs from its current state. */
 export function isChange({ from, to }: RestoreTarget): boolean {
   return from === null || to === null ? from !== to : from.path !== to.path || from.sha256 !== to.sha256;
 }
 
 /**
- * Reads the entries around the files and directories of a change, and plans the change. If two files need the same
+ * Reads the entries around the files and directories in a change, and plans the change. If two files need the same
  * path, the first one gets it.
  */
 export async function planChange(
@@ -128,8 +128,8 @@ export async function planChange(
 /**
  * Applies a planned change in the caller's transaction. A dry run only checks the plan and the quota.
  *
- * @param readTargetText reads the text of a file that gets a text without a version
- * @param targetOrigin returns the origin of the change of a file; the default is the origin in the options
+ * @param readTargetText reads the text for a file that gets a text without a version
+ * @param targetOrigin returns the origin for a file's change; the default is the origin in the options
  * @throws ServiceError if the result would exceed the tenant's quota, or the plan differs from the expected plan
  */
 export async function apply(
@@ -188,11 +188,11 @@ async function withoutText({ memoryId }: RestoreTarget): Promise<never> {
   throw new Error(`The plan gives ${memoryId} a text that no version has.`);
 }
 
-/** Fingerprint of a plan without changes. */
+/** Fingerprint for a plan without changes. */
 export const NO_CHANGES = createHash('sha256').update('made\0removed').digest('hex');
 
 /**
- * Computes the fingerprint of a plan.
+ * Computes a plan's fingerprint.
  *
  * @throws ServiceError `stale_plan` if the fingerprint differs from `expectedPlan`
  */

@@ -6,9 +6,9 @@ import type { OverQuota, Quotas, TenantDefaults } from '../memory/memory-store.t
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { beginChangeQuery } from '../tenants/queries.ts';
 
-/* Writes planned changes of many files and directories for restores, reverts, and merges. */
+/* Writes planned changes to many files and directories for restores, reverts, and merges. */
 
-/** Paths of existing files, grouped by the kind of their change, and paths of directories. */
+/** Paths of existing files, grouped by the kind of change, and directory paths. */
 type Replaced = {
   edited: string[];
   moved: string[];
@@ -102,14 +102,14 @@ export interface ChangedFile {
   memoryId: string;
   from: MemoryPath | null;
   to: MemoryPath | null;
-  /** Whether the content of the file changes. */
+  /** Whether the file's content changes. */
   isEdited: boolean;
   /** Serialized origin, from `storedOrigin`. */
   origin: string;
 }
 
 /**
- * A file to write. The content is `text`, or the content of the tenant's `version`. If both are null, the content is
+ * A file to write. The content is `text`, or the content in the tenant's `version`. If both are null, the content is
  * unchanged.
  */
 export interface WrittenFile extends ChangedFile {
@@ -123,7 +123,7 @@ export interface WrittenFile extends ChangedFile {
  *
  * @param files all files that change
  * @param batches the files among them that exist after the change; each batch is one statement
- * @returns the time of the change
+ * @returns the change's time
  * @throws ServiceError if the tenant does not exist
  */
 export async function writeChange(
@@ -187,7 +187,7 @@ async function replacedFiles(files: Iterable<ChangedFile>, origins: Origins) {
   return { edited, moved, leaving, deleted, deletedBy };
 }
 
-/** The distinct origins of a change, numbered from 1. */
+/** The distinct origins in a change, numbered from 1. */
 class Origins {
   readonly stored: string[] = [];
   readonly #numbers = new Map<string, number>();

@@ -2,18 +2,18 @@ import { type Actor, actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { displayTime } from './time-text.ts';
 
-/** Sides of a conflict: the state without the actor, and the current state. */
+/** Sides of a conflict: the state without the actor's changes, and the current state. */
 export const SIDES = ['reverted', 'current'] as const;
 export type Side = (typeof SIDES)[number];
 
-/** Resolution of a file: one of its sides, or a custom text. */
+/** Resolution for a file: one of its sides, or a custom text. */
 export type RevertResolution = Side | { text: string };
 
-/** Kind of a resolution. */
+/** Resolution kind. */
 export type Choice = Side | 'text';
 
 /**
- * A change of the actor that the revert skipped completely or partly, with the reason, or a file with a resolution.
+ * A change by the actor that the revert skipped completely or partly, with the reason, or a file with a resolution.
  * `memoryId` is null for directories, and `path` is null if it is redacted.
  */
 export type Conflict = {
@@ -41,7 +41,7 @@ export type Conflict = {
   | { reason: 'resolved' }
 );
 
-/** Explains why a change of the actor was not reverted, and how the file was resolved. */
+/** Explains why a change by the actor was not reverted, and how the file was resolved. */
 export function conflictText(conflict: Conflict): string {
   const path = conflict.path ?? `the file ${conflict.memoryId}`;
   const reason = reasonText(conflict);

@@ -20,12 +20,13 @@ import type { ActorChanges, TouchedFile, TouchedVersion } from './touched.ts';
 import { type InterveningChange, readTurns } from './turns.ts';
 
 /*
- * Computes the state that a file would have without the changes of an actor. Starts with the version before the actor's
+ * Computes the state that a file would have without an actor's changes. Starts with the version before the actor's
  * first change, and merges the later changes by others into this state, turn by turn. The base is the version that the
- * others changed, the draft is the state without the actor, and the original is the last version by the others.
+ * others changed, the draft is the state without the actor's changes, and the original is the last version by the
+ * others.
  */
 
-/** Reason why changes of others cannot be merged into the state without the actor. */
+/** Reason why changes by others cannot be merged into the state without the actor's changes. */
 export type FoldReason =
   | 'content'
   | 'path'
@@ -50,7 +51,7 @@ export interface Fold {
   conflict: FoldConflict | null;
 }
 
-/** A file with the content of a version, or with merged text, which has no version. */
+/** A file with a version's content, or with merged text, which has no version. */
 export interface FoldedFile extends PlannedFile {
   text: string | null;
 }
@@ -63,7 +64,7 @@ export interface FoldContext {
   changes: ActorChanges;
 }
 
-/** Yields the fold of each file in order. Holds the contents of one batch of turns in memory. */
+/** Yields each file with its fold, in order. Holds the contents for one batch of turns in memory. */
 export async function* foldFiles(
   context: FoldContext,
   files: readonly TouchedFile[],
@@ -195,8 +196,8 @@ interface Side extends SideFile {
 const sameContent = (a: Side, b: Side) => a.sha256 === b.sha256;
 
 /**
- * Merges one turn. If the sides conflict, the result has the path and the lines without the actor where both sides
- * changed the same, and the changes of both sides elsewhere.
+ * Merges one turn. If the sides conflict, the result has the path and the lines without the actor's changes where both
+ * sides changed the same, and the changes by both sides elsewhere.
  */
 function mergeTurn(sides: ThreeWay<Side>, regions: readonly Region[]): MergedFile {
   const { id, draft, original } = sides;
@@ -243,7 +244,7 @@ function toSide(memoryId: string, state: FoldedFile | null): Side | null {
   return { memoryId, versionId: versionId ?? sha256, path, sizeBytes, sha256 };
 }
 
-/** Returns the state of a file before the actor's first change. */
+/** Returns a file's state before the actor's first change. */
 function initialFold({ before, firstOperation }: TouchedFile): Fold {
   if (before === null && firstOperation !== 'created')
     return { state: undefined, conflict: missingState('pruned') };
@@ -255,7 +256,7 @@ function initialFold({ before, firstOperation }: TouchedFile): Fold {
 
 const missingState = (reason: FoldReason): FoldConflict => ({ reason, changedBy: null, changedAt: null });
 
-/** Returns the state of a file after a version; null after a deletion. */
+/** Returns a file's state after a version; null after a deletion. */
 function stateAfter(version: TouchedVersion): FoldedFile | null | 'redacted' {
   return version.operation === 'deleted' ? null : (toFoldedFile(version) ?? 'redacted');
 }

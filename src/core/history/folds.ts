@@ -11,11 +11,11 @@ import {
   type TouchedFile,
 } from './touched.ts';
 
-/** Maximum number of UTF-16 units of merged texts that one revert holds in memory. Other texts are merged again. */
+/** Maximum size of the merged texts that one revert holds in memory, in UTF-16 units. Other texts are merged again. */
 const MAX_CACHED = 64 * 1024 * 1024;
 const FILES_A_BATCH = 100;
 
-/** The folds of a revert's files, computed once for each state of a file. */
+/** Folds of a revert's files, computed once for each file state. */
 export class Folds {
   readonly #threads: MergeThreads;
   readonly #changes: ActorChanges;
@@ -37,7 +37,7 @@ export class Folds {
     for await (const _ of read);
   }
 
-  /** Yields the fold of each file. */
+  /** Yields each file with its fold. */
   async *read(query: QueryExecutor, files: AsyncIterable<TouchedFile>): AsyncGenerator<[TouchedFile, Fold]> {
     const context = { query, threads: this.#threads, changes: this.#changes };
     for await (const batch of batches(files, {
@@ -54,14 +54,14 @@ export class Folds {
     }
   }
 
-  /** Computes the fold of one file, with its text. */
+  /** Computes one file's fold, with its text. */
   async readOne(query: QueryExecutor, file: TouchedFile): Promise<Fold> {
     const context = { query, threads: this.#threads, changes: this.#changes };
     for await (const [, fold] of foldFiles(context, [file])) return fold;
     throw new Error(`The file ${file.memoryId} has no fold.`);
   }
 
-  /** Returns the text of a file of a plan. */
+  /** Returns the text for a file in a plan. */
   async readText(query: QueryExecutor, memoryId: string, { text }: FoldedFile): Promise<string> {
     if (text !== null) return text;
     const file = await findTouchedFile(query, this.#changes, memoryId);
@@ -85,7 +85,7 @@ export class Folds {
   }
 }
 
-/** Identifies the versions of a file, because later changes add a version. */
+/** Identifies a file's versions, because later changes add a version. */
 function foldKey({ head, other, before, firstOperation }: TouchedFile): string {
   return [head?.versionId, other, before?.versionId, before?.sha256, firstOperation].join(' ');
 }

@@ -6,7 +6,7 @@ import { isUuid } from '../lib/text-forms.ts';
 import { FIRST_ID, LAST_ID } from '../lib/uuids.ts';
 import { AFTER, COLUMNS, isBy, SOURCE, toVersion, type Version, type VersionRow } from './version.ts';
 
-/** SQL text with the type, names, source, and draft of an origin, for substring searches. */
+/** SQL text with an origin's type, names, source, and draft, for substring searches. */
 const ACTOR_NAMES = (origin: string) =>
   `(${[
     `COALESCE(${origin} #>> '{actor,type}', 'anonymous')`,
@@ -18,7 +18,7 @@ const ACTOR_NAMES = (origin: string) =>
     `COALESCE(' ' || (${origin} ->> 'draft'), '')`,
   ].join(' || ')})`;
 
-/** Filter of a list of versions. Null fields do not filter. */
+/** Filter for a list of versions. Null fields do not filter. */
 export type VersionFilter = {
   /** Matches versions at or below the path, and all versions of a file that was ever at the path. */
   path: string | null;
@@ -31,9 +31,8 @@ export type VersionFilter = {
   since: string | null;
   until: string | null;
   /**
-   * Matches an actor: the ID or label of a key, the subject of a JWT, the name of an operator or a job, `operator`, or
-   * `anonymous`. Also matches the ID of a draft, and `source:` followed by the source of a key. The approver of a
-   * change matches like its author.
+   * Matches an actor: a key's ID or label, a JWT's subject, an operator's or job's name, `operator`, or `anonymous`.
+   * Also matches a draft's ID, and `source:` followed by a key's source. A change's approver matches like its author.
    */
   by: string | null;
   /** Matches versions whose actor's type and names contain the text, case-insensitively. */
@@ -54,9 +53,9 @@ const HAS_LEFT = (condition: string) => `(v.operation IN ('renamed', 'modified')
 type Params = { tenant: string } & VersionFilter & { beforeId: string | null; limit: number };
 
 /**
- * Selects a page of versions with IDs below `beforeId`, newest first. IDs begin with the time. The versions of a
- * directory include moves out of the directory. The `IN` conditions restrict the scan to files that were ever at the
- * path, because they rule out most rows at little cost.
+ * Selects a page of versions with IDs below `beforeId`, newest first. IDs begin with the time. A directory's versions
+ * include moves out of the directory. The `IN` conditions restrict the scan to files that were ever at the path,
+ * because they rule out most rows at little cost.
  */
 const selectVersions = (files: string) => `
 SELECT ${COLUMNS} FROM (
@@ -88,7 +87,7 @@ ORDER BY v.id DESC
 
 const listVersionsQuery = defineQuery<Params, VersionRow>('list_versions', selectVersions(''));
 
-/** Selects the versions of a few files by their IDs, without a scan of all versions of the tenant. */
+/** Selects versions from a few files by their IDs, without a scan through all versions in the tenant. */
 const listFileVersionsQuery = defineQuery<Params & { memoryIds: string[] }, VersionRow>(
   'list_versions_of_files',
   selectVersions(' AND v.memory_id = ANY ($memoryIds::text[]::uuid[])'),
@@ -159,7 +158,7 @@ const findVersionQuery = defineQuery<{ tenant: string; id: string }, VersionRow>
 );
 
 /**
- * Reads contents of versions. `item` is the position in the arrays, from 1. The content is null for versions without
+ * Reads version contents. `item` is the position in the arrays, from 1. The content is null for versions without
  * content.
  */
 export const readContentsQuery = defineQuery<
@@ -173,8 +172,8 @@ export const readContentsQuery = defineQuery<
 const PAGE = 500;
 
 /**
- * Read access to the versions of tenants, without locks. Times are ISO 8601 to the microsecond and include changes made
- * at exactly that time. Methods throw `DatabaseError`.
+ * Read access to tenants' versions, without locks. Times are ISO 8601 to the microsecond and include changes made at
+ * exactly that time. Methods throw `DatabaseError`.
  */
 export class History {
   readonly query: QueryExecutor;
@@ -249,7 +248,7 @@ export class History {
     );
   }
 
-  /** Reads the content of a version; null for deletions and redacted versions. */
+  /** Reads a version's content; null for deletions and redacted versions. */
   async content(tenant: string, { id, memoryId }: Version): Promise<string | null> {
     const contents = await this.contents(tenant, [{ memoryId, versionId: id }]);
     return contents.get(id) ?? null;

@@ -12,9 +12,9 @@ type Target = RestoreTarget & { to: NonNullable<RestoreTarget['to']> };
 
 /**
  * Returns the paths of planned files whose new content or path contains a text that is kept out, in path order. A
- * restore writes them nevertheless, because it returns to a past state, so the caller is warned.
+ * restore writes these files nevertheless, because it returns to a past state, so the caller is warned.
  *
- * @param readTargetText reads the text of a file that gets a text without a version
+ * @param readTargetText reads the text for a file that gets a text without a version
  */
 export async function keptOutPaths(
   query: QueryExecutor,

@@ -3,7 +3,7 @@ import { areShort } from '../lib/short-texts.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { WorkerThreads } from '../lib/worker-threads.ts';
 
-/** Contents of a file in the base, the draft, and the original. */
+/** A file's contents in the base, the draft, and the original. */
 export interface ThreeTexts {
   base: string;
   draft: string;
@@ -41,13 +41,13 @@ function splitIntoLines(text: string): string[] {
 }
 
 /**
- * Regions in two values. A thread receives a message at once, and the many objects of a large file would block the
+ * Regions in two values. A thread receives a message in one step, and the many objects for a large file would block the
  * event loop.
  */
 interface PackedRegions {
-  /** Texts of all regions in order. A conflict has its base, its draft, and its original. */
+  /** Texts for all regions in order. A conflict has its base, its draft, and its original. */
   text: string;
-  /** Number of characters of each text. */
+  /** Each text's length in characters. */
   lengths: Uint32Array;
   /** 1 for each conflict, 0 for each merged region. */
   conflicts: Uint8Array;
@@ -92,8 +92,7 @@ function mergedText(regions: readonly Region[]): string | null {
 }
 
 /**
- * Limits of one merge in a thread. Texts within the default limits use far less, unless most of their lines are
- * identical.
+ * Limits for one merge in a thread. Texts within the default limits use far less, unless most lines are identical.
  */
 const MAX_MS = 5000;
 const MAX_HEAP_MIB = 512;
@@ -109,12 +108,12 @@ export class MergeThreads {
     this.#threads = threads;
   }
 
-  /** Returns the same threads for the merges of a caller. */
+  /** Returns the same threads for a caller's merges. */
   for(caller: string): MergeThreads {
     return new MergeThreads(caller, this.#threads);
   }
 
-  /** @returns the regions, or a single conflict of all lines if the merge exceeds its time or memory limit */
+  /** @returns the regions, or a single conflict with all lines if the merge exceeds its time or memory limit */
   async merge(texts: ThreeTexts): Promise<Region[]> {
     if (areShort([sideTexts(texts)])) return mergeLines(texts);
     const packed = await this.#run<PackedRegions>({ texts, result: 'regions' });
@@ -163,13 +162,13 @@ export function allInConflict(texts: ThreeTexts): Region[] {
 
 const sideTexts = ({ base, draft, original }: ThreeTexts) => [base, draft, original];
 
-/** A task of the worker thread: returns the regions or only the merged text. */
+/** A task for the worker thread: returns the regions or only the merged text. */
 interface MergeTask {
   texts: ThreeTexts;
   result: 'regions' | 'text';
 }
 
-/** Entry point of the worker thread. */
+/** The worker thread's entry point. */
 export default function work({ texts, result }: MergeTask): PackedRegions | string | null {
   const regions = mergeLines(texts);
   return result === 'regions' ? pack(regions) : mergedText(regions);

@@ -7,11 +7,11 @@ import type { History, VersionFilter } from './history.ts';
 import type { RestoreTarget } from './restore-plan.ts';
 import type { Operation, Version } from './version.ts';
 
-/** A change of one file by `restore` or `revert`. */
+/** A change to one file by `restore` or `revert`. */
 export type FileChange = {
   memoryId: string;
   path: MemoryPath;
-  /** Current version of the file before the change; null if the file is added. */
+  /** The file's current version before the change; null if the file is added. */
   oldVersion: string | null;
   /** Version that the file is restored to; null if the file is deleted, or gets a text that no version has. */
   version: string | null;
@@ -30,9 +30,9 @@ export interface PlannedChanges {
 
 /** Applied or planned changes, ordered by path. */
 export interface Changes extends PlannedChanges {
-  /** Fingerprint of the changes. It differs if the affected files have changed in the meantime. */
+  /** Fingerprint for the changes. It differs if the affected files have changed in the meantime. */
   plan: string;
-  /** Time shared by all versions of the change; null if the memory was not changed. */
+  /** Time shared by all versions in the change; null if the memory was not changed. */
   changedAt: string | null;
   /** Paths of changed files that will contain a text that is kept out. */
   keptOut: MemoryPath[];
@@ -64,14 +64,14 @@ function targetChanges({ memoryId, from, to }: RestoreTarget): FileChange[] {
   return [{ change: 'renamed', memoryId, from: from.path, path, contentChanged, ...versions }];
 }
 
-/** Names the change of a file in one to three words. */
+/** Names the change to a file in one to three words. */
 export function changeText(file: FileChange): string {
   return file.change === 'renamed' && file.contentChanged ? 'renamed and modified' : file.change;
 }
 
 const IN_ORDER = ['added', 'modified', 'deleted', 'renamed', 'renamed and modified'];
 
-/** Formats counts of the changes: `2 files added, 1 file renamed, 1 directory removed`. */
+/** Formats counts by kind of change: `2 files added, 1 file renamed, 1 directory removed`. */
 export function summary({ files, directoriesMade, directoriesRemoved }: Changes): string {
   const counts = IN_ORDER.flatMap((change) => {
     const count = files.filter((file) => changeText(file) === change).length;
@@ -121,7 +121,7 @@ WHERE v.superseded_at = n.created_at::timestamptz AND v.operation <> 'deleted'
 `,
 );
 
-/** The state of a file before or after a change, without content. */
+/** A file's state before or after a change, without content. */
 export type FileState =
   | { kind: 'absent' }
   | { kind: 'file'; path: string; memoryId: string; versionId: string; sizeBytes: number }
@@ -130,7 +130,7 @@ export type FileState =
   /** A file existed, but its version was pruned. */
   | { kind: 'pruned' };
 
-/** The state of a file before or after a change, with content. */
+/** A file's state before or after a change, with content. */
 export type LoadedState =
   | Exclude<FileState, { kind: 'file' }>
   | { kind: 'file'; path: string; content: string };
@@ -160,7 +160,7 @@ export function toFileState(version: Version): FileState {
   return fileState({ ...version, sizeBytes: version.contentSizeBytes });
 }
 
-/** Reads the contents of changes in batches. */
+/** Reads the contents before and after changes, in batches. */
 export async function* withContents<T extends Change>(
   history: History,
   tenant: string,
@@ -206,8 +206,8 @@ export interface LogOptions extends Partial<Omit<VersionFilter, 'path' | 'memory
 }
 
 /**
- * Lists at most `limit` versions of a tenant with their changes, newest first, starting before the version with the ID
- * `before`.
+ * Lists at most `limit` of a tenant's versions with their changes, newest first, starting before the version with the
+ * ID `before`.
  */
 export async function logPage(
   history: History,

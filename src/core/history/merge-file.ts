@@ -1,10 +1,10 @@
 import type { MemoryPath } from '../memory/path.ts';
 import { type SameContent, type SideFile, sideChange, type ThreeWay } from './three-way.ts';
 
-/** A reviewer's resolution of a file: the draft's state, the original's state, or a custom text. */
+/** A reviewer's resolution for a file: the draft's state, the original's state, or a custom text. */
 export type Resolution = 'draft' | 'original' | { text: string };
 
-/** State of a file in the original after a merge. Null deletes the file. `keep` preserves the content. */
+/** A file's state in the original after a merge. Null deletes the file. `keep` preserves the content. */
 export type Outcome = { path: MemoryPath; content: 'keep' | 'draft' | { text: string } } | null;
 
 /**
@@ -21,7 +21,7 @@ export interface MergedFile {
   conflict: FileConflict | null;
 }
 
-/** Whether both sides changed the content differently, so that the file needs a merge of lines. */
+/** Whether both sides changed the content differently, so that the file needs a line merge. */
 export function needsLines<File extends SideFile>(
   { base, draft, original }: ThreeWay<File>,
   same: SameContent<File>,
@@ -56,7 +56,7 @@ export function mergeFile<File extends SideFile>(
   return { outcome: { path, content: { text } }, conflict: null };
 }
 
-/** Returns the path of the side that moved the file, or undefined if both sides moved it to different paths. */
+/** Returns the path on the side that moved the file, or undefined if both sides moved it to different paths. */
 function mergedPath({ base, draft, original }: ThreeWay): MemoryPath | undefined {
   if (draft === null || original === null || draft.path === original.path) return original?.path;
   if (draft.path === base?.path) return original.path;
@@ -74,12 +74,12 @@ export function resolveFile(file: ThreeWay, resolution: Resolution, same: SameCo
   return path === undefined ? null : { path, content: { text: resolution.text } };
 }
 
-/** Keeps the state of the file in the original. */
+/** Keeps the file's state in the original. */
 export function keepOriginal({ original }: ThreeWay): Outcome {
   return original === null ? null : { path: original.path, content: 'keep' };
 }
 
-/** Uses the state of the file in the draft. */
+/** Uses the file's state in the draft. */
 export function takeDraft<File extends SideFile>(
   { draft, original }: ThreeWay<File>,
   same: SameContent<File>,

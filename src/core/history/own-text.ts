@@ -3,7 +3,7 @@ import { listKinds } from '../memory/commands/memory-command.ts';
 import { mask, type Redaction } from '../memory/secrets/secrets.ts';
 
 /**
- * Checks the text of a resolution against the tenant's policy on secrets.
+ * Checks a resolution's text against the tenant's policy on secrets.
  *
  * @returns the text, with secrets masked if the tenant masks secrets
  * @throws ServiceError if the text is not allowed

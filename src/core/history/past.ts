@@ -5,13 +5,13 @@ import type { History } from './history.ts';
 import { displayTime } from './time-text.ts';
 import { AFTER, COLUMNS, COVERS, toVersion, type Version, type VersionRow } from './version.ts';
 
-/* Reads a memory as of a time. Changes made at exactly that time are included. */
+/* Reads a memory as it was at a time. Changes made at exactly that time are included. */
 
 /** Later than every change. */
 export const NOW = 'infinity';
 
 /**
- * Finds the start of a tenant's complete history if the start is later than `at`. Times before the tenant's creation
+ * Finds where a tenant's complete history starts, if the start is later than `at`. Times before the tenant's creation
  * have no gap, because no file existed then.
  */
 const findGapQuery = defineQuery<{ tenant: string; at: string }, { since: string }>(
@@ -115,14 +115,14 @@ export async function findAt(
   return { kind: 'missing' };
 }
 
-/** An entry of a listing, now or at a past time. */
+/** An entry in a listing, now or at a past time. */
 export interface EntryRow {
   path: string;
   kind: 'file' | 'dir';
   /** Null for a directory. */
   bytes: number | null;
   /**
-   * ISO 8601. For a past file, the time of the version; for a directory, the time of its creation or move to the path.
+   * ISO 8601. For a past file, the version's time; for a directory, when it was created at or moved to the path.
    */
   modified: string;
   /** Only for a past file. */

@@ -15,7 +15,7 @@ const [attack, plain] = [file(before), file(after)];
 const long = (last: string) => `${'line\n'.repeat(300)}${last}\n`;
 const LARGEST_READ = (4 * 1024 * 1024) / 32;
 
-it('replaces all lines in the patch if a comparison exceeds the limit of work', { tags: 'long' }, () => {
+it('replaces all lines in the patch if a comparison exceeds the work limit', { tags: 'long' }, () => {
   const { patch = '', work } = compare(attack, plain);
   expect(patch.split('\n', 4)).toStrictEqual([
     'diff --git a/memories/a b/memories/a',
@@ -28,7 +28,7 @@ it('replaces all lines in the patch if a comparison exceeds the limit of work', 
   expect(work).toBeLessThan(MAX_WORK + LARGEST_READ);
 });
 
-it('finds the edited lines of a large file with little work', () => {
+it('finds the edited lines in a large file with little work', () => {
   const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i}`);
   const { patch, work } = compare(
     file(lines.join('\n')),

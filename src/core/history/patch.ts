@@ -10,9 +10,9 @@ import type { LoadedState } from './log.ts';
  */
 const MAX_EDITS = 1000;
 /**
- * Maximum work of one diff, in line comparisons of `WORK_CHARACTERS` characters each. The number of edits alone does
- * not bound the work, because all lines may be compared between two edits. Unlike a time limit, this limit makes diffs
- * reproducible.
+ * Maximum work for one diff, in comparisons between lines with `WORK_CHARACTERS` characters each. The edit count alone
+ * does not bound the work, because all lines may be compared between two edits. Unlike a time limit, this limit makes
+ * diffs reproducible.
  */
 export const MAX_WORK = 10_000_000;
 const WORK_CHARACTERS = 32;
@@ -21,16 +21,16 @@ const NOWHERE = '/dev/null';
 
 export interface Comparison {
   /**
-   * The change in the format of `git diff`, byte for byte, for `git apply` and `patch -p1` in the root of an export.
-   * Empty if the file is unchanged; undefined if the states cannot be compared.
+   * The change in the `git diff` format, byte for byte, for `git apply` and `patch -p1` in an export's root. Empty if
+   * the file is unchanged; undefined if the states cannot be compared.
    */
   patch: string | undefined;
-  /** Work spent: at most `MAX_WORK`, plus the work of reading the texts. */
+  /** Work spent: at most `MAX_WORK`, plus the work to read the texts. */
   work: number;
 }
 
 /**
- * Compares two states of a file. A comparison that exceeds the limits of edits or work removes all old lines and adds
+ * Compares two states of a file. A comparison that exceeds the limits on edits or work removes all old lines and adds
  * all new lines.
  */
 export function compare(before: LoadedState, after: LoadedState): Comparison {
@@ -100,7 +100,7 @@ class TooDifferent extends Error {}
 class WorkBudget {
   spent = 0;
 
-  /** Adds the work of reading a number of characters. */
+  /** Adds the work to read the given number of characters. */
   spend(characters: number): void {
     this.spent += 1 + Math.floor(characters / WORK_CHARACTERS);
   }
@@ -140,7 +140,7 @@ export interface Difference {
   /** Empty if the file is unchanged. Null if the states cannot be compared; `noPatchReason` explains the reason. */
   patch: string | null;
   noPatchReason: string | null;
-  /** Work spent on the comparison, in the unit of `MAX_WORK`. */
+  /** Work spent on the comparison, in the same unit as `MAX_WORK`. */
   work: number;
 }
 
@@ -174,7 +174,7 @@ function statePath(state: LoadedState): string | null {
 }
 
 /**
- * Limits of one comparison in a thread. Texts within the default limits use far less; only texts of many megabytes
+ * Limits for one comparison in a thread. Texts within the default limits use far less; only texts of many megabytes
  * approach them.
  */
 const MAX_MS = 20_000;
@@ -220,7 +220,7 @@ export class PatchThreads {
   }
 }
 
-/** Entry point of the worker thread. */
+/** The worker thread's entry point. */
 export default function work({ before, after }: { before: LoadedState; after: LoadedState }): Comparison {
   return compare(before, after);
 }

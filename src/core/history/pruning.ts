@@ -3,7 +3,7 @@ import { defineQuery, time } from '../database/query.ts';
 import { runTenantJob } from '../database/tenant-job.ts';
 import { DAY_MS } from '../lib/units.ts';
 
-/** The history limits that apply to a tenant, from its settings or the defaults, and the size of its history. */
+/** The history limits that apply to a tenant, from its settings or the defaults, and the tenant's history size. */
 export interface Retention {
   id: string;
   historyDays: number;
@@ -31,7 +31,7 @@ const tenantRetentionQuery = defineQuery<
 >('tenant_retention', `SELECT ${RETENTION} FROM tenants WHERE id = $tenant`);
 
 /**
- * Prunes a batch by age, and returns the position of the next batch, or null at the end. See
+ * Prunes a batch by age, and returns the next batch's position, or null at the end. See
  * migrations/functions/memory_prune_history.sql.
  */
 const pruneOldQuery = defineQuery<
@@ -47,7 +47,7 @@ FROM memory_prune_old(
 `,
 );
 
-/** Prunes a batch of versions that exceed the limit of bytes. */
+/** Prunes a batch of versions that exceed the byte limit. */
 const pruneExcessQuery = defineQuery<
   { tenant: string; maxBytes: number; limit: number },
   { versions: number; bytes: number }
@@ -56,7 +56,7 @@ const pruneExcessQuery = defineQuery<
   'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($tenant, $maxBytes::bigint, $limit::integer)',
 );
 
-/** Small, so that writes of the tenant never wait long for the job. */
+/** Small, so that the tenant's writes never wait long for the job. */
 const VERSIONS_A_BATCH = 500;
 /** Number of newest versions that an existing file keeps at any age, including the current version. */
 const KEPT_OF_A_FILE = 10;
@@ -71,21 +71,21 @@ export interface Pruned {
 
 const sinceStart: Pruned = { versions: 0, bytes: 0 };
 
-/** Returns counts of the versions that this replica has pruned, for the metrics. */
+/** Returns how many versions and bytes this replica has pruned, for the metrics. */
 export function prunedSinceStart(): Readonly<Pruned> {
   return sinceStart;
 }
 
 /**
- * Deletes superseded versions in small batches: first the versions older than the tenant's limit of days, then the
- * oldest ones until the history is within the limit of bytes. The age does not apply to the newest versions of existing
+ * Deletes superseded versions in small batches: first the versions older than the tenant's limit in days, then the
+ * oldest ones until the history is within the byte limit. The age does not apply to the newest versions of existing
  * files, unless the tenant keeps no history. If pruning a tenant fails, the job continues with the others and throws
  * the first error at the end.
  *
  * @param options.historyDays default for tenants without this setting; 0 keeps no superseded versions
  * @param options.maxHistoryBytes default for tenants without this setting; 0 means no limit
  * @param options.tenant prunes only this tenant
- * @param options.now defaults to the time of the database
+ * @param options.now defaults to the database's time
  * @returns counts of the deleted versions, or undefined if another replica is running the job
  */
 export async function pruneHistory(

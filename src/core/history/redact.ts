@@ -13,7 +13,7 @@ import type { Version } from './version.ts';
 
 interface RedactVersionRow {
   outcome: 'missing' | 'live' | 'redacted';
-  /** Current version of the existing file that has the content. */
+  /** The existing file's current version that has the content. */
   head: string | null;
   versions: number;
   samePath: number;
@@ -29,7 +29,7 @@ FROM memory_redact($tenant, $version::uuid, $by::jsonb)
 `,
 );
 
-/** Redacts the names of past directories: see migrations/functions/memory_redact.sql. */
+/** Redacts past directory names: see migrations/functions/memory_redact.sql. */
 const redactDirectoriesQuery = defineQuery<
   { tenant: string; path: string; dryRun: boolean },
   {
@@ -48,8 +48,8 @@ FROM memory_redact_directories($tenant, $path, $dryRun::boolean)
 );
 
 /**
- * Replaces a batch of a tenant's stored results with `text`, in the order of their keys, after the key `after`. Also
- * clears the hashes of the requests, because a short request could be found by trying candidates.
+ * Replaces a batch of a tenant's stored results with `text`, in key order, after the key `after`. Also clears the
+ * request hashes, because a short request could be found by trying candidates.
  */
 const redactResultsQuery = defineQuery<
   { tenant: string; after: string; until: string; text: string; limit: number },
@@ -70,7 +70,7 @@ SELECT max(key_hash) AS last, count(*)::float8 AS redacted FROM redacted
 `,
 );
 
-/** Deletes the comments on a tenant's drafts, because any of them may quote the content. */
+/** Deletes the comments on a tenant's drafts, because any comment may quote the content. */
 const deleteCommentsQuery = defineQuery<{ tenant: string }>(
   'delete_draft_comments',
   "UPDATE drafts SET comments = '[]'::jsonb WHERE tenant_id = $tenant AND comments <> '[]'::jsonb",
@@ -81,7 +81,7 @@ const findVersionFileQuery = defineQuery<{ tenant: string; version: string }, { 
   'SELECT memory_id::text AS "memoryId" FROM versions WHERE tenant_id = $tenant AND id = $version::text::uuid',
 );
 
-/** Whether a tenant has content of a file, in the file's current version or its history. */
+/** Whether a tenant has a file's content, in the file's current version or its history. */
 const hasContentQuery = defineQuery<{ tenant: string; memoryId: string }, { found: boolean }>(
   'has_content_of_file',
   `
@@ -98,7 +98,7 @@ const RESULTS_A_BATCH = 2000;
 
 export interface RedactedVersion {
   /**
-   * Number of redacted versions: the given version and versions of the file with the same content. 0 if the version was
+   * Number of redacted versions: the given version and the file's versions with the same content. 0 if the version was
    * redacted before.
    */
   versions: number;
@@ -114,8 +114,8 @@ export interface RedactedVersion {
 }
 
 /**
- * Permanently removes the path and content of a superseded version. Also removes all stored results of the tenant
- * and all comments on its drafts, because any of them may quote the content. If the call is interrupted, repeat it.
+ * Permanently removes a superseded version's path and content. Also removes all the tenant's stored results and all
+ * comments on its drafts, because any of them may quote the content. If the call is interrupted, repeat it.
  *
  * @throws ServiceError if the version does not exist, is current, or has the same content as the file's current version
  */
@@ -136,7 +136,7 @@ export async function eraseVersion(
   return { versions: row.versions, samePath: row.samePath, storedResults, drafts };
 }
 
-/** A draft has its comments in the record of its original tenant. */
+/** A draft has its comments in its original tenant's record. */
 async function deleteComments({ query }: Database, tenant: string): Promise<void> {
   const [row] = (await query(findTenantQuery, { tenant })).rows;
   await query(deleteCommentsQuery, { tenant: row?.draftOf ?? tenant });
@@ -153,7 +153,7 @@ async function draftsWithFile(database: Database, tenant: string, version: strin
 }
 
 /**
- * Permanently removes the names of directories that were at or below a path, and all stored results of the tenant.
+ * Permanently removes the names of directories that were at or below a path, and all the tenant's stored results.
  * Redacting a version also removes the names of its directories. This function is for directories that never held
  * files.
  *
@@ -219,11 +219,11 @@ export interface RemainingVersion {
   sharedLines: number;
 }
 
-/** A page of the preview of a redaction. */
+/** A page in a redaction's preview. */
 export interface RedactionPage {
-  /** The given version and versions of the file with the same content. Empty if the version is already redacted. */
+  /** The given version and the file's versions with the same content. Empty if the version is already redacted. */
   redacted: Version[];
-  /** Other versions of the file, and versions of other files that share a path or a line with the redacted versions. */
+  /** The file's other versions, and other files' versions that share a path or a line with the redacted versions. */
   remaining: RemainingVersion[];
   /** Number of distinct lines in the content. */
   lines: number;
@@ -233,7 +233,7 @@ export interface RedactionPage {
 
 /**
  * Lists the versions that a redaction would redact, and a page of the kept versions that may contain the same text or
- * path. A page examines `limit` versions of the tenant, newest first, starting before the version `before`.
+ * path. A page examines `limit` versions in the tenant, newest first, starting before the version `before`.
  *
  * @throws ServiceError if the version does not exist, is current, or has the same content as the file's current version
  */
@@ -271,7 +271,7 @@ export async function previewErasure(
   return { redacted, remaining, lines: lines.size, next };
 }
 
-/** Reads the contents of versions in batches; '' for deletions. */
+/** Reads version contents in batches; '' for deletions. */
 async function* withTexts(
   history: History,
   tenant: string,
@@ -296,7 +296,7 @@ function isRedactedWith(version: Version, chosen: Version): boolean {
   return contentSha256 !== null && version.memoryId === memoryId && version.contentSha256 === contentSha256;
 }
 
-/** Returns the distinct lines of a content, trimmed and without blank lines. */
+/** Returns a content's distinct lines, trimmed and without blank lines. */
 async function collectLines(content: string): Promise<Set<string>> {
   const lines = new Set<string>();
   for await (const line of timeSliced(linesIn(content))) if (line !== '') lines.add(line);

@@ -1,14 +1,14 @@
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { ancestorPaths, type MemoryPath, parentPath } from '../memory/path.ts';
 
-/** A planned change of a file: its states before and after. Null if the file does not exist. */
+/** A planned change to a file: its states before and after. A state is null if the file does not exist. */
 export interface Target<File extends { path: MemoryPath } = { path: MemoryPath }> {
   memoryId: string;
   from: File | null;
   to: File | null;
 }
 
-/** A file with the content of a version, or with a text that no version has. */
+/** A file with a version's content, or with a text that no version has. */
 export interface PlannedFile {
   path: MemoryPath;
   /** Null for a text that no version has. */
@@ -29,7 +29,7 @@ export interface DirectoryTargets {
 }
 
 export interface Surroundings extends DirectoryTargets {
-  /** Kinds of the entries at the affected paths, at their ancestors, and directly below each unwanted directory. */
+  /** Kinds of entry at the affected paths, at their ancestors, and directly below each unwanted directory. */
   kinds: ReadonlyMap<MemoryPath, 'file' | 'dir'>;
 }
 
@@ -44,7 +44,7 @@ export interface Plan<T extends Target> {
 }
 
 /**
- * Selects the changes of a tree that can be applied together, so that the result is a valid tree. If two changes need
+ * Selects the changes to a tree that can be applied together, so that the result is a valid tree. If two changes need
  * the same path, the first one gets it. A file that cannot move keeps its path, so changes that need this path are
  * blocked too.
  */
@@ -70,14 +70,14 @@ class PlannedTree {
   readonly #claims = new Map<MemoryPath, Claim>();
   /** Claims by each ancestor directory of their path. */
   readonly #claimsBelow = new Map<MemoryPath, Set<Claim>>();
-  /** Occupied paths, by the ID of the blocked file. */
+  /** Occupied paths, by the blocked file's ID. */
   readonly #blocked = new Map<string, MemoryPath>();
 
   constructor(around: Surroundings) {
     this.#around = around;
   }
 
-  /** Registers a path as a child of its parent directory. */
+  /** Registers a path as its parent directory's child. */
   add(path: MemoryPath): void {
     const parent = parentPath(path);
     if (parent === undefined) return;

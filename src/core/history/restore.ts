@@ -12,7 +12,7 @@ import type { DirectoryTargets, PlannedFile, RestoreTarget } from './restore-pla
 import { AFTER, COVERS } from './version.ts';
 
 /*
- * Restores files and directories to a past state. Each statement reads all files of a change, in one snapshot or while
+ * Restores files and directories to a past state. Each statement reads all files in a change, in one snapshot or while
  * the tenant is locked. IDs are sent as text.
  *
  * `OFFSET 0` and `LIMIT 1` force Postgres to look up each item by its key. Otherwise it would scan the tenant's rows
@@ -129,9 +129,9 @@ export function restoreAt(
 }
 
 /**
- * Restores a version of a file. Without `path`, a deleted file is created again, and a moved file is moved back to the
- * path of the version. With `path`, the content of the version is written to `path`. If the file is at `path` or is
- * deleted, the file itself is restored. Otherwise the restore creates a copy with a new file ID.
+ * Restores a file version. Without `path`, a deleted file is created again, and a moved file is moved back to the
+ * version's path. With `path`, the version's content is written to `path`. If the file is at `path` or is deleted, the
+ * file itself is restored. Otherwise the restore creates a copy with a new file ID.
  *
  * @throws ServiceError if the version does not exist or has no content, another entry blocks the path, or the result
  *   would exceed the quota
@@ -163,7 +163,7 @@ export function restoreVersion(
   });
 }
 
-/** @param version the restored version, for the error message; null for a restore of a time */
+/** @param version the restored version, for the error message; null for a restore to a time */
 async function restore(
   query: QueryExecutor,
   tenant: string,
@@ -183,7 +183,7 @@ async function restore(
   return apply(query, tenant, plan, options, 'restore');
 }
 
-/** Pairs the current and the past state of each file that is at or below a path now or was there at a time. */
+/** Pairs each file's current and past state, if the file is at or below a path now or was there at a time. */
 async function filesAt(
   query: QueryExecutor,
   tenant: string,
@@ -213,7 +213,7 @@ async function filesAt(
   }
   const memoryIds = new Set([...now.keys(), ...past.keys()]);
   // If a file was at the path itself, no other file can have been below it. Otherwise, pruning may have removed files
-  // of that time.
+  // that existed at that time.
   if (!wasThere || memoryIds.size > past.size) await checkComplete(query, tenant, at);
   return [...memoryIds].map((memoryId) => ({
     memoryId,

@@ -9,7 +9,7 @@ import type { LoadedState } from './log.ts';
 import { type RevertSelection, readSelection } from './revert.ts';
 import { findTouchedFile, type TouchedFile } from './touched.ts';
 
-/** A file of a revert: its current state, and its state without the changes of the actor. */
+/** A file in a revert: its current state, and its state without the actor's changes. */
 export interface RevertedFile {
   memoryId: string;
   currentVersion: string | null;
@@ -20,8 +20,8 @@ export interface RevertedFile {
 }
 
 /**
- * Reads the states of one file before and after a revert. Where changes conflict, the reverted state has the text
- * without the actor.
+ * Reads one file's states before and after a revert. Where changes conflict, the reverted state has the text without
+ * the actor's changes.
  *
  * @throws ServiceError if the history is incomplete since that time, or the actor has not changed the file
  */

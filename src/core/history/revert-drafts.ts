@@ -5,7 +5,7 @@ import { type ActorChanges, isByActorSql } from './touched.ts';
 /* Finds the open drafts that a revert leaves with the reverted changes, because each draft is a separate memory. */
 
 /**
- * Whether a draft has a version since a time by the actor, or of one of the files. A copy of a file may contain the
+ * Whether a draft has a version since a time by the actor, or from one of the files. A copy of a file may contain the
  * actor's lines.
  */
 const hasChangesQuery = defineQuery<ActorChanges & { memoryIds: string[] }, { found: boolean }>(
@@ -20,7 +20,7 @@ SELECT EXISTS (
 );
 
 /**
- * Returns the sorted IDs of the open drafts that may keep the changes of an actor.
+ * Returns the sorted IDs of the open drafts that may keep an actor's changes.
  *
  * @param files IDs of the files that the actor changed in the memory
  */

@@ -17,15 +17,15 @@ import { type ActorChanges, findTouched, readTouched, type Touched, type Touched
 import { touchedDirectories } from './touched-directories.ts';
 
 /*
- * Reverts the changes of an actor. Computes the state of each file without these changes (fold.ts) before writers have
- * to wait. A file with a conflict keeps its current state unless the caller resolves the conflict.
+ * Reverts an actor's changes. Computes each file's state without these changes (fold.ts) before writers have to wait. A
+ * file with a conflict keeps its current state unless the caller resolves the conflict.
  */
 
-/** Selection of changes: by an actor, as in `VersionFilter`, or by all actors, in a period. */
+/** Selection of changes in a period: by one actor, as in `VersionFilter`, or by all actors. */
 export interface RevertSelection {
   by?: string | undefined;
   since: string;
-  /** Defaults to now. Later changes of the actor are treated like changes of others. */
+  /** Defaults to now. Later changes by the actor are treated like changes by others. */
   until?: string | undefined;
 }
 
@@ -33,9 +33,9 @@ export interface RevertOptions extends ChangeOptions {
   threads: MergeThreads;
   /** Resolutions by file ID. */
   resolutions?: ReadonlyMap<string, RevertResolution>;
-  /** Resolution of all other conflicts that can have it. */
+  /** Resolution for all other conflicts that allow it. */
   takeAll?: Side | undefined;
-  /** Settings that texts of resolutions must fulfill. */
+  /** Settings that resolution texts must fulfill. */
   settings?: { redaction: Redaction | undefined; maxFileBytes: number };
 }
 
@@ -48,8 +48,7 @@ export interface Reverted extends Changes {
 }
 
 /**
- * Returns a value that changes when versions of a tenant are redacted, so that no text of a redacted version is written
- * again.
+ * Returns a value that changes when versions in a tenant are redacted, so that no redacted text is written again.
  */
 const redactionsQuery = defineQuery<{ tenant: string }, { count: number; last: string | null }>(
   'count_redactions',
@@ -60,10 +59,10 @@ FROM versions WHERE tenant_id = $tenant AND redacted_at IS NOT NULL
 );
 
 /**
- * Reverts the changes of an actor since a time, or between two times. Removes the lines, creations, deletions, and
- * renames of the actor, and keeps the changes of others, by the three-way merge of drafts. Empty directories that the
- * actor created are removed, and directories that the actor removed are created again. The revert is atomic. Except in
- * a dry run, the tenant's writers wait while the plan is checked and written.
+ * Reverts an actor's changes since a time, or between two times. Removes the actor's lines, creations, deletions, and
+ * renames, and keeps the changes by others, with the three-way merge for drafts. Empty directories that the actor
+ * created are removed, and directories that the actor removed are created again. The revert is atomic. Except in a dry
+ * run, the tenant's writers wait while the plan is checked and written.
  *
  * @throws ServiceError if the history is incomplete since that time, the result would exceed the quota, or a resolution
  *   is not allowed
@@ -107,7 +106,7 @@ export async function revertActor(
   return { ...reverted, drafts };
 }
 
-/** @throws ServiceError if the history is incomplete since the time of the selection */
+/** @throws ServiceError if the history is incomplete since the selection's time */
 export async function readSelection(
   query: QueryExecutor,
   tenant: string,
@@ -211,7 +210,7 @@ function resolveOrTake(
   return resolve(file, fold, takeAll);
 }
 
-/** Plans the changes that are possible. A text whose path is occupied is written to the current path of its file. */
+/** Plans the changes that are possible. A text whose path is occupied is written to its file's current path. */
 async function planFiles(
   query: QueryExecutor,
   tenant: string,

@@ -1,6 +1,9 @@
 import type { MemoryPath } from '../memory/path.ts';
 
-/* A file on the three sides of a merge. A revert merges as a draft does: the state without the actor is the draft. */
+/*
+ * A file on the three sides of a merge. A revert merges as a draft does: the state without the actor's changes is the
+ * draft.
+ */
 
 export interface SideFile {
   memoryId: string;
@@ -19,12 +22,12 @@ export interface ThreeWay<File extends SideFile = SideFile> {
   original: File | null;
 }
 
-/** Change of a file on one side. The content of a `moved` file may have changed too. */
+/** Change to a file on one side. The content of a `moved` file may have changed too. */
 export type ChangeKind = 'added' | 'changed' | 'moved' | 'deleted';
 
 export type SameContent<File extends SideFile = SideFile> = (a: File, b: File) => boolean;
 
-/** Classifies the change of a file on one side since the base; null if unchanged. */
+/** Classifies the change to a file on one side since the base; null if unchanged. */
 export function sideChange<File extends SideFile>(
   base: File | null,
   side: File | null,

@@ -31,11 +31,11 @@ FROM counted AS c LEFT JOIN busiest AS b ON b.actor = c.actor GROUP BY 1, 2
 );
 
 export interface Activity {
-  /** The actors with the most changes, in descending order of changes. */
+  /** The actors with the most changes, in descending order by changes. */
   actors: Actor[];
   /**
-   * Periods of equal length. `counts`: changes of each actor, in the order of `actors`. `others`: changes of all other
-   * actors.
+   * Periods of equal length. `counts`: changes by each actor, in the same order as `actors`. `others`: changes by all
+   * other actors.
    */
   buckets: { start: string; counts: number[]; others: number }[];
 }

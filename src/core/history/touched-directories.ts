@@ -4,11 +4,11 @@ import { timeSliced } from '../lib/time-slice.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { type ActorChanges, isByActorSql, ROWS_A_PAGE, type Touched } from './touched.ts';
 
-/** Sorts after every path of a memory. */
+/** Sorts after every path in a memory. */
 const LAST_PATH = '/memories0';
 
 /**
- * SQL value: whether a change of a directory was made by the actor, according to any superseded version of the same
+ * SQL value: whether a change to a directory was made by the actor, according to any superseded version from the same
  * change. Null if the change has no superseded version.
  */
 const isByActorAtSql = (at: string) => `(
@@ -22,7 +22,7 @@ export interface Period {
   path: MemoryPath;
   createdAt: string;
   removedAt: string | null;
-  /** Whether the actor created the directory; null if no superseded version of the change exists. */
+  /** Whether the actor created the directory; null if the creation has no superseded version. */
   isMadeByThem: boolean | null;
   isRemovedByThem: boolean | null;
 }

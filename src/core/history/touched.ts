@@ -11,18 +11,18 @@ import { isBy, type Operation } from './version.ts';
  * version.
  */
 
-/** Selection of an actor's changes between two times. If `by` is null, the changes of all actors are selected. */
+/** Selection of an actor's changes between two times. If `by` is null, changes by all actors are selected. */
 export type ActorChanges = { tenant: string; by: string | null; since: string; until: string };
 
 /**
- * SQL condition: whether a change was made by the actor, at or before `until`. Later changes of the actor are treated
- * like changes of others.
+ * SQL condition: whether a change was made by the actor, at or before `until`. Later changes by the actor are treated
+ * like changes by others.
  */
 export const isByActorSql = (origin: string, at: string) =>
   `($by::text IS NULL OR ${isBy(origin, '$by')}) AND ${at} <= $until::text::timestamptz`;
 
 /**
- * SQL condition: whether a version resolves the conflicts of an earlier revert that selected all of these changes
+ * SQL condition: whether a version resolves the conflicts in an earlier revert that selected all of these changes
  * before the version.
  */
 export const isResolution = (origin: string) =>
@@ -30,7 +30,7 @@ export const isResolution = (origin: string) =>
     AND (${origin} #>> '{resolves,since}')::timestamptz <= $since::text::timestamptz
     AND COALESCE((${origin} #>> '{resolves,until}')::timestamptz, 'infinity') >= $until::text::timestamptz, false)`;
 
-/** Changes of a file within a page: the actor's first change, and the last change by others. IDs grow with time. */
+/** Changes to a file within a page: the actor's first change, and the last change by others. IDs grow with time. */
 export interface FileChanges {
   memoryId: string;
   first: string | null;
@@ -84,16 +84,16 @@ export interface TouchedVersion {
 /** A file that an actor changed since a time. */
 export interface TouchedFile {
   memoryId: string;
-  /** Last known path of the file. */
+  /** The file's last known path. */
   path: MemoryPath | null;
   /** Current version; null if the file is deleted. */
   head: TouchedVersion | null;
-  /** Operation of the actor's first change since that time, and the version before this change. */
+  /** Operation in the actor's first change since that time, and the version before this change. */
   firstOperation: Operation;
   before: TouchedVersion | null;
   /** ID of the last version by others after the actor's first change. */
   other: string | null;
-  /** Time of the actor's first change after `other`, or else of the actor's first change. */
+  /** Time of the actor's first change after `other`, or the actor's first change if there is none. */
   startedAt: string;
 }
 
@@ -105,7 +105,7 @@ const VERSION =
   'SELECT id, operation, path, content_sha256, size_bytes, created_at FROM versions WHERE tenant_id = $tenant';
 
 /**
- * Reads the versions that decide the target states of files. Each file is given by its ID and its versions `first` and
+ * Reads the versions that decide the files' target states. Each file is given by its ID and its versions `first` and
  * `other`.
  */
 const readTouchedQuery = defineQuery<
@@ -137,7 +137,7 @@ LEFT JOIN LATERAL (
 `,
 );
 
-/** Finds the actor's first change of one file, and the last change by others. */
+/** Finds the actor's first change to one file, and the last change by others. */
 const findTouchedQuery = defineQuery<
   ActorChanges & { memoryId: string },
   { first: string | null; other: string | null }
@@ -157,13 +157,13 @@ FROM (
 );
 
 const VERSIONS_A_PAGE = 20_000;
-/** Rows of files or directories per page. */
+/** Files or directories per page. */
 export const ROWS_A_PAGE = 2000;
 /** Small, because the contents of current versions are hashed. */
 const FILES_A_PAGE = 500;
 
 /**
- * The files that an actor changed since a time, by ID, and the times of the actor's changes that created current
+ * Files that an actor changed since a time, by ID, and the times at which the actor's changes created current
  * versions.
  */
 export interface Touched {
@@ -184,7 +184,7 @@ export async function findTouched(
 ): Promise<Touched> {
   const seen = new Map<string, { first: string | null; other: string | null }>();
   const headTimes = new Set<string>();
-  // Independent of the order: keeps the actor's first change and the last change by others.
+  // In any row order, keeps the actor's first change and the last change by others.
   const add = (memoryId: string, first: string | null, other: string | null) => {
     const file = seen.get(memoryId) ?? { first: null, other: null };
     if (first !== null && (file.first === null || first < file.first)) file.first = first;

@@ -11,23 +11,23 @@ import {
 } from './touched.ts';
 
 /**
- * Consecutive changes of a file by others, after changes of the actor. If the actor deleted the file, its restoration
+ * Consecutive changes to a file by others, after changes by the actor. If the actor deleted the file, its restoration
  * is a separate turn.
  */
 export interface InterveningChange {
   file: TouchedFile;
-  /** Last version of the actor before the changes by others. Null if this version was pruned. */
+  /** The actor's last version before the changes by others. Null if this version was pruned. */
   base: TouchedVersion | null;
-  /** Last version of the changes by others. */
+  /** Last version in the changes by others. */
   last: TouchedVersion;
   changedBy: Actor;
   changedAt: string;
-  /** Whether a version of the turn is the text that resolved the conflicts of an earlier revert. */
+  /** Whether a version in the turn is the text that resolved the conflicts in an earlier revert. */
   isResolved: boolean;
 }
 
 interface VersionRow extends TouchedVersion {
-  /** Position of the file. */
+  /** The file's position. */
   item: number;
   createdAt: string;
   supersededAt: string | null;
@@ -38,7 +38,7 @@ interface VersionRow extends TouchedVersion {
 }
 
 /**
- * Lists a page of the superseded versions of files after the given versions, oldest first, in the order of the files.
+ * Lists a page of superseded file versions after the given versions, oldest first, in file order.
  */
 const listTurnsQuery = defineQuery<
   ActorChanges & { items: number[]; memoryIds: string[]; afters: string[]; limit: number },
@@ -75,7 +75,7 @@ FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
 
 const ROWS_A_PAGE = 1000;
 
-/** Yields the turns of files in order, oldest first. Memory use is independent of the number of versions. */
+/** Yields the turns for files in order, oldest first. Memory use does not depend on the number of versions. */
 export async function* readTurns(
   query: QueryExecutor,
   changes: ActorChanges,
@@ -129,7 +129,7 @@ export async function* readTurns(
   }
 }
 
-/** Splits the versions of one file into turns. */
+/** Splits one file's versions into turns. */
 class Turns {
   readonly #file: TouchedFile | undefined;
   #base: VersionRow | null = null;

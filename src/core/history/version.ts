@@ -4,7 +4,7 @@ import { type Actor, actorSource, type Origin, originActor } from '../memory/ori
 /** `renamed`: only the path changed. */
 export type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
 
-/** A row of the view `memory_versions` (migrations/functions/memory_history.sql). */
+/** A row in the view `memory_versions` (migrations/functions/memory_history.sql). */
 export interface VersionRow {
   id: string;
   memoryId: string;
@@ -20,12 +20,12 @@ export interface VersionRow {
 }
 
 /**
- * SQL text: the hexadecimal SHA-256 of a version `v` of `memory_versions`. Computed from the content for current
+ * SQL text: the hexadecimal SHA-256 for a version `v` in `memory_versions`. Computed from the content for current
  * versions, which store no hash.
  */
 export const SHA256 = "encode(COALESCE(v.content_sha256, memory_sha256(v.live_content)), 'hex')";
 
-/** Columns of `VersionRow`, of a version `v` of `memory_versions`. */
+/** Columns of `VersionRow`, from a version `v` in `memory_versions`. */
 export const COLUMNS = `
   v.id, v.memory_id AS "memoryId", v.operation, v.path, ${SHA256} AS "contentSha256", v.size_bytes AS "sizeBytes",
   ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin,
@@ -34,22 +34,22 @@ export const COLUMNS = `
 /** SQL value: the lowest version ID after a time. */
 export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
 
-/** Prefix of the name of a source in a filter by actor. */
+/** Prefix before a source name in a filter by actor. */
 export const SOURCE = 'source:';
 
-/** A filter by an actor, or by all actors of a source. */
+/** A filter by an actor, or by all actors from a source. */
 export interface ActorOrSource {
   by?: string | undefined;
   source?: string | undefined;
 }
 
-/** Returns the `by` of a `VersionFilter`; undefined for the versions of all actors. */
+/** Returns the `by` for a `VersionFilter`; undefined for versions by all actors. */
 export function byActorOrSource({ by, source }: ActorOrSource): string | undefined {
   return source === undefined ? by : `${SOURCE}${source}`;
 }
 
 /**
- * SQL condition: whether an origin matches the `by` of a `VersionFilter`. Compares the author, the approver, the draft,
+ * SQL condition: whether an origin matches the `by` in a `VersionFilter`. Compares the author, the approver, the draft,
  * and the source.
  */
 export const isBy = (origin: string, by: string) => `COALESCE(
@@ -64,27 +64,27 @@ export const isBy = (origin: string, by: string) => `COALESCE(
 export const COVERS = (from: string, to: string, at: string) =>
   `${from} <= ${at}::text::timestamptz AND (${to} IS NULL OR ${to} > ${at}::text::timestamptz)`;
 
-/** A version of a file. Times are ISO 8601 in UTC, to the microsecond. */
+/** A file version. Times are ISO 8601 in UTC, to the microsecond. */
 export interface Version {
   id: string;
-  /** ID of the file, which is stable across edits and renames. */
+  /** The file's ID, which is stable across edits and renames. */
   memoryId: string;
   operation: Operation;
-  /** Path after the change, or the last path of a deleted file. Null for redacted versions. */
+  /** Path after the change, or a deleted file's last path. Null for redacted versions. */
   path: string | null;
   /** Hexadecimal. Null for deletions and redacted versions. */
   contentSha256: string | null;
   contentSizeBytes: number | null;
-  /** Shared by all changes of one request, such as the rename of a directory. */
+  /** Shared by all changes in one request, such as a directory rename. */
   createdAt: string;
-  /** Null for the current version of an existing file. */
+  /** Null for an existing file's current version. */
   supersededAt: string | null;
   actor: Actor;
   requestId: string | null;
   toolUseId: string | null;
   /** The tenant whose mount was used for the change. */
   viaTenant: string | null;
-  /** ID of the draft that was merged; `actor` is the author of the draft's change. */
+  /** The merged draft's ID; `actor` is the author who made the change in the draft. */
   draft: string | null;
   approvedBy: Actor | null;
   redactedAt: string | null;
@@ -105,7 +105,7 @@ export function toVersion(row: VersionRow): Version {
   };
 }
 
-/** Converts a version to its public representation: the fields and names of docs/history.md. */
+/** Converts a version to its public representation: the fields and names in docs/history.md. */
 export function versionRecord(version: Version) {
   return {
     id: version.id,
@@ -131,7 +131,7 @@ export function versionRecord(version: Version) {
 const ID_OR_START =
   /^[0-9a-f]{4,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,3}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,12}$/i;
 
-/** Whether a text can be the ID of a version or a prefix of an ID. */
+/** Whether a text can be a version ID or its prefix. */
 export function isVersionId(text: string): boolean {
   return ID_OR_START.test(text);
 }
