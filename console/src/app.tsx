@@ -140,7 +140,7 @@ function closePalette(): void {
 function Page() {
   const { segments } = route.value;
   const [section, tenant] = segments;
-  // The link of the first key leads here after the sign-in.
+  // The link for the first key leads here after the sign-in.
   const isList =
     section === undefined || section === 'first-key' || (section === 'tenants' && tenant === undefined);
   if (isList) return <TenantsPage />;

@@ -24,7 +24,7 @@ export interface Problem {
 }
 
 type QueryValue = string | number | boolean | null | undefined;
-/** Parameters of a URL. A list repeats its parameter. */
+/** URL parameters. A list repeats its parameter. */
 export type Query = Record<string, QueryValue | readonly string[]>;
 
 export interface RequestOptions {
@@ -54,14 +54,14 @@ export function urlOf(path: string, query: Query = {}): string {
   return parameters.size === 0 ? `v1/${path}` : `v1/${path}?${parameters}`;
 }
 
-/** Returns the credential of the session: an admin key, or the header that a session in a cookie needs. */
+/** Returns the session's credential: an admin key, or the header that a session in a cookie needs. */
 export function authorization(): Record<string, string> {
   const key = storedKey();
   return key === null ? { 'x-memory-console': '1' } : { authorization: `Bearer ${key}` };
 }
 
 /**
- * Sends a request with the admin key of the session. A `GET` is retried while the service is busy.
+ * Sends a request with the session's admin key. A `GET` is retried while the service is busy.
  *
  * @throws ApiError when the response is an error. An error for an invalid key also ends the session.
  * @throws TypeError when there is no response
@@ -128,7 +128,7 @@ const isTimeout = (error: unknown) => error instanceof DOMException && error.nam
 
 /** Returns the message to show for an error. */
 export function messageOf(error: unknown): string {
-  // Errors about parameters contain examples of valid times, which must stay in UTC.
+  // Errors about parameters contain examples with valid times, which must stay in UTC.
   if (error instanceof ApiError && error.code === 'invalid_parameter') return error.message;
   if (error instanceof ApiError) return withLocalTimes(error.message);
   if (error instanceof TypeError || isTimeout(error))

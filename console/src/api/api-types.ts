@@ -1,4 +1,4 @@
-// The console's names for the responses of the admin API. The schemas of `admin-openapi.yaml` are in `schema.ts`.
+// The console's names for the admin API's responses. The schemas from `admin-openapi.yaml` are in `schema.ts`.
 
 import type {
   ActiveTenant,
@@ -35,7 +35,7 @@ export type {
   UsageDay,
   Version,
 } from './schema.ts';
-/** Usage of all tenants together. */
+/** Total usage by all tenants. */
 export interface FleetUsage {
   total: FleetTotals;
   days: FleetDay[];
@@ -49,9 +49,9 @@ export type Settings = OwnSettings;
 export type KeyKind = Key['kind'];
 export type Access = Key['access'];
 export type FileDiff = Difference;
-/** One batch of file counts. The sum of all batches is the size of the directory. */
+/** One batch of file counts. The directory's size is the sum over all batches. */
 export type SizesPart = DirectorySizes;
 export type ImportResult = Imported;
-/** Changes of a restore or a revert. Only a revert can have conflicts. */
+/** Changes by a restore or a revert. Only a revert can have conflicts. */
 export type Changes = Restored & Partial<Pick<Reverted, 'conflicts'>>;
 export type RevertResolution = RevertResolutionInput;

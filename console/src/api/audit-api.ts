@@ -1,7 +1,7 @@
 import { sendJson } from './api-client.ts';
 import type { AuditEvent } from './api-types.ts';
 
-/** Filter of the audit trail. Empty texts do not filter. */
+/** Audit trail filter. Empty texts do not filter. */
 export interface AuditQuery {
   tenant: string;
   tenant_contains: string;
@@ -12,7 +12,7 @@ export interface AuditQuery {
   since: string;
 }
 
-/** The service's maximum of events per page. */
+/** The service's maximum for events per page. */
 const PAGE = 200;
 
 export const listAudit = (query: AuditQuery, after: string | null, signal: AbortSignal) =>

@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 
 /**
- * Number of changes made by this page. A view of tenant data depends on the number, so each change reloads the view.
+ * Number of changes made by this page. Each view with tenant data depends on the number, so each change reloads the
+ * view.
  */
 export const changesMade = signal(0);
 
@@ -9,7 +10,7 @@ export function changed(): void {
   changesMade.value++;
 }
 
-/** Number of requests for a part of the history that was pruned. Each such request reloads the start of the history. */
+/** Number of requests for a pruned part of the history. Each such request reloads the start of the history. */
 export const historyLosses = signal(0);
 
 export function historyPruned(): void {

@@ -8,12 +8,12 @@ import type { ApiRequest } from './api-client.ts';
 import { findRequest, undoRequest } from './incidents-api.ts';
 import { cliOf } from './request-commands.ts';
 
-// The types of the console do not include the types of the service, so the imports have no static names.
+// The console's types do not include the service's types, so the imports have no static names.
 const ROOT = new URL('../../../', import.meta.url).href;
 const { runProgram } = await import(`${ROOT}src/service/program.ts`);
 const { CollectedOutput } = await import(`${ROOT}test/support/collected-output.ts`);
 
-/** The first request of a command that changes something, as the admin API receives it. */
+/** The first request from a command that changes something, as the admin API receives it. */
 let received: { method: string; path: string; json: unknown }[] = [];
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -64,7 +64,7 @@ async function run(request: ApiRequest) {
     env: { MEMORY_ADMIN_URL: `http://127.0.0.1:${port}/`, MEMORY_ADMIN_KEY: 'msk_x' },
     io: { stdin: input === '' ? terminal : Readable.from([Buffer.from(input)]), stdout, stderr },
   }).catch(() => {
-    // The stub of the API sends no complete responses. The test reads the request.
+    // The API stub sends no complete responses. The test reads the request.
   });
   if (received[0] === undefined) throw new Error(`${words.join(' ')} sent no request: ${stderr.text}`);
   return received[0];

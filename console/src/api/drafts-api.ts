@@ -20,7 +20,7 @@ export interface DraftsQuery {
   after?: string | null;
 }
 
-/** Lists drafts, newest first: of one tenant, or of all tenants in the scope of the session. */
+/** Lists drafts, newest first: for one tenant, or for all tenants in the session's scope. */
 export const listDrafts = (tenant: string | undefined, query: DraftsQuery, signal: AbortSignal) =>
   sendJson<DraftsPage>(tenant === undefined ? 'drafts' : tenantPath(tenant, '/drafts'), {
     query: { ...query },
@@ -36,7 +36,7 @@ export const getDraft = (tenant: string, id: string, signal: AbortSignal) =>
 /** A draft compared with its original memory. */
 export interface Comparison {
   draft: Draft;
-  /** Fingerprint of the comparison, required to merge exactly the version that was reviewed. */
+  /** The comparison's fingerprint, required to merge exactly the version that was reviewed. */
   review: string;
   counts: { draft: number; original: number; both: number; conflicts: number };
   changes: DraftChange[];
@@ -66,7 +66,7 @@ export type Region =
   | { kind: 'merged'; text: string }
   | { kind: 'conflict'; base: string; draft: string; original: string };
 
-/** Changes of both sides to one file, and their merge. */
+/** Changes by both sides to one file, and their merge. */
 export interface DraftDiff {
   change: DraftChange;
   /** Differences from the base to the draft, and from the base to the original. */

@@ -36,7 +36,7 @@ export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal, a
 /**
  * Lists the versions that a redaction would remove.
  *
- * @throws ApiError when one of them is the current version of a file
+ * @throws ApiError when one of them is a file's current version
  */
 export const checkRedaction = (tenant: string, id: string, signal: AbortSignal) =>
   sendJson<{ redacted: { id: string }[] }>(versionPath(tenant, id, '/redaction'), {
@@ -55,7 +55,7 @@ export const redactVersion = (tenant: string, id: string) =>
 
 export interface Times {
   path?: string | undefined;
-  /** The beginning of the history by default. */
+  /** Defaults to the beginning of the history. */
   at?: string | undefined;
   /** Now by default. */
   to?: string | undefined;
@@ -84,7 +84,7 @@ export const adjacentChanges = (tenant: string, at: string | null) =>
 
 export type RestoreTarget = { at: string; path?: string } | { version: string; path?: string };
 
-/** An actor as the API identifies it, or the source of keys. */
+/** An actor as the API identifies it, or the source declared for keys. */
 export type ActorQuery = { by: string } | { source: string };
 
 export type RevertTarget = ActorQuery & { since: string; until?: string };
@@ -99,7 +99,9 @@ export const previewRevert = (
   signal: AbortSignal,
 ) => post(tenantPath(tenant, '/revert'), { ...target, dry_run: true }, signal);
 
-/** Change of a revert in one file, from its current text to the text without the actor. */
+/**
+ * Reads the change that a revert would make to one file, from its current text to the text without the actor's changes.
+ */
 export const diffOfRevert = (tenant: string, target: RevertTarget, memory_id: string, signal: AbortSignal) =>
   sendJson<{ difference: FileDiff; texts: { current: string | null; reverted: string | null } }>(
     tenantPath(tenant, '/revert/diff'),
@@ -117,7 +119,7 @@ export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
   sendRequest<Changes>(restoration(tenant, target, plan));
 
 /**
- * @param plan fingerprint of the preview, if there was one
+ * @param plan the preview's fingerprint, if there was one
  * @throws ApiError with status 412 when the revert would differ from the preview
  */
 export const revert = (tenant: string, target: RevertChoice, plan?: string) =>

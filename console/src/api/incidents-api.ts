@@ -25,7 +25,7 @@ export interface FindBody {
   tenants: TenantSelectionInput;
 }
 
-/** The changes to undo: of an actor, or written with keys of a source. */
+/** The changes to undo: made by an actor, or written with the keys from a source. */
 export interface UndoBody {
   by?: string;
   source?: string;
@@ -52,7 +52,7 @@ export const eraseRequest = (json: EraseBody): ApiRequest => ({ method: 'POST', 
 
 const jobPath = (job: string, rest = '') => `jobs/${encodeURIComponent(job)}${rest}`;
 
-/** Makes the changes of a dry run. */
+/** Makes the changes that a dry run reported. */
 export const applyRequest = (dryRun: string): ApiRequest => ({
   method: 'POST',
   path: jobPath(dryRun, '/apply'),
@@ -62,7 +62,7 @@ export const cancelRequest = (job: string): ApiRequest => ({
   path: jobPath(job, '/cancel'),
 });
 
-/** @param tenant null keeps the text out of all memories */
+/** @param tenant null keeps the text out of every memory */
 export const keepOutRequest = (tenant: string | null, json: { text: string; label: string }): ApiRequest => ({
   method: 'POST',
   path: keptOutPath(tenant),
@@ -72,7 +72,7 @@ export const keepOutRequest = (tenant: string | null, json: { text: string; labe
 const keptOutPath = (tenant: string | null) =>
   tenant === null ? 'kept-out' : tenantPath(tenant, '/kept-out');
 
-/** @param tenant null for the texts that are kept out of all memories */
+/** @param tenant null for the texts that are kept out of every memory */
 export const listKeptOut = (tenant: string | null, after: string | null, signal: AbortSignal) =>
   sendJson<{ entries: KeptOut[]; next: string | null }>(keptOutPath(tenant), {
     query: { after, limit: 100 },
@@ -109,7 +109,7 @@ export const listReceipts = (job: string, after: string | null, signal: AbortSig
     signal,
   });
 
-/** A signed receipt, with the public key of its signature. */
+/** A signed receipt, with the public key for its signature. */
 export type StoredReceipt = SignedReceipt & { public_key: string };
 
 export const listHits = (job: string, tenant: string, after: string | null, signal: AbortSignal) =>

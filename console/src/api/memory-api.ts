@@ -3,7 +3,7 @@ import type { DirectoryPage, SearchMatch, SizesPart } from './api-types.ts';
 import type { Instructions } from './schema.ts';
 import { tenantPath } from './tenants-api.ts';
 
-/** Start of a page: after a cursor, at a file, or at a directory. By default, the first entry. */
+/** A page's start: after a cursor, at a file, or at a directory. By default, the first entry. */
 export type PageStart = { after?: string; from?: string; from_directory?: string };
 
 /** Lists one page of a directory, directories first. `at` is a time, or null for now. */
@@ -28,7 +28,7 @@ export const readSizes = (
 export const readInstructions = (tenant: string, signal: AbortSignal) =>
   sendJson<Instructions>(tenantPath(tenant, '/instructions'), { signal });
 
-/** The service's maximum of matches per search. */
+/** The service's maximum for matches per search. */
 const MAX_MATCHES = 100;
 
 /** Searches paths and contents for words, best match first. `at` is a time, or null for now. */
@@ -51,7 +51,7 @@ export const findPaths = async (tenant: string, text: string, limit: number, sig
 
 export interface LoadedFile {
   content: string;
-  /** ETag of the content. Sent as `If-Match`, it prevents overwriting a newer content. */
+  /** ETag for the content. Sent as `If-Match`, it prevents overwriting a newer content. */
   etag: string;
 }
 
@@ -71,7 +71,7 @@ export async function readFile(
 /**
  * Replaces the content with the ETag `etag`, or creates the file if `etag` is null.
  *
- * @returns the ETag of the new content
+ * @returns the new content's ETag
  * @throws ApiError with status 412 when the file has another ETag, or already exists
  */
 export async function writeFile(

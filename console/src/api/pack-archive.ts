@@ -3,7 +3,7 @@ import { createTarPacker, packTar } from 'modern-tar';
 /** Files that file managers create by themselves; an upload skips them. */
 const LEFT_OUT = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
 
-/** Packs files into a tar archive below `directory`. The files of an uploaded directory keep their relative paths. */
+/** Packs files into a tar archive below `directory`. Files in an uploaded directory keep their relative paths. */
 export async function archiveOf(directory: string, files: readonly File[]): Promise<Blob> {
   const entries = files
     .filter(({ name }) => !LEFT_OUT.has(name))

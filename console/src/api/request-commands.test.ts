@@ -19,7 +19,7 @@ const NASTY = [
   "'; rm -rf / #",
 ];
 
-// The programs of the commands print their arguments and standard input, each between NUL bytes.
+// The programs that the commands call print their arguments and standard input, each between NUL bytes.
 const directory = mkdtempSync(join(tmpdir(), 'commands-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 for (const [name, input] of [
@@ -32,7 +32,7 @@ for (const [name, input] of [
   chmodSync(join(directory, String(name)), 0o755);
 }
 
-/** Runs a command in a POSIX shell, and returns the arguments of the program. */
+/** Runs a command in a POSIX shell, and returns the program's arguments. */
 function run(command: string, hasInput = false): string[] {
   const env = { PATH: `${directory}:${process.env.PATH}`, ADMIN_KEY: 'msk_x', INPUT: hasInput ? 'yes' : '' };
   return execFileSync('sh', ['-c', command], { env, encoding: 'utf8' }).split('\0');
@@ -61,7 +61,7 @@ it('writes a request as a curl command, with the key as a variable', () => {
   );
 });
 
-it.each(NASTY)('passes the JSON of a request through a shell: %j', (text) => {
+it.each(NASTY)("passes a request's JSON through a shell: %j", (text) => {
   const request: ApiRequest = { method: 'POST', path: 'find', json: { text } };
   const [method, post, url, , authorization, , type, , json = ''] = run(curlOf(request, BASE));
   expect([method, post, url, authorization, type]).toStrictEqual([
@@ -74,7 +74,7 @@ it.each(NASTY)('passes the JSON of a request through a shell: %j', (text) => {
   expect(JSON.parse(json)).toStrictEqual({ text });
 });
 
-it('sends the content of a file by standard input, because curl reads @ as a file', () => {
+it("sends a file's content by standard input, because curl reads @ as a file", () => {
   const request: ApiRequest = {
     method: 'PUT',
     path: 'tenants/a/file',
@@ -100,7 +100,7 @@ it('sends the content of a file by standard input, because curl reads @ as a fil
   ]);
 });
 
-it.each(NASTY.filter((text) => text !== ''))('passes the text of a command through a shell: %j', (text) => {
+it.each(NASTY.filter((text) => text !== ''))("passes a command's text through a shell: %j", (text) => {
   const request: ApiRequest = {
     method: 'POST',
     path: 'find',
@@ -129,7 +129,7 @@ it.each(NASTY.filter((text) => text !== ''))('passes the text of a command throu
   expect(words).toStrictEqual(isDashed ? ['find', ...options, '--', text] : ['find', text, ...options]);
 });
 
-it('passes the text of an erasure by standard input, which other users cannot see', () => {
+it('passes the text to erase by standard input, which other users cannot see', () => {
   const json = {
     text: "a'b\n",
     ignore_case: true,

@@ -1,10 +1,10 @@
 import { hasHidden, hiddenParts } from '../text/visible.tsx';
 import { type ApiRequest, urlOf } from './api-client.ts';
 
-/* Turns a request of the console into a command for a POSIX shell. The admin key is a variable of the shell. */
+/* Turns a console request into a command for a POSIX shell. The admin key is a shell variable. */
 
 const KEY = '$ADMIN_KEY';
-/** Separates the lines of a command. */
+/** Separates the lines in a command. */
 const NEXT_LINE = ' \\\n  ';
 const SAFE = /^[\w@%+=:,./-]+$/;
 
@@ -44,7 +44,7 @@ function escaped(text: string): string {
 /**
  * Returns a request as a curl command.
  *
- * @param base URL of the console
+ * @param the console's base URL
  */
 export function curlOf({ method, path, query, headers = {}, json, body }: ApiRequest, base: string): string {
   const url = new URL(urlOf(path, query), base).href;
@@ -67,7 +67,7 @@ export function curlOf({ method, path, query, headers = {}, json, body }: ApiReq
 /** Values by option. `true` is an option without a value; undefined omits the option. */
 type Options = Record<string, string | number | true | readonly string[] | undefined>;
 
-/** Arguments of the command line `memory-service`. */
+/** Command-line arguments for `memory-service`. */
 interface CliCommand {
   words: string[];
   args?: (string | undefined)[];
@@ -83,7 +83,7 @@ type ToCommand = (
   request: Pick<ApiRequest, 'query' | 'headers' | 'body'> & { json: Body },
 ) => CliCommand | null;
 
-/** Commands by request. `:` is a parameter of the path. */
+/** Commands by request. `:` is a path parameter. */
 const COMMANDS: Record<string, ToCommand> = {
   'POST tenants': (_, { json: { id, ...more } }) => ({
     words: ['tenants', 'create'],
@@ -250,7 +250,7 @@ function commandOf(request: ApiRequest): CliCommand | null {
 
 export const hasCommand = (request: ApiRequest) => commandOf(request) !== null;
 
-/** Returns a request as a command of `memory-service`, or null if no command makes the same request. */
+/** Returns a request as a `memory-service` command, or null if no command makes the same request. */
 export function cliOf(request: ApiRequest, base: string): string | null {
   const command = commandOf(request);
   return command && written(command, base);

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** Maximum retries of a `GET`. */
+/** Maximum retries for a `GET`. */
 const RETRIES = 2;
 const MAX_WAIT_SECONDS = 10;
 
@@ -8,9 +8,9 @@ const MAX_WAIT_SECONDS = 10;
 export const waiting = signal(0);
 
 /**
- * Sends a request, and retries it after the `Retry-After` of a 429 or 503 response.
+ * Sends a request, and retries it after the `Retry-After` time in a 429 or 503 response.
  *
- * @throws the error of `send`, or the reason of `abort`
+ * @throws the error from `send`, or the reason in `abort`
  */
 export async function withRetries(
   send: () => Promise<Response>,
@@ -39,7 +39,7 @@ function secondsToWait({ status, headers }: Response): number | null {
   return seconds >= 0 && seconds <= MAX_WAIT_SECONDS ? seconds : null;
 }
 
-/** Waits. Rejects with the reason of `abort`. */
+/** Waits. Rejects with the reason in `abort`. */
 export function delay(milliseconds: number, abort: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

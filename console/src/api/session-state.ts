@@ -4,8 +4,8 @@ import type { SessionInfo } from './api-types.ts';
 const STORAGE_KEY = 'admin-key';
 
 /**
- * The session of this tab. With an admin key, closing the tab ends the session, because session storage alone holds the
- * key. A person who signed in with OpenID Connect has a session in a cookie, which all tabs share.
+ * This tab's session. With an admin key, closing the tab ends the session, because session storage alone holds the key.
+ * A person who signed in with OpenID Connect has a session in a cookie, which all tabs share.
  */
 export const session = signal<SessionInfo | null>(null);
 /** Reason why the last session ended, shown on the sign-in page. */
@@ -25,7 +25,7 @@ export function isOfSession(keyId: string): boolean {
   return actor?.type === 'admin_key' && actor.id === keyId;
 }
 
-/** Updates the label of the session's key after the key was renamed. */
+/** Updates the label for the session's key after the key was renamed. */
 export function relabelSession(label: string): void {
   const info = session.value;
   if (info?.actor.type === 'admin_key') session.value = { ...info, actor: { ...info.actor, label } };
@@ -51,7 +51,7 @@ export function endSession(because: string | null): void {
 /** Whether this page has ended a session with an account, which may still be signed in at the provider. */
 export const hasLeftAccount = signal(false);
 
-/** Ends the session by the wish of the user. */
+/** Ends the session when the user asks for it. */
 export async function signOut(): Promise<void> {
   const isWithAccount = isSignedIn.value;
   if (isWithAccount) await fetch('sign-out', { method: 'POST' });
@@ -75,7 +75,7 @@ const REJECTIONS: Record<string, string> = {
   unreachable: 'Your provider cannot be reached. Try again later, or sign in with an admin key.',
 };
 
-/** Key of the page to return to after the sign-in. Its value is a fragment of the URL. */
+/** Storage key for the page to open again after the sign-in. Its value is a URL fragment. */
 const RETURN_KEY = 'return-to';
 
 /** Leaves the console for the provider. */
@@ -84,7 +84,7 @@ export function openProvider(): void {
   location.assign('sign-in/openid');
 }
 
-/** Reads the result of a sign-in from the URL: keeps a rejection, and returns to the page before the sign-in. */
+/** Reads the sign-in result from the URL: keeps a rejection, and returns to the page before the sign-in. */
 export function readSignIn(): void {
   const rejection = new URLSearchParams(location.search).get('sign_in');
   if (rejection !== null) {

@@ -20,7 +20,7 @@ export const getSession = () => sendJson<SessionInfo>('session');
 export interface TenantQuery {
   search?: string;
   status?: Tenant['status'] | undefined;
-  /** Pairs of the metadata as `key=value`. */
+  /** Metadata pairs as `key=value`. */
   metadata?: string[];
   sort?: string;
   /** Minimum used percentage of a limit. */
@@ -39,7 +39,7 @@ export const listTenants = (query: TenantQuery, signal: AbortSignal) =>
     signal,
   });
 
-/** User-supplied name, description, and metadata of a tenant. In a change, null removes a pair. */
+/** A tenant's user-supplied name, description, and metadata. In a change, null removes a pair. */
 export interface TenantDetails {
   name?: string;
   description?: string;
@@ -56,7 +56,7 @@ export const createTenant = (tenant: TenantDetails & { id: string }) => sendRequ
 export const changeDetails = (tenant: string, details: TenantDetails) =>
   sendJson<Tenant>(tenantPath(tenant), { method: 'PATCH', json: details });
 
-/** Returns the path of a tenant's resource, relative to `v1/`. */
+/** Returns the path to a tenant's resource, relative to `v1/`. */
 export const tenantPath = (tenant: string, rest = '') => `tenants/${encodeURIComponent(tenant)}${rest}`;
 
 export const getTenant = (tenant: string, signal?: AbortSignal) =>
@@ -69,7 +69,7 @@ export const getUsage = (tenant: string, signal: AbortSignal) =>
 export const listUsageDays = (tenant: string, since: string, signal: AbortSignal) =>
   sendJson<{ days: UsageDay[] }>(tenantPath(tenant, '/usage/days'), { query: { since }, signal });
 
-/** Returns the usage of all tenants together, now and by day. */
+/** Returns the total usage by all tenants, now and by day. */
 export const getFleetUsage = (since: string, signal: AbortSignal) =>
   sendJson<FleetUsage>('usage', { query: { since }, signal });
 
@@ -95,7 +95,7 @@ export const renaming = (tenant: string, to: string): ApiRequest => ({
   json: { to },
 });
 
-/** Creates a tenant with the files and settings of `tenant`. */
+/** Creates a tenant with the files and settings in `tenant`. */
 export const copying = (tenant: string, to: string): ApiRequest => ({
   method: 'POST',
   path: tenantPath(tenant, '/copy'),
@@ -108,7 +108,7 @@ export const deleteTenant = (tenant: string) => sendEmpty(deletion(tenant));
 export const listMounts = (tenant: string, signal: AbortSignal) =>
   sendJson<Mounts>(tenantPath(tenant, '/mounts'), { signal });
 
-/** Lists the mounts of a tenant without the tenants that mount it, which would read all tenants. */
+/** Lists a tenant's mounts without the tenants that mount it, because finding them would read all tenants. */
 export const listOwnMounts = async (tenant: string, signal: AbortSignal) => {
   const query = { mounted_by: false };
   return (await sendJson<Mounts>(tenantPath(tenant, '/mounts'), { query, signal })).mounts;
@@ -131,7 +131,7 @@ export const unmounting = (tenant: string, name: string): ApiRequest => ({
 
 export interface KeyQuery {
   tenant?: string | undefined;
-  /** Part of the tenant's ID. */
+  /** Substring that the tenant's ID contains. */
   tenant_contains?: string;
   search?: string;
   kind?: string;
@@ -161,7 +161,7 @@ export type KeyWithSecret = Key & { key: string };
 
 export const keyCreation = (json: NewKey): ApiRequest => ({ method: 'POST', path: 'keys', json });
 
-/** @param id idempotency key of the request, so that a retry creates no second key */
+/** @param id the request's idempotency key, so that a retry creates no second key */
 export const createKey = (key: NewKey, id: string) =>
   sendRequest<KeyWithSecret>({ ...keyCreation(key), headers: { 'idempotency-key': id } });
 
@@ -182,7 +182,7 @@ export const rotation = (id: string, overlap_seconds: number): ApiRequest => ({
   json: { overlap_seconds },
 });
 
-/** Ends the secrets of a key from before its last rotation. */
+/** Ends a key's secrets from before the last rotation. */
 export const secretEnd = (id: string): ApiRequest => ({
   method: 'DELETE',
   path: keyPath(id, '/previous-secret'),

@@ -28,7 +28,7 @@ export async function exportArchive(
   return new Response(response.body?.pipeThrough(counter) ?? null).blob();
 }
 
-/** Progress of an import: bytes sent in step `send`, files written in step `write`. */
+/** Progress during an import: bytes sent in step `send`, files written in step `write`. */
 export type ImportProgress = { step: 'send' | 'write'; done: number; of: number };
 
 type ImportLine =

@@ -9,7 +9,7 @@ import { BulkDialog, type BulkProps } from '../tenants/bulk/bulk-dialog.tsx';
 import { isOver } from '../tenants/bulk/bulk-run.ts';
 import type { Target } from '../tenants/bulk/targets.ts';
 
-/** Downloads the memories of several tenants as one archive of archives. */
+/** Downloads several tenants' memories as one archive that contains an archive per tenant. */
 export function ExportDialog(props: BulkProps) {
   const [withHistory, setWithHistory] = useState(false);
   const [saved, setSaved] = useState(0);
@@ -67,7 +67,7 @@ interface ArchivesProps {
   onSaved: () => void;
 }
 
-/** Downloads the archives of the exported tenants. */
+/** Downloads the exported tenants' archives. */
 function Archives({ archives, isComplete, isSaved, onSaved }: ArchivesProps) {
   const action = useAction();
   const download = () =>

@@ -23,7 +23,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Previews the import of an archive with a dry run, and imports the archive after a confirmation. */
+/** Previews an archive import with a dry run, and imports the archive after a confirmation. */
 export function ImportDialog({ tenant, archive, verb, onClose }: Props) {
   const [progress, setProgress] = useState<Progress>(progressOf({ step: 'send', done: 0, of: archive.size }));
   const onProgress = (step: ImportProgress) => setProgress(progressOf(step));

@@ -1,6 +1,6 @@
 import { formatBytes } from '../../text/format.ts';
 
-/** State of a progress bar. */
+/** Progress bar state. */
 export interface Progress {
   what: string;
   fraction: number | null;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ACTIONS } from './actions.ts';
 
-it('describes every operation of the admin API that changes something', () => {
+it('describes every admin API operation that changes something', () => {
   const url = new URL('../../../../admin-openapi.yaml', import.meta.url);
   const paths: Record<string, Record<string, { operationId?: string }>> = parse(
     readFileSync(url, 'utf8'),

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../api/api-types.ts';
 
-/** Descriptions of the operations in the audit trail. */
+/** Descriptions for the operations in the audit trail. */
 export const ACTIONS: Record<string, string> = {
   createTenant: 'Create a tenant',
   updateTenant: 'Change a tenant',
@@ -52,7 +52,7 @@ export const ACTIONS: Record<string, string> = {
   migrateData: 'Copy all data to another database',
 };
 
-/** Operations that write files, so that a revert of their actor undoes them. */
+/** Operations that write files, so that reverting their actor undoes them. */
 const WRITES = new Set([
   'writeFile',
   'deleteFile',
@@ -65,16 +65,16 @@ const WRITES = new Set([
   'replaceByDraft',
 ]);
 
-/** Whether a revert of the actor can undo an event. */
+/** Whether reverting the actor can undo an event. */
 export const canUndo = ({ action, dry_run, outcome }: AuditEvent) =>
   WRITES.has(action) && !dry_run && outcome === 'ok';
 
-/** Returns the description of an operation. A newer service may have an operation that has no description here. */
+/** Returns an operation's description. A newer service may have an operation that has no description here. */
 export const actionText = (action: string) => ACTIONS[action] ?? action;
 
 /**
- * Returns the operations whose name or description contains a text, as a filter of the audit trail. A text without a
- * match is the name of an operation.
+ * Returns the operations whose name or description contains a text, as a filter for the audit trail. A text without a
+ * match is used as an operation's name.
  */
 export function actionsWith(text: string): string[] {
   const part = text.trim().toLowerCase();

@@ -21,7 +21,7 @@ const event = (id: number, more: Partial<AuditEvent> = {}): AuditEvent => ({
 
 const query = { tenant: '', tenant_contains: '', by_contains: '', action: [], outcome: '', since: '' };
 
-/** Reads pages of two events. */
+/** Reads pages with two events each. */
 const pages = (count: number) => async (_: unknown, after: string | null) => {
   const from = Number(after ?? 0);
   const events = [event(from), event(from + 1)].slice(0, count - from);
@@ -49,7 +49,7 @@ it.each([
   [4, 4, false],
   [5, 4, true],
   [2, 4, false],
-])('ends the CSV of %i events at %i rows', async (count, maxRows, isCut) => {
+])('ends a CSV with %i events at %i rows', async (count, maxRows, isCut) => {
   const done = await exportAudit(query, () => {}, new AbortController().signal, {
     load: pages(count),
     maxRows,
@@ -57,7 +57,7 @@ it.each([
   expect([done.rows, done.isCut]).toStrictEqual([Math.min(count, maxRows), isCut]);
 });
 
-it('finds operations by parts of their names and descriptions', () => {
+it('finds operations by a part of their name or description', () => {
   expect(actionsWith('suspend')).toStrictEqual(['suspendTenant']);
   expect(actionsWith(' ROTATE A key')).toStrictEqual(['rotateKey']);
   expect(actionsWith('kept')).toStrictEqual(['removeKeptOut', 'removeKeptOutOfAll']);

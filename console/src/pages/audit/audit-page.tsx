@@ -33,7 +33,7 @@ const CHANNELS = {
 };
 const FIELDS = { tenant_contains: 'Tenant', by_contains: 'Actor', action: 'Action' };
 
-/** Lists the audit trail of the admins' changes, newest first. */
+/** Lists the audit trail with the admins' changes, newest first. */
 export function AuditPage() {
   const { query } = route.value;
   const of = (name: string) => query.get(name) ?? '';
@@ -176,7 +176,7 @@ function Outcome({ outcome }: { outcome: string | null }) {
   return <Badge kind={outcome === 'ok' ? 'good' : 'bad'}>{outcome === 'ok' ? 'done' : outcome}</Badge>;
 }
 
-/** Lists the details of an audit event. A changed value shows the old and the new value. */
+/** Lists an audit event's details. A changed value shows the old and the new value. */
 function Details({ details }: { details: AuditEvent['details'] }) {
   const rows = Object.entries(details);
   if (rows.length === 0) return null;

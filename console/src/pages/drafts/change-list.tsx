@@ -11,17 +11,17 @@ import { isViewed } from './viewed.ts';
 type Row = { title: string } | { change: DraftChange };
 
 interface Props {
-  /** ID of the draft. */
+  /** The draft's ID. */
   draft: string;
   changes: readonly DraftChange[];
   resolutions: Resolutions;
   comments: readonly DraftComment[];
-  /** Memory ID of the selected file. */
+  /** The selected file's memory ID. */
   selected: string | null;
   onSelect: (id: string) => void;
 }
 
-/** Lists the changed files by kind of change, conflicts first. */
+/** Lists the changed files by the kind of change, conflicts first. */
 export function ChangeList({ draft, changes, resolutions, comments, selected, onSelect }: Props) {
   const list = useRef<VirtualListHandle>(null);
   const rows = useMemo(() => rowsOf(changes), [changes]);
@@ -68,7 +68,7 @@ function rowsOf(changes: readonly DraftChange[]): Row[] {
   ]);
 }
 
-/** Numbers of changed files by kind, and of viewed files. */
+/** Shows how many files changed, by kind, and how many of them were viewed. */
 function Counts({ draft, changes }: Pick<Props, 'draft' | 'changes'>) {
   const toView = changes.filter(({ in_draft }) => in_draft !== null);
   const viewed = toView.filter((change) => isViewed(draft, change)).length;

@@ -31,7 +31,7 @@ interface Props {
   comments: DraftComments;
   /** Called when the file differs from the reviewed comparison. */
   onStale: () => void;
-  /** Called when the conflict of the file was resolved by taking one side. */
+  /** Called when the file's conflict was resolved by taking one side. */
   onResolved: () => void;
 }
 
@@ -117,12 +117,15 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
   );
 }
 
-/** Limits for a list of blocking files: at most `NAMED` are listed, and a list of up to `SHOWN_AT_ONCE` is expanded. */
+/**
+ * Limits for a list of blocking files: at most `NAMED` are listed, and a list with up to `SHOWN_AT_ONCE` files is
+ * expanded.
+ */
 const NAMED = 20;
 const SHOWN_AT_ONCE = 5;
 
 /**
- * Lists the files that block the path of the file. Choosing the draft's version deletes them, or changes them as in the
+ * Lists the files that block the file's path. Choosing the draft's version deletes them, or changes them as in the
  * draft.
  */
 function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked_by']>) {
@@ -144,9 +147,9 @@ function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked
   );
 }
 
-/** @param props.chosen text of the resolution, if it has one */
+/** @param props.chosen the resolution's text, if it has one */
 function Differences({ diff, chosen: current }: { diff: DraftDiff; chosen: string | null }) {
-  // A comparison of long texts for each key would delay the next one.
+  // Comparing long texts on each key press would delay the next key press.
   const chosen = useDebounced(current, 200);
   const hasText = chosen !== null;
   const views = useMemo(() => viewsOf(diff, hasText), [diff, hasText]);

@@ -3,10 +3,10 @@ import { hunksBetween, type ShownDiff, shownDiff } from '../history/diff-rows.ts
 import { mergedText } from './conflict-marks.ts';
 
 /**
- * The two texts of a diff.
+ * The two texts in a diff.
  * - `sides`: the original and the draft.
  * - `result`: the original and the merged file.
- * - `chosen`: the original and the text of the resolution.
+ * - `chosen`: the original and the resolution's text.
  * - `draft` and `original`: the base and that side.
  */
 export type View = 'sides' | 'result' | 'chosen' | 'draft' | 'original';
@@ -17,9 +17,9 @@ const DRAFT: Named = ['draft', 'In the draft'];
 const ORIGINAL: Named = ['original', 'In the original'];
 
 /**
- * Returns the useful views of a file's differences, the most informative first.
+ * Returns the useful views for a file's differences, the most informative first.
  *
- * @param hasText whether the resolution of the file has a text
+ * @param hasText whether the file's resolution has a text
  */
 export function viewsOf(diff: DraftDiff, hasText: boolean): Named[] {
   const views = changesOf(diff);
@@ -39,7 +39,7 @@ function besides(views: Named[], { draft, original }: DraftDiff['texts']): Named
     : [['sides', 'Original and draft'], ...views];
 }
 
-/** @param chosen text of the resolution */
+/** @param chosen the resolution's text */
 export function shownOf(
   diff: DraftDiff,
   view: View,

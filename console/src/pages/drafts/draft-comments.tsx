@@ -10,7 +10,7 @@ import { useAction } from '../../ui/use-load.ts';
 
 const MAX_LENGTH = 2000;
 
-/** Comments of all reviewers on an open draft. */
+/** Comments by all reviewers on an open draft. */
 export interface DraftComments {
   all: readonly DraftComment[];
   reload: () => void;

@@ -14,7 +14,7 @@ import { Review } from './draft-review.tsx';
 import { DraftTitle } from './draft-title.tsx';
 import { Author, StateBadge } from './drafts-section.tsx';
 
-/** Shows a draft of a tenant: the review of an open draft, or the record of a closed one. */
+/** Shows a tenant's draft: the review while the draft is open, or the record once it is closed. */
 export function DraftPage({ tenant, id }: { tenant: Tenant; id: string }) {
   const { data, error, reload } = useLoad(
     (signal) => getDraft(tenant.id, id, signal),

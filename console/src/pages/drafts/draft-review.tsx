@@ -23,7 +23,7 @@ import { ReviewActions } from './review-actions.tsx';
 import { type Rejection, StaleReview } from './stale-review.tsx';
 import { selectedFile, useReviewKeys } from './use-review-keys.ts';
 
-/** The review of an open draft. The URL selects the file. */
+/** An open draft's review. The URL selects the file. */
 export function Review({ draft }: { draft: Draft }) {
   const { tenant, id } = draft;
   const [rejection, setRejection] = useState<Rejection | null>(null);

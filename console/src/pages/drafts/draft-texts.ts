@@ -1,6 +1,6 @@
 import type { Draft, DraftChange } from '../../api/drafts-api.ts';
 
-/* Texts of the review. */
+/* Texts for the review. */
 
 /** Explains why a file conflicts. */
 export function conflictText({ conflict, base, draft, original, blocked_by }: DraftChange): string {
@@ -22,7 +22,7 @@ export function conflictText({ conflict, base, draft, original, blocked_by }: Dr
   }
 }
 
-/** Returns the old and the new path of a file: the draft's path, unless only the original changed the file. */
+/** Returns a file's old and new path: the draft's path, unless only the original changed the file. */
 export function pathsOf({ path, base, draft, original, in_draft }: DraftChange) {
   const now = in_draft === null ? original : draft;
   return { from: base?.path ?? null, path: now?.path ?? base?.path ?? path };
@@ -55,7 +55,7 @@ export function grouped(changes: readonly DraftChange[]): [Group, DraftChange[]]
   });
 }
 
-/** Describes the change of each side to a file. */
+/** Describes each side's change to a file. */
 export function sidesText({ in_draft, in_original, content_changed }: DraftChange): string {
   if (in_draft === in_original) return `${in_draft} on both sides`;
   const ofDraft = in_draft === 'moved' && content_changed ? 'moved and changed' : in_draft;

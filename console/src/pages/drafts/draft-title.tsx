@@ -3,7 +3,7 @@ import { hrefOf } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
 
-/** Title of a draft, with a link back to all drafts of the tenant. */
+/** A draft's title, with a link back to all drafts for the tenant. */
 export function DraftTitle({ draft }: { draft: Draft }) {
   return (
     <h2 class="draft-title">

@@ -20,7 +20,7 @@ const SHOWN = {
   expired: 'Expired',
 };
 
-/** Lists the drafts of one tenant, or of all tenants, in the state given by the URL. */
+/** Lists the drafts for one tenant, or for all tenants, in the state given by the URL. */
 export function DraftsSection({ tenant }: { tenant?: string }) {
   const given = route.value.query.get('state') ?? '';
   const state = (given in SHOWN ? given : 'open') as keyof typeof SHOWN & DraftsQuery['state'];
@@ -131,7 +131,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
   );
 }
 
-/** The actor that proposed a draft, with the source of the actor's key if known. */
+/** The actor that proposed a draft, with the source declared for the actor's key if known. */
 export function Author({ author }: Pick<Draft, 'author'>) {
   const source = actorSource(author);
   return <Name text={source === null ? actorText(author) : `${actorText(author)}, source ${source}`} />;

@@ -5,21 +5,21 @@ import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
 import { hasMarks } from './conflict-marks.ts';
 import type { Side } from './regions.ts';
 
-/** `parts`: another side for each part of the file. */
+/** `parts`: a side chosen for each part of the file. */
 export type Choice = 'draft' | 'original' | 'parts' | 'text';
 
-/** The reviewer's resolution of a file. */
+/** The reviewer's resolution for a file. */
 export interface Resolution {
   choice: Choice;
   /** The reviewer's text, kept while another choice is selected. */
   text: string | null;
-  /** Chosen side of each part, and the text of all parts once each part has a side. */
+  /** Chosen side for each part, and the text from all parts once each part has a side. */
   parts?: { sides: (Side | null)[]; text: string | null };
-  /** State of the change that the reviewer resolved. If the change has another state, it must be reviewed again. */
+  /** The change's state when the reviewer resolved it. If the change has another state, it must be reviewed again. */
   of: string;
 }
 
-/** Resolutions by memory ID of the file. */
+/** Resolutions by the file's memory ID. */
 export type Resolutions = ReadonlyMap<string, Resolution>;
 
 interface Review {
@@ -77,7 +77,7 @@ export const stateOf = (change: DraftChange) => JSON.stringify(change);
 export type Progress = 'merges' | 'open' | 'resolved' | 'marked' | 'stale';
 
 /**
- * Review progress of a file.
+ * Review progress for a file.
  * - `merges`: merges automatically.
  * - `open`: has an unresolved conflict, or parts without a choice.
  * - `marked`: its text still contains conflict markers.

@@ -11,7 +11,7 @@ interface Props {
   diff: DraftDiff;
 }
 
-/** Editor of the reviewer's text for a file. */
+/** Editor for the reviewer's text for a file. */
 export function OwnText({ tenant, draft, resolution, diff }: Props) {
   const text = resolution.text ?? '';
   const ending = endingOf(diff);
@@ -50,5 +50,5 @@ export function MarksLeft() {
   );
 }
 
-/** The line ending of the file. The editor converts all line endings to line feeds, so a change must restore them. */
+/** The file's line ending. The editor converts all line endings to line feeds, so a change must restore them. */
 const endingOf = ({ texts: { draft, original } }: DraftDiff) => lineEndingOf(draft ?? original ?? '') ?? '\n';

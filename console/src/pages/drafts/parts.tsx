@@ -4,7 +4,7 @@ import { visible } from '../../text/visible.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import type { Side } from './regions.ts';
 
-/** Maximum number of lines of a side, and of unchanged lines around a part. */
+/** Maximum number of lines shown for a side, and of unchanged lines around a part. */
 const SHOWN = 200;
 const CONTEXT = 2;
 
@@ -20,7 +20,7 @@ interface Props {
   onChoose: (part: number, side: Side) => void;
 }
 
-/** Lists the parts of a file that differ, and selects the side of each. */
+/** Lists the parts that differ in a file, and selects the side for each part. */
 export function Parts({ regions, sides, onChoose }: Props) {
   let part = 0;
   const count = regions.filter(({ kind }) => kind === 'conflict').length;
@@ -38,7 +38,7 @@ export function Parts({ regions, sides, onChoose }: Props) {
               </strong>
               <Segmented
                 label={`Side of part ${index + 1}`}
-                // Both sides of a part that only one side has are the same.
+                // For a part that only one side has, `both` would equal that side.
                 options={region.draft === '' || region.original === '' ? SIDES.slice(0, 2) : SIDES}
                 value={side}
                 onChange={(next) => onChoose(index, next)}

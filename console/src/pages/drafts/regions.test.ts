@@ -5,7 +5,7 @@ import { choosableParts, mergeSides, withSides } from './regions.ts';
 const text = (regions: Region[]) =>
   regions.map((region) => (region.kind === 'merged' ? region.text : '?')).join('');
 
-it('merges edits of different lines, and keeps edits of the same or adjacent lines apart', () => {
+it('merges edits to different lines, and keeps edits to the same or adjacent lines apart', () => {
   const base = 'a\nb\nc\nd\ne\n';
   expect(mergeSides({ base, draft: 'A\nb\nc\nd\ne\n', original: 'a\nb\nc\nd\nE' })).toStrictEqual([
     { kind: 'merged', text: 'A\nb\nc\nd\nE' },
@@ -28,7 +28,7 @@ it('merges edits of different lines, and keeps edits of the same or adjacent lin
 const diffOf = (texts: DraftDiff['texts'], regions: Region[] | null = null) =>
   ({ change: { in_draft: 'changed' }, texts, regions }) as DraftDiff;
 
-it('composes a text of one side for each part', () => {
+it('composes a text from one side for each part', () => {
   const original = 'a\nb\nc\nd\ne\n';
   const parts = choosableParts(diffOf({ base: original, draft: 'A\nb\nc\nd\ne\nf', original }));
   expect(parts).toStrictEqual([

@@ -1,17 +1,17 @@
 import { diffArrays } from 'diff';
 import type { DraftDiff, Region } from '../../api/drafts-api.ts';
 
-/* Texts of two sides, in parts that one can choose separately. */
+/* Texts from two sides, in parts that one can choose separately. */
 
-/** Maximum of added and removed lines. The time of a comparison grows with the square of this number. */
+/** Maximum for added and removed lines. The time for a comparison grows with the square of this number. */
 const MAX_EDITS = 2000;
-/** Maximum number of parts with a choice. A file with more is resolved as a whole, or with a text. */
+/** Maximum number of parts with a choice. A file with more parts is resolved as a whole, or with a text. */
 const MAX_PARTS = 100;
 
 /** The side that a part takes. `both`: the draft's lines, then the original's. */
 export type Side = 'draft' | 'original' | 'both';
 
-/** A replacement of the lines from `start` to before `end`. */
+/** A replacement for the lines from `start` to before `end`. */
 interface Edit {
   start: number;
   end: number;
@@ -19,7 +19,7 @@ interface Edit {
 }
 
 /**
- * Merges two edits of a text line by line. Edits of the same or of adjacent lines conflict, unless they are identical.
+ * Merges two edits to a text line by line. Edits to the same or to adjacent lines conflict, unless they are identical.
  *
  * @param texts the `draft` and the `original` are the two sides
  */
@@ -107,8 +107,8 @@ function editsOf(base: string[], side: string[]): Edit[] | null {
 const linesOf = (text: string) => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
 /**
- * Returns a file in parts, each of which takes one side: the conflicts of both sides, or the changes of a merge without
- * conflicts. Returns null if a choice by part is not possible.
+ * Returns a file in parts, each of which takes one side: the conflicts between both sides, or the changes in a merge
+ * without conflicts. Returns null if a choice by part is not possible.
  */
 export function choosableParts({ change, texts, regions }: DraftDiff): Region[] | null {
   const { draft, original } = texts;
@@ -120,7 +120,7 @@ export function choosableParts({ change, texts, regions }: DraftDiff): Region[] 
   return count > 0 && count <= MAX_PARTS && (count > 1 || parts.length > 1) ? parts : null;
 }
 
-/** Returns the differences of two texts as parts. */
+/** Returns the differences between two texts as parts. */
 function changesBetween(original: string, draft: string): Region[] {
   const base = linesOf(original);
   const edits = editsOf(base, linesOf(draft));

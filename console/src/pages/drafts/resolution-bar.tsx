@@ -16,7 +16,7 @@ interface Props {
   diff: DraftDiff | undefined;
   /** Parts of the file whose sides can be chosen; null if there are none. */
   parts: readonly Region[] | null;
-  /** Called when the conflict of the file was resolved by taking one side. */
+  /** Called when the file's conflict was resolved by taking one side. */
   onResolved: () => void;
 }
 
@@ -58,7 +58,7 @@ export function ResolutionBar({ tenant, draft, change, resolution, diff, parts, 
 }
 
 /**
- * Whether another file or directory blocks the path of the reviewer's text. The text is stored at the draft's path,
+ * Whether another file or directory blocks the path for the reviewer's text. The text is stored at the draft's path,
  * unless only the original moved the file.
  */
 const textIsBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
@@ -66,7 +66,7 @@ const textIsBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
 
 const KEPT = { text: null };
 
-/** Returns the initial text of the reviewer: the text of the chosen parts, or of both sides. */
+/** Returns the reviewer's initial text: the text from the chosen parts, or from both sides. */
 function startOf(
   diff: DraftDiff | undefined,
   parts: readonly Region[] | null,
@@ -77,7 +77,7 @@ function startOf(
   return diff === undefined ? '' : startingText(diff);
 }
 
-/** Returns the initial sides of the parts: the draft, unless the parts conflict. */
+/** Returns the parts' initial sides: the draft, unless the parts conflict. */
 function partsAtStart(parts: readonly Region[], change: DraftChange): NonNullable<Resolution['parts']> {
   const side = change.conflict === null ? 'draft' : null;
   const sides = parts.filter(({ kind }) => kind === 'conflict').map(() => side);

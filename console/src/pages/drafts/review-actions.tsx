@@ -110,7 +110,7 @@ export function ReviewActions({ comparison, resolutions, isLoading, onStart, onR
 const undoOfMerge = ({ draft, merged_at }: MergedDraft) =>
   undoOf(draft.tenant, { changed_at: merged_at }, draft.id);
 
-/** Discards the choices and marks of a draft that is closed. */
+/** Discards the choices and marks for a closed draft. */
 function forgetReview(draft: string): void {
   forgetResolutions();
   forgetViewed(draft);

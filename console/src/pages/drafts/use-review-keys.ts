@@ -5,15 +5,15 @@ import { isTyping } from '../../ui/shortcuts.ts';
 import { isViewed, markViewed } from './viewed.ts';
 
 /**
- * Returns the memory ID of the selected file: the file in the URL, or the first one. Beside the list of a wide screen,
- * the first conflict is open at the start.
+ * Returns the selected file's memory ID: the file in the URL, or the first one. Beside the list on a wide screen, the
+ * first conflict is open at the start.
  */
 export const selectedFile = (ordered: readonly DraftChange[]) =>
   route.value.query.get('file') ?? ordered[0]?.memory_id ?? null;
 
 const STEPS: Record<string, 1 | -1> = { j: 1, k: -1 };
 
-/** Handles the keys of a review: `j` and `k` open the next and previous file, and `v` marks the file as viewed. */
+/** Handles the keys in a review: `j` and `k` open the next and previous file, and `v` marks the file as viewed. */
 export function useReviewKeys(draft: string, ordered: readonly DraftChange[]): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -26,10 +26,10 @@ export function useReviewKeys(draft: string, ordered: readonly DraftChange[]): v
       if (next !== undefined) pushQuery({ file: next.memory_id });
       else if (event.key === 'v' && change?.in_draft) markViewed(draft, change, !isViewed(draft, change));
       else if (step === undefined) return;
-      // The keys of other pages move the focus through the rows of a list.
+      // On other pages, the keys move the focus through a list's rows.
       event.preventDefault();
     };
-    // The capture phase is before the shortcuts of all pages.
+    // The capture phase precedes the shortcuts that all pages share.
     addEventListener('keydown', onKeyDown, { capture: true });
     return () => removeEventListener('keydown', onKeyDown, { capture: true });
   }, [draft, ordered]);

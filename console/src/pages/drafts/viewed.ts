@@ -1,23 +1,23 @@
 import { signal } from '@preact/signals';
 import type { DraftChange } from '../../api/drafts-api.ts';
 
-/* Files that the reviewer has viewed. The marks have IDs of drafts and versions, and no path or content. */
+/* Files that the reviewer has viewed. The marks contain draft and version IDs, and no path or content. */
 
 const STORAGE_KEY = 'viewed-files';
-/** Maximum number of drafts with marks. The marks of other drafts are discarded, the oldest first. */
+/** Maximum number of drafts with marks. The marks on other drafts are discarded, the oldest first. */
 const MAX_DRAFTS = 20;
 
-/** Viewed contents by memory ID of the file. */
+/** Viewed contents by the file's memory ID. */
 type Marks = Record<string, string>;
 
-/** Marks of each draft, the latest last. Local storage keeps them, so that a review continues on another day. */
+/** Marks for each draft, the latest last. Local storage keeps them, so that a review continues on another day. */
 const viewed = signal<Record<string, Marks>>(read());
 
 function read(): Record<string, Marks> {
   try {
     return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}');
   } catch {
-    // The value was not written by this version of the console.
+    // The value was not written by this console version.
     return {};
   }
 }
@@ -27,11 +27,11 @@ function write(next: Record<string, Marks>): void {
   try {
     localStorage.setItem(STORAGE_KEY, JSON.stringify(viewed.value));
   } catch {
-    // The storage of the browser is full. The marks then last until the page is closed.
+    // The browser's storage is full. The marks then last until the page is closed.
   }
 }
 
-/** Identifies the content of a change. Another version of a side is another content. */
+/** Identifies a change's content. The content differs if a side has another version. */
 const contentOf = ({ draft, original }: DraftChange) => `${draft?.version ?? ''} ${original?.version ?? ''}`;
 
 export const isViewed = (draft: string, change: DraftChange) =>
@@ -43,7 +43,7 @@ export function markViewed(draft: string, change: DraftChange, isMarked: boolean
   write({ ...others, [draft]: isMarked ? { ...rest, [change.memory_id]: contentOf(change) } : rest });
 }
 
-/** Removes the marks of a draft that is closed. */
+/** Removes the marks for a closed draft. */
 export function forgetViewed(draft: string): void {
   const { [draft]: _, ...others } = viewed.value;
   write(others);

@@ -9,7 +9,7 @@ it('assigns the same colors to actors in another order', () => {
   expect(assigned({}, EIGHT.toReversed())).toStrictEqual(colors);
 });
 
-it('keeps the colors of actors when others come and go', () => {
+it('keeps actor colors when other actors appear and disappear', () => {
   const first = assigned({}, ['support', 'billing', 'crawler']);
   const more = assigned(first, ['a', 'b', 'crawler', 'c', 'd', 'e', 'support', 'billing']);
   expect(more).toMatchObject(first);

@@ -1,4 +1,4 @@
-/** Number of colors of actors. */
+/** Number of actor colors. */
 export const SERIES = 8;
 
 /**
@@ -16,7 +16,7 @@ export function assigned(before: Record<string, number>, shown: readonly string[
     const color = before[key];
     if (color !== undefined && !taken.has(color)) take(key, color);
   }
-  // Sorted, because the order of the actors depends on their numbers of changes.
+  // Sorted, because the actors' order depends on their numbers of changes.
   for (const key of shown.filter((each) => colors[each] === undefined).sort()) {
     let color = hashOf(key) % SERIES;
     while (taken.has(color)) color = (color + 1) % SERIES;

@@ -21,7 +21,7 @@ type Row =
   | { kind: 'conflict' | 'resolved'; conflict: Conflict }
   | { kind: 'made' | 'removed'; directory: string };
 
-/** Verbs of changes that are not made yet. */
+/** Verbs for changes that are not made yet. */
 const VERBS: Record<string, string> = {
   added: 'add',
   modified: 'modify',
@@ -32,7 +32,7 @@ const VERBS: Record<string, string> = {
   removed: 'remove',
 };
 
-/** Formats the counts of changes that are not made yet: `2 files will be added, 1 file will be renamed`. */
+/** Formats the counts for changes that are not made yet: `2 files will be added, 1 file will be renamed`. */
 function plannedText({ files, directories_made, directories_removed }: Changes): string {
   const kinds = files.map(kindOf);
   const planned = (n: number, what: string, change: string) => (n === 0 ? [] : [`${what} will be ${change}`]);
@@ -59,7 +59,7 @@ interface Props {
   opensConflict?: boolean | undefined;
 }
 
-/** Previews the files that a restore or revert would change, and the differences of the selected file. */
+/** Previews the files that a restore or revert would change, and the differences in the selected file. */
 export function ChangesPreview({ tenant, changes, review, opensConflict = false }: Props) {
   const { files, directories_made, directories_removed, kept_out, conflicts = [] } = changes;
   const [only] = files;
@@ -176,7 +176,7 @@ function PreviewRow({ row, selected, setSelected }: RowProps) {
   );
 }
 
-/** Shows the differences between the current content of a file and its content after the change. */
+/** Shows the differences between a file's current content and its content after the change. */
 function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) {
   const { old_version, version } = file;
   const { data, error, reload } = useLoad(
@@ -210,6 +210,6 @@ const kindOf = ({ change, content_changed }: FileChange) =>
 export const hasChanges = ({ files, directories_made, directories_removed }: Changes) =>
   files.length + directories_made.length + directories_removed.length > 0;
 
-/** Describes the size of a change: the number of files, or "directories" if no file changes. */
+/** Describes a change's size: the number of files, or "directories" if no file changes. */
 export const amountOf = (changes: Changes | undefined) =>
   changes?.files.length ? count(changes.files.length, 'file') : 'directories';

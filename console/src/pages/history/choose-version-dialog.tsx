@@ -9,10 +9,10 @@ const PAGE = 100;
 
 interface Props {
   tenant: string;
-  /** The current or a former path of the file. */
+  /** The file's current or former path. */
   path: string;
   selected: string | null;
-  /** ID of the version on the other side of the comparison. */
+  /** Version ID on the other side of the comparison. */
   other: string;
   onChoose: (id: string) => void;
   onClose: () => void;

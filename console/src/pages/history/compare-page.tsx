@@ -13,7 +13,10 @@ import { shownDiff } from './diff-rows.ts';
 import { DiffView, type DiffViewHandle } from './diff-view.tsx';
 import { Timeline } from './history-timeline.tsx';
 
-/** Part of a comparison that is loaded at once. The browser keeps all of it, for the list of files and the search. */
+/**
+ * Size of the part of a comparison that is loaded at a time. The browser keeps all loaded parts, for the file list and
+ * the search.
+ */
 const BOUND = { files: 1000, characters: 8_000_000 };
 
 const raised = (files: number, characters: number) => ({
@@ -21,7 +24,7 @@ const raised = (files: number, characters: number) => ({
   characters: characters + BOUND.characters,
 });
 
-/** Compares two times of a whole memory, or of the files below a path. */
+/** Compares a whole memory, or the files below a path, at two times. */
 export function ComparePage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const at = query.get('at');

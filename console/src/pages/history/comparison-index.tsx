@@ -13,17 +13,17 @@ export const withKind = (files: readonly ShownDiff[], kind: DiffKind | null) =>
   kind === null ? [...files] : files.filter(({ title }) => title !== null && kindOf(title) === kind);
 
 interface Props {
-  /** All files of the comparison. */
+  /** All files in the comparison. */
   files: readonly ShownDiff[];
-  /** The listed files: all, or the files of `kind`. */
+  /** The listed files: all, or the files that match `kind`. */
   shown: readonly ShownDiff[];
   kind: DiffKind | null;
   onKind: (kind: DiffKind | null) => void;
-  /** Called with the index of a file in `shown`. */
+  /** Called with a file's index in `shown`. */
   onSelect: (file: number) => void;
 }
 
-/** Lists the files of a comparison, with a filter by the kind of change and the number of files of each. */
+/** Lists the files in a comparison, with a filter by the kind of change and the number of files for each kind. */
 export function ComparisonIndex({ files, shown, kind, onKind, onSelect }: Props) {
   const counts = useMemo(
     () => Map.groupBy(files, ({ title }) => (title === null ? 'modified' : kindOf(title))),

@@ -21,11 +21,11 @@ export type DiffRow =
   | { kind: 'title'; file: number }
   | { kind: 'note'; text: string }
   | { kind: 'gap'; text: string }
-  /** A line of both sides, or of one side. The unified layout shows a changed line as two rows. */
+  /** A line on both sides, or on one side. The unified layout shows a changed line as two rows. */
   | { kind: 'line'; old: Side | null; now: Side | null };
 
 /**
- * Maximum of added and removed lines. Larger diffs replace the whole text, because the time to compute a diff grows
+ * Maximum for added and removed lines. Larger diffs replace the whole text, because the time to compute a diff grows
  * with the square of this number.
  */
 const MAX_EDITS = 1000;
@@ -43,7 +43,7 @@ export function shownDiff({ old_path, path, patch, no_patch_reason }: FileDiff):
   return { title: { oldPath: old_path, path }, hunks, note };
 }
 
-/** Parses the hunks of a single-file patch. The header is skipped, because its paths are untrusted. */
+/** Parses the hunks in a single-file patch. The header is skipped, because its paths are untrusted. */
 function hunksOf(patch: string): Hunk[] {
   const start = patch.search(/^@@ /m);
   return start === -1 ? [] : (parsePatch(patch.slice(start))[0]?.hunks ?? []);
@@ -58,14 +58,14 @@ export function hunksBetween(old: string, now: string): Hunk[] {
 
 export type DiffKind = 'added' | 'modified' | 'renamed' | 'deleted';
 
-/** Returns the kind of change of a file. */
+/** Returns the kind of change to a file. */
 export function kindOf({ oldPath, path }: NonNullable<ShownDiff['title']>): DiffKind {
   if (oldPath === null) return 'added';
   if (path === null) return 'deleted';
   return oldPath === path ? 'modified' : 'renamed';
 }
 
-/** Returns the text of each row, for a search. */
+/** Returns each row's text, for a search. */
 export function textsOf(rows: readonly DiffRow[], files: readonly ShownDiff[]): string[] {
   return rows.map((row) => {
     if (row.kind === 'line') {
@@ -78,7 +78,7 @@ export function textsOf(rows: readonly DiffRow[], files: readonly ShownDiff[]): 
   });
 }
 
-/** Returns the rows of a diff view, in line order. */
+/** Returns the rows for a diff view, in line order. */
 export function diffRows(
   files: readonly ShownDiff[],
   isSplit: boolean,

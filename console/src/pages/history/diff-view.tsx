@@ -11,11 +11,11 @@ import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
 import { type DiffRow, diffRows, kindOf, type ShownDiff, type Side, textsOf } from './diff-rows.ts';
 
 const LINE_HEIGHT = 21;
-/** Maximum length of two lines whose differing words are highlighted. Comparing longer lines is slow. */
+/** Maximum total length for two lines whose differing words are highlighted. Comparing longer lines is slow. */
 const MAX_COMPARED = 2000;
 
 const isWide = matchMedia('(min-width: 900px)');
-/** Layout of all diffs on the page, until the user selects another one. */
+/** Layout for all diffs on the page, until the user selects another layout. */
 const isSplit = signal(isWide.matches);
 
 const LAYOUTS = [
@@ -31,11 +31,11 @@ interface Props {
 }
 
 export interface DiffViewHandle {
-  /** Scrolls to the title of a file. */
+  /** Scrolls to a file's title. */
   showFile: (file: number) => void;
 }
 
-/** Shows differences of files, side by side or unified. */
+/** Shows file differences, side by side or unified. */
 export function DiffView({ files, summary = '', handle }: Props) {
   const container = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualListHandle>(null);
@@ -50,7 +50,7 @@ export function DiffView({ files, summary = '', handle }: Props) {
     (index) => list.current?.scrollTo(index, 'center'),
   );
   const openFind = () => {
-    // A search finds the lines of all files.
+    // A search covers the lines in all files, so no file stays collapsed.
     setCollapsed(new Set());
     find.open();
   };
@@ -143,7 +143,7 @@ interface DiffRowProps {
   isSplit: boolean;
   /** The searched text, or an empty text. */
   query: string;
-  /** Whether the row is the current match of the search. */
+  /** Whether the row is the search's current match. */
   isCurrent: boolean;
 }
 

@@ -7,7 +7,7 @@ const GAP = 0.15;
 
 interface Props {
   activity: Activity;
-  /** Color classes of the actors. */
+  /** The actors' color classes. */
   colors: readonly string[];
   at: string | null;
 }

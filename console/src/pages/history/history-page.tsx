@@ -19,8 +19,8 @@ import { VersionPane } from './version-pane.tsx';
 const PAGE = 200;
 
 /**
- * Lists the versions of a tenant that match the filters in the URL. Shows the changes of the selected version, or a
- * comparison of two versions.
+ * Lists the tenant's versions that match the filters in the URL. Shows the selected version's changes, or a comparison
+ * between two versions.
  */
 export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
@@ -38,7 +38,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
     [tenant.id, debounced, changesMade.value],
   );
   const { items, error, reload, more } = pages;
-  // A time of the day whose changes by the filtered actor are about to be reverted.
+  // A time in the day whose changes by the filtered actor are about to be reverted.
   const [reverting, setReverting] = useState<string | null>(null);
   return (
     <div class={selected === null ? 'panes history' : 'panes history has-file'}>
@@ -92,7 +92,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
   );
 }
 
-/** Returns the local day of a time, within the history. A day that has not ended has no end. */
+/** Returns the local day that contains a time, limited to the history. A day that has not ended has no end. */
 function dayOf(time: string, earliest: string): { since: string; until: string | null } {
   const [start, end] = [new Date(time), new Date(time)];
   start.setHours(0, 0, 0, 0);

@@ -41,7 +41,7 @@ effect(() => (isHidden.value ? localStorage.setItem(HIDDEN, 'true') : localStora
 /** Selects the period in the URL, so that a link shows the same part of the history. */
 const setRange = ({ since, until }: Range) => void replaceQuery({ since, until });
 
-/** Histogram of a tenant's changes, colored by actor, with a slider that selects a time. */
+/** Histogram with a tenant's changes, colored by actor, and a slider that selects a time. */
 export function Timeline({ tenant, at, onChange, past }: Props) {
   const [isGoing, setIsGoing] = useState(false);
   const { query } = route.value;

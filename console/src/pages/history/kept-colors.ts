@@ -5,12 +5,12 @@ import { assigned, hashOf, SERIES } from './actor-colors.ts';
 const OTHER = 'series-other';
 
 /**
- * Colors by the hash of a tenant and an actor, which names neither. A reload and another period of the timeline keep the
- * color of an actor.
+ * Colors by a hash over the tenant and the actor, which names neither. An actor keeps its color after a reload, and in
+ * another period on the timeline.
  */
 const kept = keptSignal<Record<string, number>>('actor-colors');
 
-/** Returns the color classes of actors, the busiest first. Actors beyond the colors share one. */
+/** Returns the actors' color classes, the busiest actor first. Actors beyond the number of colors share one. */
 export function colorsOf(tenant: string, actors: readonly Actor[]): string[] {
   const keys = actors.map((actor) => String(hashOf(`${tenant} ${JSON.stringify(actor)}`)));
   const colors = assigned(kept.peek() ?? {}, keys.slice(0, SERIES));

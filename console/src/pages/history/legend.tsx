@@ -8,11 +8,11 @@ import { Name } from '../../ui/name.tsx';
 interface Props {
   tenant: string;
   activity: Activity;
-  /** Color classes of the actors. */
+  /** The actors' color classes. */
   colors: readonly string[];
 }
 
-/** Legend of the timeline: actors, with their number of changes. */
+/** Timeline legend: each actor with the number of changes. */
 export function Legend({ tenant, activity, colors }: Props) {
   const { actors, buckets } = activity;
   const others = buckets.reduce((sum, bucket) => sum + bucket.others, 0);

@@ -1,6 +1,6 @@
 import type { Activity } from '../../api/api-types.ts';
 
-/** A period of the history. */
+/** A period in the history. */
 export interface Range {
   /** A time, or an age such as `7d`. Null is the beginning of the history. */
   since: string | null;
@@ -20,14 +20,14 @@ const PERIODS = [
   ['30d', 'Last 30 days', 30 * 86_400],
 ] as const;
 
-/** Returns the titles of the selectable periods for a history that begins at `start`. */
+/** Returns the titles for the selectable periods in a history that begins at `start`. */
 export function periodsSince(start: string): Record<string, string> {
   const seconds = (Date.now() - Date.parse(start)) / 1000;
   const periods = PERIODS.filter(([, , length]) => length < seconds).map(([since, title]) => [since, title]);
   return { ...Object.fromEntries(periods), all: 'All', range: 'Range…' };
 }
 
-/** Returns the key of a range in `periodsSince`. */
+/** Returns a range's key in `periodsSince`. */
 export function periodOf({ since, until }: Range): string {
   if (until !== null) return 'range';
   if (since === null) return 'all';

@@ -26,7 +26,7 @@ interface Props {
   review: RevertReview;
 }
 
-/** Shows the difference of a revert in one file with a conflict, and its resolution. */
+/** Shows a revert's change to one file with a conflict, and the resolution. */
 export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
   const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
   const resolution = review.resolutions[memoryId];
@@ -68,7 +68,7 @@ export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
   );
 }
 
-/** Shows the difference between the current text of a file and its new text, which no version has. */
+/** Shows the difference between a file's current text and its new text. No version has the new text. */
 export function MergedDifference({ tenant, memoryId, review }: Omit<Props, 'choices'>) {
   const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
   const resolution = review.resolutions[memoryId];

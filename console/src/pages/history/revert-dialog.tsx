@@ -20,7 +20,7 @@ import { usePreview } from './use-preview.ts';
 interface Props {
   tenant: string;
   actor: ActorQuery;
-  /** Displayed name of the actor. */
+  /** The actor's displayed name. */
   name: string;
   /** Times at first. `until`: null means now. */
   since: string;
@@ -31,7 +31,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Previews the revert of one actor's changes, and applies it on confirmation. */
+/** Previews the revert for one actor's changes, and applies the revert on confirmation. */
 export function RevertDialog({
   tenant,
   actor,

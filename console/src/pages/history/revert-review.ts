@@ -1,7 +1,7 @@
 import type { RevertResolution } from '../../api/api-types.ts';
 import type { RevertTarget } from '../../api/history-api.ts';
 
-/** Resolutions of the previewed revert, by file ID. */
+/** Resolutions for the previewed revert, by file ID. */
 export interface RevertReview {
   target: RevertTarget;
   resolutions: Readonly<Record<string, RevertResolution>>;

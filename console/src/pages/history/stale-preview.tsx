@@ -30,7 +30,7 @@ export function StalePreview({ tenant, before, after }: { tenant: string; before
   );
 }
 
-/** The actor and the time of a version. */
+/** Shows a version's actor and time. */
 function By({ tenant, version }: { tenant: string; version: string }) {
   const { data } = useLoad((signal) => getVersion(tenant, version, signal), [tenant, version]);
   return data === undefined ? null : (

@@ -6,7 +6,7 @@ const local = (text: string) => new Date(text).toISOString();
 const labels = (since: string, until: string, most: number) =>
   ticksBetween(local(since), local(until), most).map(({ label }) => label);
 
-it('marks the days of a period, the hours of a day, and the months of a year', () => {
+it('marks the days in a period, the hours in a day, and the months in a year', () => {
   expect(labels('2026-11-22T09:30', '2026-11-26T12:00', 8)).toStrictEqual([
     '23 Nov',
     '24 Nov',

@@ -1,4 +1,4 @@
-/** A mark on the time axis, at the start of a unit of local time. */
+/** A mark on the time axis, at the start of a unit in local time. */
 export interface Tick {
   /** Position in the range, from 0 to 1. */
   at: number;
@@ -8,7 +8,7 @@ export interface Tick {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Distances between marks, the shortest first: in minutes of a day, in days, or in months. */
+/** Distances between marks, the shortest first: in minutes within a day, in days, or in months. */
 const STEPS = [
   ...[1, 5, 15, 30, 60, 3 * 60, 6 * 60, 12 * 60].map((minutes) => ({ minutes, length: minutes * MINUTE })),
   ...[1, 2, 7, 14].map((days) => ({ days, length: days * 24 * HOUR })),
@@ -36,7 +36,7 @@ export function ticksBetween(since: string, until: string, most: number): Tick[]
 
 type Step = (typeof STEPS)[number];
 
-/** Returns the start of the day or of the month of a time. */
+/** Returns the start of the day or the month that contains a time. */
 function firstOf(start: number, step: Step): Date {
   const time = new Date(start);
   time.setHours(0, 0, 0, 0);

@@ -13,7 +13,7 @@ const MOST_LABELS = 8;
 const NAMED = 5;
 
 interface Colors {
-  /** Color classes of the actors. */
+  /** The actors' color classes. */
   colors: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function TimelineChart({ activity, colors, endsNow, at, ...slider }: Slid
   const bucketAt = ({ currentTarget, clientX }: PointerEvent) => {
     if (!(currentTarget instanceof Element)) return null;
     const { left, width } = currentTarget.getBoundingClientRect();
-    // The chart has a padding of 7 pixels, so that the slider can stand at its ends.
+    // The chart has 7 pixels padding, so that the slider fits at both ends.
     const index = Math.floor(((clientX - left - 7) / (width - 14)) * buckets.length);
     return index >= 0 && index < buckets.length ? index : null;
   };
@@ -58,7 +58,7 @@ function Ticks({ ticks }: { ticks: readonly Tick[] }) {
   );
 }
 
-/** Positions of a label that would cover the labels of the ends. */
+/** Whether a label at this position would cover the labels at the ends. */
 const isNearEnd = ({ at }: Tick) => at < 0.2 || at > 0.88;
 
 interface AxisProps extends Pick<Activity, 'since' | 'until'> {
@@ -84,7 +84,7 @@ function Axis({ since, until, endsNow, ticks }: AxisProps) {
   );
 }
 
-/** The times of a bar, and the changes in it by actor. */
+/** Shows a bar's times, and the changes in the bar by actor. */
 function Tooltip({ activity, colors, index }: { activity: Activity; index: number } & Colors) {
   const { actors, buckets, bucket_seconds } = activity;
   const bucket = buckets[index];

@@ -15,12 +15,12 @@ import { DiffView } from './diff-view.tsx';
 
 interface Props {
   tenant: string;
-  /** IDs of the versions on the old side and on the new side. */
+  /** Version IDs for the old side and the new side. */
   from: string;
   to: string;
 }
 
-/** Compares two versions, in any order of time. */
+/** Compares two versions, in any time order. */
 export function VersionComparison({ tenant, from, to }: Props) {
   const { data, error, isLoading, reload } = useLoad(
     async (signal) => {

@@ -29,7 +29,7 @@ const OPERATIONS = {
   deleted: 'Deleted',
 };
 
-/** Reads the version filter from the query of the URL. */
+/** Reads the version filter from the URL query. */
 export function filterOf(query: URLSearchParams): Filter {
   return Object.fromEntries(NAMES.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : [])));
 }
@@ -93,7 +93,7 @@ function Part({ name, label, placeholder, filter }: PartProps) {
   );
 }
 
-/** Filters by the source of changes, as declared for their keys. */
+/** Filters by the source that was declared for the keys that made the changes. */
 function Source({ source, versions }: { source: string | undefined; versions: readonly Version[] }) {
   const known = new Set(versions.flatMap((version) => version.source ?? []));
   return (
@@ -115,13 +115,13 @@ function Source({ source, versions }: { source: string | undefined; versions: re
   );
 }
 
-/** Returns the actor or the source of the filter, or null. */
+/** Returns the actor or the source in the filter, or null. */
 export function actorOf({ by, source }: Filter): ActorQuery | null {
   if (source !== undefined) return { source };
   return by === undefined ? null : { by };
 }
 
-/** Returns the displayed name of an actor or a source in the filter. */
+/** Returns the displayed name for an actor or a source in the filter. */
 export function nameOf(query: ActorQuery, versions: readonly Version[]): string {
   if ('source' in query) return `source ${query.source}`;
   const { by } = query;

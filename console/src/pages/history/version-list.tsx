@@ -8,19 +8,19 @@ import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { versionRows } from './version-rows.ts';
 
-/** Number of versions of a closed group from which the list no longer loads further ones by itself. */
+/** Number of versions in a closed group from which the list no longer loads further versions by itself. */
 const LARGE = 1000;
 
 interface Props {
   versions: readonly Version[];
   selected: string | null;
-  /** ID of a version that cannot be selected. */
+  /** A version ID that cannot be selected. */
   disabled?: string;
   onSelect: (id: string) => void;
   onEnd: (() => void) | undefined;
-  /** Whether the changes of one request are one row, which opens. */
+  /** Whether the changes from one request form one row, which opens. */
   isGrouped?: boolean;
-  /** Action on the changes of one day, given a time of the day. */
+  /** Action for one day's changes, given a time within the day. */
   dayAction?: ((time: string) => ComponentChildren) | undefined;
 }
 
@@ -42,7 +42,7 @@ export function VersionList({
         versions,
         isGrouped
           ? (id, group) =>
-              // The only group of the list, and the group of the selected version, are open at first.
+              // The only group in the list, and the group with the selected version, are open at first.
               open.get(id) ?? (group.length === versions.length || group.some((each) => each.id === selected))
           : null,
       ),
@@ -105,12 +105,12 @@ export function VersionList({
 interface GroupProps {
   versions: readonly Version[];
   isOpen: boolean;
-  /** Whether further versions of the list are not loaded, which may be part of the group. */
+  /** Whether further versions, which may belong to the group, are not loaded. */
   hasMore: boolean;
   onToggle: () => void;
 }
 
-/** Row of a change of several files. */
+/** Row for a change to several files. */
 function GroupRow({ versions, isOpen, hasMore, onToggle }: GroupProps) {
   const [newest] = versions;
   if (newest === undefined) return null;
@@ -141,7 +141,7 @@ function GroupRow({ versions, isOpen, hasMore, onToggle }: GroupProps) {
 
 interface RowProps {
   version: Version;
-  /** Whether the row is part of an open group. */
+  /** Whether the row belongs to an open group. */
   isPart: boolean;
   isSelected: boolean;
   isDisabled: boolean;

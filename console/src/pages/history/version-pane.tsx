@@ -15,7 +15,7 @@ import { shownDiff } from './diff-rows.ts';
 import { DiffView } from './diff-view.tsx';
 import { VersionActions } from './version-actions.tsx';
 
-/** Shows the changes of a version, with its actions. */
+/** Shows a version's changes, and the actions for the version. */
 export function VersionPane({ tenant, id }: { tenant: string; id: string }) {
   const { data, error, reload } = useLoad(
     async (signal) => {
@@ -87,7 +87,7 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
   );
 }
 
-/** The source and the draft of a version, if known. */
+/** Shows a version's source and draft, if known. */
 function Provenance({ tenant, version }: { tenant: string; version: Version }) {
   const { source, draft, approved_by } = version;
   if (source === null && draft === null) return null;

@@ -11,7 +11,7 @@ const version = (id: string, request_id: string | null, label = 'one', second = 
     draft: null,
   }) as Version;
 
-it('groups the changes of one request, and of one time without a request, by the same actor', () => {
+it('groups changes by one actor in one request, or at one time without a request', () => {
   const versions = [
     version('a', 'r1'),
     version('b', 'r1'),

@@ -4,13 +4,13 @@ import { formatDay } from '../../text/format.ts';
 export type VersionRow =
   | { kind: 'day'; day: string; time: string }
   | { kind: 'version'; version: Version; isPart: boolean }
-  /** Changes of several files by one request, such as an import or a merge, the newest first. */
+  /** Changes to several files by one request, such as an import or a merge, the newest first. */
   | { kind: 'group'; id: string; versions: Version[]; isOpen: boolean };
 
 /**
- * Returns the rows of a list of versions, newest first, with a heading for each day.
+ * Returns the rows for a version list, newest first, with a heading for each day.
  *
- * @param isOpen whether a group is open, by the ID of the group; null shows each version separately
+ * @param isOpen whether a group is open, by the group's ID; null shows each version separately
  */
 export function versionRows(
   versions: readonly Version[],
@@ -33,7 +33,7 @@ export function versionRows(
   return rows;
 }
 
-/** Splits versions into runs of one request, or of one time and actor where no request is known. */
+/** Splits versions into runs from one request, or from one time and actor where no request is known. */
 function groupsOf(versions: readonly Version[]): Version[][] {
   const groups: Version[][] = [];
   for (const version of versions) {
@@ -46,6 +46,6 @@ function groupsOf(versions: readonly Version[]): Version[][] {
   return groups;
 }
 
-/** Identifies the change that a version is a part of. */
+/** Identifies the change that a version belongs to. */
 const groupId = ({ request_id, created_at, actor, draft }: Version) =>
   JSON.stringify([request_id ?? created_at, actor, draft]);

@@ -8,7 +8,7 @@ import { Empty } from '../../ui/status-messages.tsx';
 
 interface Props {
   tenant: Tenant;
-  /** Names of the URL parameters that hold a time, each with the label of the button that removes the parameter. */
+  /** URL parameters that hold a time, each with the label for the button that removes the parameter. */
   times: Record<string, string>;
   children: ComponentChildren;
 }

@@ -15,12 +15,12 @@ type Fields = Pick<FormInput, 'actorKind' | 'actor' | 'since'>;
 interface Props {
   input: Fields;
   onChange: (changes: Partial<Fields>) => void;
-  /** Label of no limit of the time. Without a label, a time is required. */
+  /** Label for the option without a start time. Without a label, a time is required. */
   always?: string;
   isFocused?: boolean;
 }
 
-/** Fields for an actor or a source, and for the start of a period. */
+/** Fields for an actor or a source, and for a period's start. */
 export function ActorFields({ input, onChange, always, isFocused = false }: Props) {
   const { actorKind, actor, since } = input;
   const isSpan = since === '' || since in SPANS;

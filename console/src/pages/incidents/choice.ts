@@ -1,9 +1,9 @@
 import type { Counts, Job, TenantSelection } from '../../api/incidents-api.ts';
 
-/** Chosen tenants of a job: all with an outcome except some, or only some. */
+/** A job's chosen tenants: all with an outcome except some, or only some. */
 export interface Choice {
   isAll: boolean;
-  /** Counts by tenant: of the exceptions, or of the chosen tenants. */
+  /** Counts by tenant: for the exceptions, or for the chosen tenants. */
   tenants: Readonly<Record<string, Counts>>;
 }
 
@@ -21,32 +21,32 @@ export function toggled({ isAll, tenants }: Choice, tenant: string, counts: Coun
   return { isAll, tenants: Object.fromEntries(isNamed ? others : [...others, [tenant, counts]]) };
 }
 
-/** Number of chosen tenants of `total`. */
+/** Counts the chosen tenants among `total` tenants. */
 export function chosenTenants({ isAll, tenants }: Choice, total: number): number {
   const named = Object.keys(tenants).length;
   return isAll ? total - named : named;
 }
 
-/** Sum of a count over the chosen tenants. `all` is the sum over all tenants. */
+/** Adds up a count over the chosen tenants. `all` is the sum over all tenants. */
 export function chosenSum({ isAll, tenants }: Choice, name: string, all: number): number {
   const named = Object.values(tenants).reduce((sum, counts) => sum + (counts[name] ?? 0), 0);
   return isAll ? all - named : named;
 }
 
-/** Returns the chosen tenants with an outcome in a job as the selection of another job. */
+/** Returns the chosen tenants with an outcome in a job as the selection for another job. */
 export function selectionOf(choice: Choice, job: string): TenantSelection {
   const names = Object.keys(choice.tenants);
   if (!choice.isAll) return { ids: names };
   return { found_by: job, ...(names.length > 0 && { except: names }) };
 }
 
-/** Number of tenants that `wholeChosenSelection` selects. New tenants that match a filter of the job add to it. */
+/** Counts the tenants that `wholeChosenSelection` selects. New tenants that match the job's filter add to the count. */
 export function readTenants(choice: Choice, { tenants }: Pick<Job, 'tenants'>): number {
   return chosenTenants(choice, tenants);
 }
 
 /**
- * Returns the tenants of a job, except the unselected ones, as the selection of another job. Unlike with `chosenSelection`,
+ * Returns a job's tenants, except the unselected ones, as the selection for another job. Unlike with `chosenSelection`,
  * the other job also processes tenants that had no outcome, for example because the text was written later.
  */
 export function wholeSelectionOf(

@@ -9,14 +9,14 @@ import { keepText } from './state.ts';
 const REPLACEMENT = '[erased]';
 
 interface Props {
-  /** Text of the job. Undefined if only another tab knew it. */
+  /** The job's text. Undefined if only another tab knew the text. */
   text: string | undefined;
-  /** Comparison of the job. */
+  /** The job's text comparison. */
   comparison: { exact: boolean; ignore_case: boolean };
   tenants: TenantSelection;
-  /** Description of the tenants that the job reads: all selected ones, also those in which the find had no hit. */
+  /** The tenants that the job reads, in words: all selected ones, including tenants in which the find had no hit. */
   reads: string;
-  /** Description of the places, if the job has read all of them. Undefined if a dry run is still to be made. */
+  /** The places in words, if the job has read all of them. Undefined if a dry run must still be made. */
   places: string | undefined;
   onClose: () => void;
 }
@@ -30,7 +30,7 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, o
   const action = useAction();
   const isForAll = onlyTenants.value === null && Object.values(tenants).every((each) => each === undefined);
   const mayKeepOut = canManageFleet.value || !isForAll;
-  // Another text than the text of the job has other places.
+  // A text that differs from the job's text has other places.
   const isDryRun = places === undefined || known === undefined || text !== known;
   const request = eraseRequest({
     text,

@@ -29,7 +29,7 @@ const SCOPES: readonly (readonly [FormInput['scope'], string])[] = [
 ];
 const STATES = { '': 'Any state', active: 'Active', suspended: 'Suspended', archived: 'Archived' };
 
-/** Form that starts a find, or the dry run of a revert. */
+/** Form that starts a find, or the dry run for a revert. */
 export function FindForm() {
   const input = currentForm();
   const [isUndoing, setIsUndoing] = useState(false);

@@ -1,13 +1,13 @@
 import type { FindBody, TenantSelection, UndoBody } from '../../api/incidents-api.ts';
 
-/** Input of the form. */
+/** Form input. */
 export interface FormInput extends Omit<FindBody, 'tenants' | 'by' | 'source' | 'since' | 'until'> {
   actorKind: 'by' | 'source';
   actor: string;
   /** A duration back from now, or a time. Empty for the whole history. */
   since: string;
   scope: 'all' | 'filter' | 'some';
-  /** IDs of tenants, separated by white space or commas. */
+  /** Tenant IDs, separated by white space or commas. */
   ids: string;
   search: string;
   status: '' | NonNullable<TenantSelection['status']>;
@@ -35,10 +35,10 @@ export const EMPTY: FormInput = {
 /** Maximum number of tenants that a request names. */
 export const MAX_NAMED = 1000;
 
-/** A request, or the problem of the input. */
+/** A request, or the problem with the input. */
 export type Read<T> = { body: T } | { problem: string };
 
-/** Reads the tenants of the form. */
+/** Reads the tenants from the form. */
 export function readTenants(form: FormInput): Read<TenantSelection> {
   const { scope, search, status } = form;
   if (scope === 'all') return { body: {} };

@@ -14,13 +14,13 @@ import { useAction, useLoad } from '../../ui/use-load.ts';
 interface Props {
   job: string;
   tenant: string;
-  /** Number of hits, of which the service stores the first ones. */
+  /** Number of hits. The service stores only the first ones. */
   total: number;
-  /** Called to undo the changes of the actor of a hit. */
+  /** Called to undo the changes by a hit's actor. */
   onUndo: (by: string) => void;
 }
 
-/** Lists the hits of a find in a tenant. The texts are read when the list is opened. */
+/** Lists a find's hits in a tenant. The texts are read when the list is opened. */
 export function Hits({ job, tenant, total, onUndo }: Props) {
   const { data, error, reload } = useLoad((signal) => listHits(job, tenant, null, signal), [job, tenant]);
   const [later, setLater] = useState<{ hits: Hit[]; next: string | null }>();
@@ -94,7 +94,7 @@ function HitRow({ tenant, hit, onUndo }: { tenant: string; hit: Hit; onUndo: Pro
   );
 }
 
-/** Link to the file, the version, or the draft of a hit. */
+/** Link to a hit's file, version, or draft. */
 function HitLink({ tenant, hit }: { tenant: string; hit: Hit }) {
   const { path, draft, version_id, place, redacted, line } = hit;
   if (path === null) return <span class="muted">{redacted ? '(redacted)' : '(no longer kept)'}</span>;

@@ -5,7 +5,7 @@ import { actorFilter } from '../../text/actor.ts';
 
 interface Props {
   actor: Actor;
-  /** Start of the changes of the actor. */
+  /** Start of the actor's changes. */
   since: string;
   isButton?: boolean;
 }

@@ -6,7 +6,7 @@ import { textOf } from './state.ts';
 
 /* Sentences about jobs and their counts. */
 
-/** Request of a job as the service stores it. */
+/** A job's request as the service stores it. */
 export interface StoredRequest {
   mode?: Mode;
   where?: 'both' | 'content' | 'path';
@@ -16,7 +16,7 @@ export interface StoredRequest {
   by?: string | null;
   since?: string | null;
   until?: string | null;
-  /** Tenants out of which an erasure keeps the text. */
+  /** Tenants for which an erasure keeps the text out. */
   keepsOut?: 'all' | 'tenants' | null;
   isDryRun?: boolean;
   dryRunOf?: string | null;
@@ -26,14 +26,14 @@ export const requestOf = ({ request }: Pick<Job, 'request'>) => request as Store
 
 const SOURCE = 'source:';
 
-/** Name of the actor or the source of a stored request. */
+/** Returns the name for the actor or the source in a stored request. */
 export const actorName = (by: string) => (by.startsWith(SOURCE) ? `source ${by.slice(SOURCE.length)}` : by);
 
-/** Converts the actor of a stored request to parameters of a new request. */
+/** Converts a stored request's actor to parameters for a new request. */
 export const actorQuery = (by: string): ActorQuery =>
   by.startsWith(SOURCE) ? { source: by.slice(SOURCE.length) } : { by };
 
-/** Splits the actor of a stored request into the fields of the form. */
+/** Splits a stored request's actor into the form's fields. */
 export function actorFields(by: string | null | undefined): { actorKind: 'by' | 'source'; actor: string } {
   const query = actorQuery(by ?? '');
   return 'source' in query
@@ -43,7 +43,7 @@ export function actorFields(by: string | null | undefined): { actorKind: 'by' | 
 
 export const KINDS: Record<Job['kind'], string> = { find: 'Find', revert: 'Undo', erase: 'Erase' };
 
-/** Title of a job. Its text is known only to the tab that started the job. */
+/** Returns a job's title. The job's text is known only to the tab that started the job. */
 export function titleOfJob(job: Job): string {
   const { by, isDryRun } = requestOf(job);
   const verb = isDryRun ? `Dry run: ${KINDS[job.kind].toLowerCase()}` : KINDS[job.kind];
@@ -63,7 +63,7 @@ const PLACES: Record<string, string> = {
   drafts: 'open drafts',
 };
 
-/** Describes the request of a find, without its text. */
+/** Describes a find's request, without the text. */
 export function describeFind(request: StoredRequest): string {
   const { mode = 'literal', where = 'both', places = [], by } = request;
   const kind = mode === 'literal' ? literalText(request) : modeText(mode);
@@ -71,7 +71,7 @@ export function describeFind(request: StoredRequest): string {
   return [...parts, ...(by ? [`by ${actorName(by)}`] : [])].join(' · ');
 }
 
-/** Describes the comparison of a find or an erasure. */
+/** Describes how a find or an erasure compares texts. */
 export function literalText({ isExact, ignoresCase }: StoredRequest): string {
   if (!isExact) return modeText('literal');
   return ignoresCase ? 'exact text, ignoring case' : 'exact text';
@@ -83,13 +83,13 @@ export function foundByText({ found_by_state: state }: Job['selection']): string
   return state === 'inexact' ? 'The find that selected the tenants could not read all versions.' : null;
 }
 
-/** Whether a find has read every place of a text, so that it is the dry run of an erasure. */
+/** Whether a find has read every place that can hold a text, so that the find is the dry run for an erasure. */
 export function isEverywhere(request: StoredRequest): boolean {
   const { mode, where, places = [], by, since, until } = request;
   return mode === 'literal' && where === 'both' && places.length === 3 && !by && !since && !until;
 }
 
-/** Describes the selected tenants of a job. */
+/** Describes a job's selected tenants. */
 export function describeTenants({
   selection,
   only_tenants,
@@ -114,7 +114,7 @@ const listed = (tenants: string[]) =>
 
 type Counted = Pick<JobOutcome, 'counts' | 'is_exact'>;
 
-/** Words of the counts, in the order of the sentence: singular and plural. */
+/** Words for the counts, in the sentence's order: singular and plural. */
 const FOUND = [
   ['current', 'current'],
   ['superseded', 'superseded'],
@@ -123,7 +123,7 @@ const FOUND = [
   ['directories', 'directory', 'directories'],
 ] as const;
 
-/** Nouns of the counts of an erasure: singular and plural. */
+/** Nouns for an erasure's counts: singular and plural. */
 const ERASED = [
   ['files', 'current file', 'current files'],
   ['versions', 'superseded version', 'superseded versions'],
@@ -134,7 +134,7 @@ const ERASED = [
   ['titles', 'title of a draft', 'titles of drafts'],
 ] as const;
 
-/** Describes the places of an erasure, such as `1 current file, 2 superseded versions`. */
+/** Describes an erasure's places, such as `1 current file, 2 superseded versions`. */
 export function erasedText({ counts, is_exact }: Counted, isEnded = true): string {
   const parts = ERASED.flatMap(([name, one, many]) => {
     const value = counts[name] ?? 0;
@@ -155,7 +155,7 @@ export function leftText({ left = 0, settings = 0 }: Counts): string | null {
   return parts.length === 0 ? null : `${parts.join('; ')}.`;
 }
 
-/** Describes the hits of a tenant or a job, such as `at least 3 hits in 2 files: 1 current, 2 superseded`. */
+/** Describes the hits in a tenant or a job, such as `at least 3 hits in 2 files: 1 current, 2 superseded`. */
 export function foundText({ counts, is_exact }: Counted, isEnded = true): string {
   const { hits = 0, files = 0 } = counts;
   const parts = FOUND.flatMap(([name, one, many = one]) => {
@@ -167,7 +167,7 @@ export function foundText({ counts, is_exact }: Counted, isEnded = true): string
   return `${bound}${count(hits, 'hit')} in ${count(files, 'file')}${end}`;
 }
 
-/** Describes the changes of a revert, such as `2 files, 1 directory`. */
+/** Describes a revert's changes, such as `2 files, 1 directory`. */
 export function changesText(counts: Counts): string {
   const { files = 0, directories = 0 } = counts;
   const parts = [
@@ -179,6 +179,6 @@ export function changesText(counts: Counts): string {
 
 const CHANGED = 'precondition_failed';
 
-/** Words for the code of a tenant's error. */
+/** Returns the words for a tenant's error code. */
 export const errorText = (code: string) =>
   code === CHANGED ? 'changed since the dry run' : code.replaceAll('_', ' ');

@@ -34,7 +34,7 @@ export function IncidentsPage() {
   );
 }
 
-/** Fills the form with the actor of a link, and removes it from the URL. */
+/** Fills the form with the actor from a link, and removes the actor from the URL. */
 function usePrefilled(): void {
   const { segments, query } = route.value;
   const [by, source, since] = ['by', 'source', 'since'].map((name) => query.get(name) ?? '');

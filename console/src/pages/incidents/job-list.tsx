@@ -22,7 +22,7 @@ import { isActive } from './use-job.ts';
 const INTERVAL_MS = 2000;
 const MIN_WIDTH = 760;
 
-/** Lists the jobs of the last 30 days, newest first. Active jobs show their progress. */
+/** Lists the jobs from the last 30 days, newest first. Active jobs show their progress. */
 export function JobList() {
   const pages = usePages<Job>(async (after, signal) => {
     const { jobs, next } = await listJobs(after, signal);

@@ -129,7 +129,7 @@ function describeJob(job: Job): string {
   return `changes ${by ? `by ${actorName(by)}` : 'of all actors'}${start}${end}`;
 }
 
-/** Describes the result of a job so far. */
+/** Describes a job's result so far. */
 function resultText(job: Job): string {
   const isEnded = !isActive(job);
   if (job.kind === 'find') return foundText(job, isEnded);
@@ -156,7 +156,7 @@ function Results({ job }: { job: Job }) {
   const { isDryRun } = requestOf(job);
   const isFind = job.kind === 'find' || (job.kind === 'erase' && isDryRun === true);
   const isUndo = job.kind === 'revert';
-  // A search lists a part of the tenants. The actions are about all chosen tenants.
+  // A search lists only some tenants. The actions apply to all chosen tenants.
   const [total, setTotal] = useState<number>();
   if (debounced === '' && outcomes.outcomes !== undefined && outcomes.total !== total)
     setTotal(outcomes.total);

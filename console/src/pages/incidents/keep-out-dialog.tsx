@@ -8,7 +8,7 @@ import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { type Choice, isChosen } from './choice.ts';
 
-/** Maximum number of tenants for which the console adds an entry each. */
+/** Maximum number of tenants for which the console adds separate entries. */
 const MAX_TENANTS = 200;
 
 interface Props {
@@ -20,7 +20,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Keeps a text out of all memories, or out of the memories of the chosen tenants. */
+/** Keeps a text out of all memories, or out of the chosen tenants' memories. */
 export function KeepOutDialog({ text: known = '', job, choice, chosen, onClose }: Props) {
   const mayChoose = chosen > 0 && chosen <= MAX_TENANTS;
   const places: Record<string, string> = {
@@ -97,7 +97,7 @@ export function KeepOutDialog({ text: known = '', job, choice, chosen, onClose }
   );
 }
 
-/** Lists the chosen tenants of a job. */
+/** Lists a job's chosen tenants. */
 async function chosenIds(job: string, choice: Choice, signal: AbortSignal): Promise<string[]> {
   if (!choice.isAll) return Object.keys(choice.tenants);
   const ids: string[] = [];

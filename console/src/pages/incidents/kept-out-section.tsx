@@ -16,7 +16,7 @@ const MIN_WIDTH = 560;
 const NO_LABEL = 'no label';
 
 /**
- * Lists the entries of texts that are kept out, and allows a text again.
+ * Lists the entries for texts that are kept out, and allows a text again.
  *
  * @param tenant null for the texts that are kept out of all memories
  */

@@ -20,16 +20,16 @@ interface Props {
   onSearch: (search: string) => void;
   /** Undefined if no tenants can be chosen. */
   choice: { value: Choice; onChange: (choice: Choice) => void } | undefined;
-  /** Title of an empty list. */
+  /** Title for an empty list. */
   empty: string;
   describe: (outcome: JobOutcome) => ComponentChildren;
-  /** Details of a tenant, which open below its row. */
+  /** Details about a tenant, which open below the tenant's row. */
   details?: (outcome: JobOutcome) => ComponentChildren;
-  /** Buttons of a row. */
+  /** A row's buttons. */
   actions?: (outcome: JobOutcome) => ComponentChildren;
 }
 
-/** Lists the results of a job by tenant, those that need attention first. Only visible rows are rendered. */
+/** Lists a job's results by tenant, with results that need attention first. Only visible rows are rendered. */
 export function OutcomeList({ outcomes, search, onSearch, choice, empty, ...row }: Props) {
   const { outcomes: items, total, error, more, reload } = outcomes;
   const [opened, setOpened] = useState<string | null>(null);

@@ -6,7 +6,7 @@ import { save } from '../../ui/save.ts';
 import { LoadError } from '../../ui/status-messages.tsx';
 import { usePages } from '../../ui/use-pages.ts';
 
-/** Offers the signed receipts of an erasure, and the command that verifies a receipt. */
+/** Offers an erasure's signed receipts, and the command that verifies a receipt. */
 export function Receipts({ job }: { job: string }) {
   const { items, error, more, isLoading, reload } = usePages<StoredReceipt>(
     async (after, signal) => {

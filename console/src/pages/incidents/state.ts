@@ -9,14 +9,14 @@ const MAX_JOBS = 20;
 
 interface Kept {
   form: FormInput;
-  /** Texts by job. The service deletes the text of a job when the job ends. */
+  /** Texts by job. The service deletes a job's text when the job ends. */
   texts: Record<string, string>;
   choices: Record<string, Choice>;
 }
 
 const NOTHING: Kept = { form: EMPTY, texts: {}, choices: {} };
 
-/** Survives a reload of the tab. A text is never in the URL, because the text may be a secret. */
+/** Kept state, which survives a tab reload. A text is never in the URL, because the text may be a secret. */
 const kept = keptSignal<Kept>('incident');
 const read = () => kept.value ?? NOTHING;
 

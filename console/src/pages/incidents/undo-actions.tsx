@@ -87,7 +87,7 @@ export function UndoActions({ job, choice, total }: Props) {
 /** Tenants that were reverted from their rows since the console was loaded, after their jobs. */
 const reviewed = signal<ReadonlySet<string>>(new Set());
 
-/** Opens the revert of one tenant, with its differences and the resolutions of its conflicts. */
+/** Opens one tenant's revert, with its differences and conflict resolutions. */
 export function ReviewButton({ job, outcome }: { job: Job; outcome: JobOutcome }) {
   const [isOpen, setIsOpen] = useState(false);
   const { by, since, until } = requestOf(job);

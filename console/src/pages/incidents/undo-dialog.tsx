@@ -13,12 +13,12 @@ type Fields = Pick<FormInput, 'actorKind' | 'actor' | 'since'>;
 interface Props {
   fields: Partial<Fields>;
   tenants: TenantSelection;
-  /** Description of the tenants. */
+  /** The tenants in words. */
   where: string;
   onClose: () => void;
 }
 
-/** Starts the dry run of a revert over many tenants. */
+/** Starts the dry run for a revert over many tenants. */
 export function UndoDialog({ fields, tenants, where, onClose }: Props) {
   const [input, setInput] = useState<Fields>({
     actorKind: fields.actorKind ?? 'by',

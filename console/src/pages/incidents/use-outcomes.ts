@@ -4,7 +4,7 @@ import { type JobOutcome, listOutcomes } from '../../api/incidents-api.ts';
 
 const PAGE = 200;
 
-/** A page of the tenants that failed or have conflicts, which are listed first, or of the others. */
+/** A page with the tenants that failed or have conflicts, which are listed first, or with the other tenants. */
 interface Next {
   left: boolean;
   after: string | null;
@@ -29,8 +29,8 @@ export interface Outcomes {
 }
 
 /**
- * Loads the outcomes of a job page by page. While the job runs, the first page is loaded again after each `round`,
- * until the user loads more pages. At the end of the job, all these pages are loaded again.
+ * Loads a job's outcomes page by page. While the job runs, the first page is loaded again after each `round`, until the
+ * user loads more pages. When the job ends, all these pages are loaded again.
  */
 export function useOutcomes(job: string, search: string, round: number, isRunning: boolean): Outcomes {
   const [state, setState] = useState<State>();
@@ -96,6 +96,6 @@ async function withNextPage(job: string, search: string, state: State, signal: A
   return { outcomes: [...outcomes, ...page.tenants], total, next: nextOf(next.left, page.next) };
 }
 
-/** The others follow the last page of the tenants that are listed first. */
+/** The other tenants follow the last page with the tenants that are listed first. */
 const nextOf = (left: boolean, after: string | null): Next | null =>
   after !== null ? { left, after } : left ? { left: false, after: null } : null;

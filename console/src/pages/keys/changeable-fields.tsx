@@ -2,7 +2,7 @@ import { Options } from '../../ui/options.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import { EXPIRIES, type Expiry } from './new-key.ts';
 
-/* Fields of a key that can be changed after its creation. */
+/* Fields that can be changed after a key was created. */
 
 interface LabelProps {
   value: string;

@@ -17,7 +17,7 @@ interface Props {
   onSaved: () => void;
 }
 
-/** Edits the label and the expiry of a key. */
+/** Edits a key's label and expiry. */
 export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const { id } = apiKey;
   const initial = expiryOfKey(apiKey);

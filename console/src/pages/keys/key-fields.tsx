@@ -58,8 +58,7 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
 type HolderProps = Omit<Props, 'isForTenant'>;
 
 /**
- * Fields that select the holder of a key. An admin whose scope is limited can only create keys for tenants of the
- * scope.
+ * Fields that select a key's holder. An admin whose scope is limited can only create keys for tenants in the scope.
  */
 function Holder({ form, onChange }: HolderProps) {
   const own = onlyTenants.value;

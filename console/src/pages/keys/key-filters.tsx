@@ -25,7 +25,7 @@ const CHOICES = {
 const UNUSED_DAYS = 90;
 const EXPIRING_DAYS = 30;
 
-/** Returns the filters in a URL as parameters of the admin API. */
+/** Returns the filters in a URL as admin API parameters. */
 export function keyQueryOf(query: URLSearchParams): KeyQuery {
   const of = (name: string) => query.get(name) ?? '';
   return {
@@ -43,7 +43,7 @@ export function keyQueryOf(query: URLSearchParams): KeyQuery {
 export const isFiltered = (query: URLSearchParams) =>
   ['tenant', 'search', 'kind', 'status', 'use'].some((name) => query.has(name));
 
-/** Search, filters, and order of the list of keys. The URL holds their values. */
+/** Search, filters, and order for the list of keys. The URL holds their values. */
 export function KeyFilters({ query }: { query: URLSearchParams }) {
   const texts = { search: 'Label or ID', tenant: 'Tenant' };
   return (

@@ -11,12 +11,12 @@ import { isFiltered, KeyFilters, keyQueryOf } from './key-filters.tsx';
 import { KeysTable } from './keys-table.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 
-/** Lists the keys of one tenant, or all keys, with their actions. */
+/** Lists the keys for one tenant, or all keys, with their actions. */
 export function KeysSection({ tenant }: { tenant?: string }) {
   const [isCreating, setIsCreating] = useState(false);
   const { query } = route.value;
   useOpening(query, () => setIsCreating(canManage.value));
-  // The section of one tenant lists all keys of the tenant.
+  // The section for one tenant lists all keys for the tenant.
   const wanted = useDebounced(JSON.stringify(tenant === undefined ? keyQueryOf(query) : { tenant }), 200);
   const pages = usePages(
     async (after, signal) => {

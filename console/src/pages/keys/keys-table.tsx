@@ -142,7 +142,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   );
 }
 
-/** The holder of a key: a tenant, a service, or an admin. */
+/** A key's holder: a tenant, a service, or an admin. */
 function Holder({ kind, tenant, tenants }: Key) {
   if (tenant !== null) return <TenantLink id={tenant} />;
   const [only, ...others] = tenants ?? [];
@@ -190,7 +190,7 @@ function KeyStatus(key: Key) {
   );
 }
 
-/** Expiry of the secret before the last rotation, while that secret works. */
+/** Shows the expiry time for the secret from before the last rotation, while that secret works. */
 function PreviousSecret({ apiKey, onEnd }: { apiKey: Key; onEnd: () => void }) {
   const { id, label, previous_expires_at: until, revoked_at } = apiKey;
   if (until === null || revoked_at !== null) return null;
@@ -209,7 +209,7 @@ function PreviousSecret({ apiKey, onEnd }: { apiKey: Key; onEnd: () => void }) {
 interface EndProps {
   title: string;
   verb: string;
-  /** Past tense of the verb, before the ID. */
+  /** The verb's past tense, before the ID. */
   done: string;
   apiKey: Key;
   request: ApiRequest;

@@ -8,7 +8,7 @@ import { type KeyForm, leastKey, newKeyOf, randomId } from './new-key.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface Props {
-  /** If absent, the form asks for the holder of the key. */
+  /** If absent, the form asks for the key's holder. */
   tenant?: string;
   onClose: () => void;
   onCreated: () => void;

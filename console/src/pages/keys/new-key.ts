@@ -3,10 +3,10 @@ import type { NewKey } from '../../api/tenants-api.ts';
 
 const DAY = 86_400_000;
 
-/** State of the form for a new key. */
+/** State for the form that creates a key. */
 export interface KeyForm {
   label: string;
-  /** Source of the writes made with the key. */
+  /** Source declared for writes with the key. */
   source: string;
   kind: KeyKind;
   tenant: string;
@@ -20,7 +20,7 @@ export interface KeyForm {
   expiresAt: string | null;
 }
 
-/** Returns the form of a new key: the least rights, for one tenant and 90 days. */
+/** Returns the form for a new key: the least rights, for one tenant and 90 days. */
 export const leastKey = (tenant: string): KeyForm => ({
   label: '',
   source: '',

@@ -12,8 +12,8 @@ import { useAction, useLoad } from '../../ui/use-load.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
 /**
- * Periods in seconds, up to the maximum of the service. The suffix `s` preserves the order, because JavaScript sorts
- * integer property names.
+ * Periods in seconds, up to the service's maximum. The suffix `s` preserves the order, because JavaScript sorts integer
+ * property names.
  */
 const OVERLAPS = {
   '86400s': 'For a day',

@@ -67,7 +67,7 @@ interface HandOverProps extends Pick<Props, 'apiKey' | 'secret'> {
   onCopied: () => void;
 }
 
-/** Settings and code for the user of the key, ready to copy. */
+/** Settings and code for the key's user, ready to copy. */
 function HandOver({ apiKey, secret, onCopied }: HandOverProps) {
   const info = session.value;
   const [url, setUrl] = useState(
@@ -101,5 +101,5 @@ function HandOver({ apiKey, secret, onCopied }: HandOverProps) {
   );
 }
 
-/** Returns the URL of the console, without a slash at its end. A proxy may serve the console below a prefix. */
+/** Returns the console's URL, without a slash at its end. A proxy may serve the console below a prefix. */
 const consoleUrl = () => (location.origin + location.pathname).replace(/\/$/, '');

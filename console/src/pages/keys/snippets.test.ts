@@ -11,15 +11,12 @@ it.each([
   [null, 8080, 'http://localhost:8080'],
   [null, 9000, 'http://localhost:9000'],
   ['https://memory.example.com/agents', 9000, 'https://memory.example.com/agents'],
-])(
-  'hands over PUBLIC_URL %j, else the host of the console with PORT %d',
-  (service_url, service_port, url) => {
-    const place = { protocol: 'http:', hostname: 'localhost' };
-    expect(serviceUrlOf({ service_url, service_port }, place)).toBe(url);
-  },
-);
+])("hands over PUBLIC_URL %j, else the console's host with PORT %d", (service_url, service_port, url) => {
+  const place = { protocol: 'http:', hostname: 'localhost' };
+  expect(serviceUrlOf({ service_url, service_port }, place)).toBe(url);
+});
 
-it('hands over a key for one tenant without the name of the tenant', () => {
+it("hands over a key for one tenant without the tenant's name", () => {
   expect(texts('tenant', 'acme')).toStrictEqual([
     ['Environment', 'MEMORY_SERVICE_URL=https://memory.example.com\nMEMORY_SERVICE_API_KEY=msk_secret'],
     [

@@ -8,7 +8,7 @@ export interface Snippet {
 }
 
 /**
- * Returns the URL of the agents' API: `PUBLIC_URL`, else the console's host with `PORT`, which may differ behind a proxy.
+ * Returns the agent API's URL: `PUBLIC_URL`, else the console's host with `PORT`, which may differ behind a proxy.
  */
 export function serviceUrlOf(
   { service_url, service_port }: Pick<SessionInfo, 'service_url' | 'service_port'>,

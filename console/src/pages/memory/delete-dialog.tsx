@@ -12,7 +12,7 @@ import { undoOfDeletion } from './undo-deletion.ts';
 interface Props {
   tenant: string;
   path: string;
-  /** Size of a directory, if known; null for a file. */
+  /** A directory's size, if known; null for a file. */
   below: Size | undefined | null;
   request: ApiRequest;
   onClose: () => void;

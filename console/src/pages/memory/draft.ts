@@ -3,11 +3,11 @@ import type { Route } from '../../router.ts';
 import { keptSignal } from '../../ui/kept.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
 
-/** An unsaved edit of a file. */
+/** An unsaved edit to a file. */
 export interface Draft {
   tenant: string;
   path: string;
-  /** The file at the start of the edit. */
+  /** The file when the edit started. */
   base: LoadedFile;
   text: string;
 }

@@ -7,7 +7,7 @@ import { DiffView } from '../history/diff-view.tsx';
 import { withLineEnding } from './line-endings.ts';
 
 interface Props {
-  /** The content at the start of the edit. */
+  /** The content when the edit started. */
   base: string;
   mine: string;
   /** The current file, or null if it was deleted. */

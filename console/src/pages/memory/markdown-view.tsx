@@ -5,7 +5,7 @@ import { useLoad } from '../../ui/use-load.ts';
 
 /** Length above which rendering may take seconds, if the text is a single block. */
 const LONG = 200_000;
-/** Distance from the end of the rendered text, in pixels, at which the next part is rendered. */
+/** Distance to the end of the rendered text, in pixels, at which the next part is rendered. */
 const AHEAD = 2000;
 
 /** Renders a content as Markdown. A long content is rendered on request. */
@@ -24,7 +24,7 @@ export function MarkdownView({ content }: { content: string }) {
   );
 }
 
-/** Renders the parts of a content as the user scrolls to them. The renderer is loaded on first use. */
+/** Renders a content's parts as the user scrolls to them. The renderer is loaded on first use. */
 function RenderedMarkdown({ content }: { content: string }) {
   const article = useRef<HTMLElement>(null);
   const [isTooDeep, setIsTooDeep] = useState(false);

@@ -17,14 +17,14 @@ import { entryAt, ROOT } from './tree.ts';
 import { TreeView } from './tree-view.tsx';
 import { type UsedTree, useTree } from './use-tree.ts';
 
-/** Shows the files of a tenant at a time. The URL selects the file and the time. */
+/** Shows a tenant's files at a time. The URL selects the file and the time. */
 export function MemoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const path = query.get('path');
   const at = query.get('at');
   // Dragging the slider selects many times, so only the last one is loaded.
   const debouncedAt = useDebounced(at, 120);
-  // Files load before the timeline, because counting the changes of a long history takes seconds.
+  // Files load before the timeline, because counting the changes in a long history takes seconds.
   const [hasFiles, setHasFiles] = useState(false);
   return (
     <div class="memory">

@@ -9,7 +9,7 @@ import { ROOT } from './tree.ts';
 
 interface Props {
   tenant: string;
-  /** Suggested directory of the new file. */
+  /** Suggested directory for the new file. */
   directory?: string;
   onCreated: (path: string) => void;
   onClose: () => void;

@@ -14,7 +14,7 @@ interface Props {
 /** Length in characters above which a path gets a separate line. */
 const LONG = 40;
 
-/** Heading of a file or directory, with its actions. */
+/** Heading for a file or directory, with its actions. */
 export function PaneHead({ path, facts, children }: Props) {
   const shown = shortPath(path);
   return (

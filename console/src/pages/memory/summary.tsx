@@ -23,7 +23,7 @@ interface Props {
   tenant: Tenant;
   /** A time, or null for now. */
   at: string | null;
-  /** Size of all files; undefined until they are counted. */
+  /** Total size of the files; undefined until they are counted. */
   size: Size | undefined;
 }
 

@@ -10,7 +10,7 @@ export interface LoadedTree {
   tree: Tree | undefined;
   error: unknown;
   isLoading: boolean;
-  /** Totals of the whole memory at a past time, once counted. */
+  /** Totals for the whole memory at a past time, once counted. */
   total: (Size & { redacted: number }) | undefined;
 }
 
@@ -25,7 +25,7 @@ interface Request {
 
 export const START: LoadedTree = { tree: undefined, error: undefined, isLoading: true, total: undefined };
 
-/** Loads the open directories of a memory, at one time after another. */
+/** Loads a memory's open directories at the requested times, one time after another. */
 export class TreeLoader {
   state = START;
   readonly #tenant: string;
@@ -103,7 +103,7 @@ export class TreeLoader {
     });
   }
 
-  /** Loads the page after a part of a directory. */
+  /** Loads the page that follows a part in a directory. */
   more(directory: string, part: number): void {
     this.#run(async (tree, signal) => {
       const next = tree.directories.get(directory)?.[part]?.next;
@@ -155,7 +155,7 @@ export class TreeLoader {
     await Promise.all(shown.map((path) => this.#loadDirectory(tree, path, signal)));
   }
 
-  /** Loads the first page of a directory. In a small memory, also loads its subdirectories. */
+  /** Loads a directory's first page. In a small memory, also loads the subdirectories. */
   async #loadDirectory(tree: Tree, directory: string, signal: AbortSignal): Promise<void> {
     const page = await this.#firstPage(directory, signal);
     if (page === undefined) return;
@@ -180,7 +180,7 @@ export class TreeLoader {
     }
   }
 
-  /** Loads the entries of a path and of the directories above it, unless the loaded parts contain them. */
+  /** Loads the entries for a path and for the directories above it, unless the loaded parts contain them. */
   async #loadAround(tree: Tree, path: string, signal: AbortSignal): Promise<void> {
     const above = ancestorsOf(path).filter((directory) => directory !== ROOT);
     await Promise.all([
@@ -193,8 +193,8 @@ export class TreeLoader {
   }
 
   /**
-   * Loads the part of a directory that begins at `path`, unless it is loaded. Returns false if the directory has no
-   * such entry.
+   * Loads the part of a directory that begins at `path`, unless the part is loaded. Returns false if the directory has
+   * no such entry.
    */
   async #loadPart(tree: Tree, path: string, start: PageStart, signal: AbortSignal): Promise<boolean> {
     const directory = parentOf(path);

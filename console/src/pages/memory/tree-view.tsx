@@ -23,7 +23,7 @@ interface Props extends UsedTree {
 type EntryRow = Extract<Row, { kind: 'file' | 'directory' }>;
 type MountRow = Extract<Row, { kind: 'mount' }>;
 
-/** Tree of the files and directories, operable by keyboard (https://www.w3.org/WAI/ARIA/apg/patterns/treeview/). */
+/** Tree with the files and directories, operable by keyboard (https://www.w3.org/WAI/ARIA/apg/patterns/treeview/). */
 export function TreeView({ loader, state, tree, mounts, selected, onSelect }: Props) {
   const id = useId();
   const list = useRef<VirtualListHandle>(null);
@@ -100,12 +100,12 @@ export function TreeView({ loader, state, tree, mounts, selected, onSelect }: Pr
   );
 }
 
-/** Opens the memory that a mount shows, unless it is missing or of a tenant outside the scope of the session. */
+/** Opens the memory that a mount shows, unless the memory is missing or its tenant is outside the session's scope. */
 function openSource({ mount: { tenant, status } }: MountRow): void {
   if (tenant !== null && status !== 'missing') goTo(hrefOf(['tenants', tenant]));
 }
 
-/** Row of a mount, with its access and its source. */
+/** Row for a mount, with its access and its source. */
 function MountRow({
   row: { mount, path },
   id,
@@ -160,7 +160,7 @@ interface RowProps {
   isSelected: boolean;
 }
 
-/** Returns the indent of a row. Deeply nested rows are indented less, to leave room for the name. */
+/** Returns a row's indent. Deeply nested rows are indented less, to leave room for the name. */
 const indent = (level: number) => ({
   paddingInlineStart: `${8 + Math.min(level - 1, 4) * 16 + Math.max(level - 5, 0) * 6}px`,
 });
@@ -233,7 +233,7 @@ function MoreRow({ row, loader, tree, id, isActive }: MoreProps) {
   );
 }
 
-/** Returns the row that a key selects, or the action of the key on the current row. */
+/** Returns the row that a key selects, or the key's action on the current row. */
 function moveOf(
   key: string,
   rows: readonly Row[],

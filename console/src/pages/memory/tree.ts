@@ -2,14 +2,14 @@ import type { Entry, TenantMount } from '../../api/api-types.ts';
 
 export const ROOT = '/memories';
 
-/** Consecutive entries of a directory. */
+/** Consecutive entries in a directory. */
 export interface Part {
   entries: Entry[];
-  /** Cursor of the following entries, or null at the end. */
+  /** Cursor for the following entries, or null at the end. */
   next: string | null;
 }
 
-/** Size of all files below a directory. */
+/** Total size of the files below a directory. */
 export interface Size {
   files: number;
   bytes: number;
@@ -19,11 +19,11 @@ export interface Size {
 export interface Tree {
   /** Loaded parts by directory. Entries between two parts are not loaded. */
   directories: Map<string, Part[]>;
-  /** Sizes of the directories whose files are counted. */
+  /** Sizes for the directories whose files are counted. */
   sizes: Map<string, Size>;
 }
 
-/** Words for the access of a mount. */
+/** Words for a mount's access. */
 export const ACCESS: Record<TenantMount['access'], string> = {
   read_only: 'read only',
   read_write: 'read and write',
@@ -36,7 +36,7 @@ export type Row =
   /** Placeholder for the entries after a part, which are not loaded. */
   | { kind: 'more'; path: string; part: number; level: number };
 
-/** @param mounts mounts of the tenant, which are the first rows */
+/** @param mounts the tenant's mounts, which are the first rows */
 export function rowsOf(
   tree: Tree,
   isOpen: (path: string) => boolean,
@@ -66,7 +66,7 @@ export const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 export const parentOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
 
-/** Returns a path without the name of the root, which is the same for all paths. */
+/** Returns a path without the root's name, which is the same for all paths. */
 export const shortPath = (path: string) => path.replace(`${ROOT}/`, '');
 
 /** Returns the directories above a path, beginning with the root. */

@@ -11,7 +11,7 @@ export interface UsedTree {
   state: LoadedTree;
 }
 
-/** Loads the tree of a memory at a time, and opens the directories above the selected path. */
+/** Loads a memory's tree at a time, and opens the directories above the selected path. */
 export function useTree(tenant: Tenant, at: string | null, path: string | null): UsedTree {
   const [state, setState] = useState(START);
   const loader = useMemo(() => new TreeLoader(tenant.id, setState), [tenant.id]);

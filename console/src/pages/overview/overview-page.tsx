@@ -16,7 +16,7 @@ const SPANS = { '7': '7 days', '30': '30 days', '90': '90 days' };
 const NEAR_LIMIT = 90;
 const ROWS = 5;
 
-/** Shows the usage of all tenants, and the tenants that need attention. */
+/** Shows the total usage by all tenants, and the tenants that need attention. */
 export function OverviewPage() {
   const days = Number(route.value.query.get('days') ?? 30);
   const span = days in SPANS ? days : 30;

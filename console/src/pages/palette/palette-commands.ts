@@ -1,15 +1,15 @@
 import { canManage, canManageFleet, canWrite, onlyTenants } from '../../api/session-state.ts';
 import { hrefOf } from '../../router.ts';
 
-/** A page or an action of the palette. */
+/** A page or an action in the palette. */
 export interface Target {
   text: string;
-  /** Kind of the target, shown beside its text. */
+  /** The target's kind, shown beside its text. */
   kind: string;
   href: string;
 }
 
-/** Returns the pages and actions that the session may use and whose text contains all words of the query. */
+/** Returns the pages and actions that the session may use and whose text contains all words in the query. */
 export function commandsFor(tenant: string | null, query: string): Target[] {
   const words = query.toLowerCase().split(/\s+/);
   const all = [...(tenant === null ? [] : tabsOf(tenant)), ...pages(), ...actions()];

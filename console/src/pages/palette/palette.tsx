@@ -98,7 +98,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Finds tenants, and files of the open tenant. */
+/** Finds tenants, and the open tenant's files. */
 function useFound(tenant: string | null, query: string) {
   const debounced = useDebounced(query, 200);
   const tenants = useLoad(

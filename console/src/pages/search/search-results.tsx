@@ -54,7 +54,7 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
   );
 }
 
-/** Link to the page for incidents, which finds the same words in the versions of all tenants. */
+/** Link to the page for incidents, which finds the same words in all tenants' versions. */
 function FindEverywhere({ text }: { text: string }) {
   if (!canWrite.value) return null;
   return (
@@ -84,7 +84,7 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
   );
 }
 
-/** Highlights the words of the query in a text. */
+/** Highlights the query's words in a text. */
 function marked(text: string, query: string): ComponentChildren {
   const words = query.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
   if (words.length === 0) return visible(text);
