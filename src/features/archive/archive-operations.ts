@@ -18,7 +18,7 @@ import { packTar, readTar } from './tar.ts';
 
 const binary = z.any().meta({ type: 'string', format: 'binary' });
 
-/** Response header with the totals of an archive for the command line, as percent-encoded JSON. */
+/** Response header with an archive's totals for the command line, as percent-encoded JSON. */
 const TOTAL_HEADER = 'memory-service-total';
 
 /** An exported memory, which is read while it is written to the output. */
@@ -109,13 +109,13 @@ async function checkExists(database: Database, tenant: string, path: MemoryPath)
   if (rows.length === 0) throw new ServiceError('nothing_at', tenant, path);
 }
 
-/** The body of an import. Over HTTP, the body is an archive. */
+/** The body for an import. Over HTTP, the body is an archive. */
 export type ImportSource = ({ archive: Readable } | { entries: AsyncIterable<SourceEntry> }) & {
   /** Whether the source may pause for long. Pausing sources are read completely before they are sent. */
   mayPause?: boolean;
 };
 
-/** Number of files between two reports of progress. */
+/** Files between two progress reports. */
 const PROGRESS_STEP = 100;
 
 const counted = z.int().min(0);

@@ -20,19 +20,18 @@ import type { Placement } from './import-tree.ts';
 import { closeAll, Spool } from './spool.ts';
 
 const DEFAULT_MAX_FILE_BYTES = 1024 * 1024;
-/** Bytes allowed for the fields of a version other than its content. */
+/** Bytes allowed for a version's fields other than its content. */
 const FIELDS_BYTES = 64 * 1024;
 
 /**
- * Returns the part of an entry name below the directory of the history, or undefined if the entry is outside this
- * directory.
+ * Returns the part of an entry name below the history directory, or undefined if the entry is outside this directory.
  */
 function nameInHistory(name: string): string | undefined {
   const names = name.split('/').filter((each) => each !== '' && each !== '.');
   return names[0] === DIRECTORY && !name.startsWith('/') ? names.slice(1).join('/') : undefined;
 }
 
-/** Whether an archive entry is part of a history. A history cannot be imported with `into` or `strip`. */
+/** Whether an archive entry belongs to a history. A history cannot be imported with `into` or `strip`. */
 export function isHistory({ name }: SourceEntry, { into, strip }: Placement): boolean {
   const inside = nameInHistory(name);
   if (into === undefined && strip === undefined) return inside !== undefined;
@@ -40,11 +39,11 @@ export function isHistory({ name }: SourceEntry, { into, strip }: Placement): bo
   throw cannotImport(name, 'entry_history_not_placeable');
 }
 
-/** Applies the policy on secrets to the parts of a history. */
+/** Applies the policy on secrets to a history's parts. */
 interface SecretPolicy {
   /** Whether the policy has masked the current file at a path. */
   isMasked: (path: string) => boolean;
-  /** Applies the policy to the content of a version. */
+  /** Applies the policy to a version's content. */
   inspect: HistorySource['inspect'];
   /** Finds the first path that contains a secret. */
   findSecret: (paths: readonly string[]) => Promise<{ masked: string; kinds: readonly string[] } | undefined>;
@@ -99,9 +98,9 @@ export class ArchivedHistory implements HistorySource {
   }
 
   /**
-   * Checks the completeness of the history. Call this after the last entry.
+   * Checks that the history is complete. Call this method after the last entry.
    *
-   * @param files number of files in the memory
+   * @param files the memory's file count
    */
   check(files: number): void {
     const manifest = this.#manifest;
@@ -202,8 +201,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Returns the maximum number of bytes of a line. Parsing a line blocks the event loop. A version may be from a time
- * with a higher file limit, so the result is at least the size for the default limit.
+ * Returns a line's maximum size in bytes. Parsing a line blocks the event loop. A version may be from a time with a
+ * higher file limit, so the result is at least the size for the default limit.
  */
 function longestLine(maxFileBytes: number): number {
   if (maxFileBytes === 0) return Number.POSITIVE_INFINITY;

@@ -4,10 +4,10 @@ import { ServiceError } from '../../core/errors/errors.ts';
 
 /** A file or directory in an archive or in a local directory. */
 export interface SourceEntry {
-  /** Name of the entry, not normalized. */
+  /** Entry name, not normalized. */
   name: string;
   kind: 'file' | 'dir';
-  /** Declared size of `content` in bytes. */
+  /** Declared size in bytes for `content`. */
   bytes: number;
   modified: Date;
   content: AsyncIterable<Uint8Array>;
@@ -44,7 +44,7 @@ export function escapeNonAscii(text: string): string {
   return escapeInvisible(text, /[ -~]/);
 }
 
-/** Reason why an entry cannot be imported. The first value of each error is the name of the entry. */
+/** Reason why an entry cannot be imported. Each error's first value is the entry name. */
 export type EntryFault = Extract<keyof typeof ARCHIVE_ERRORS, `entry_${string}`>;
 type FaultValues<F extends EntryFault> =
   Parameters<(typeof ARCHIVE_ERRORS)[F]['problem']> extends [string, ...infer Others] ? Others : never;

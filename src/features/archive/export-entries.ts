@@ -98,7 +98,7 @@ ORDER BY past_directories.path, past_directories.removed_at LIMIT $limit
 
 const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weigh: (line: string) => Buffer.byteLength(line) };
 
-/** An archive entry of the history. `modified` is in seconds since 1970. */
+/** An archive entry in the history. `modified` is in seconds since 1970. */
 export interface ExportedHistory {
   path: string;
   kind: 'history';
@@ -121,7 +121,7 @@ export async function exportHistory(
 ): Promise<number> {
   const manifest = (await query(readManifestQuery, { tenant })).rows[0];
   if (manifest === undefined) throw new ServiceError('no_such_tenant', tenant);
-  // Uses the tenant's creation time for all entries, so that exports of the same history are identical.
+  // Uses the tenant's creation time for all entries, so that exports with the same history are identical.
   const modified = Math.floor(Date.parse(manifest.created_at) / 1000);
   const add = (name: string, content: string) =>
     write({ path: `/${DIRECTORY}/${name}`, kind: 'history', content, modified });
@@ -224,7 +224,7 @@ interface ExportedDirectoryRow {
 }
 
 /**
- * Lists a page of the directories at or below a path, in descending order of paths, so that each directory follows its
+ * Lists a page of the directories at or below a path, in descending path order, so that each directory follows its
  * subdirectories.
  */
 const exportDirectoriesQuery = defineQuery<
@@ -239,7 +239,7 @@ ORDER BY dir_path DESC LIMIT $limit
 `,
 );
 
-/** Disables the idle timeout of a transaction that waits for a slow reader of its rows. */
+/** Disables the idle timeout for a transaction that waits for a slow reader of its rows. */
 const waitForReaderQuery = defineQuery<Record<string, never>>(
   'wait_for_reader',
   "SELECT set_config('idle_in_transaction_session_timeout', '0', true)",
@@ -257,11 +257,11 @@ export type Exported =
 /**
  * Exports the entries at or below a path, by default the whole memory, from one snapshot. Exports files, then
  * directories, then the history if requested. Each directory follows its subdirectories, so that unpacking a later
- * entry cannot change the time of an earlier directory. Waits for `write` before reading further entries.
+ * entry cannot change an earlier directory's time. Waits for `write` before reading further entries.
  *
  * @param options.history whether to export the history; valid only for the whole memory
  * @param options.scope tenants that the history may name; null means all
- * @param options.signal aborts the export before its next statement; the reason of the signal is thrown
+ * @param options.signal aborts the export before its next statement; the signal's reason is thrown
  * @returns the number of exported versions, or null without the history
  */
 export async function exportEntries(

@@ -20,7 +20,7 @@ it('writes an export to a temporary file, and leaves it open when the stream is 
   await file.close();
 });
 
-it('fails an export with the error of its source, not with the resulting error of the output', async () => {
+it("fails an export with the source's error, not with the resulting output error", async () => {
   const left = new ServiceError('client_gone');
   const output = new PassThrough().resume();
   const written = writeTar(output, true, async (add) => {

@@ -70,7 +70,7 @@ export async function exportArchive(
 }
 
 /**
- * Runs `write` and explains errors of its output.
+ * Runs `write` and explains output errors.
  *
  * @throws ServiceError if the output cannot be written
  */

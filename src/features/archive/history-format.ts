@@ -5,13 +5,13 @@ import { storedActor, storedOrigin } from '../../core/memory/origin.ts';
 import { parsePath } from '../../core/memory/path.ts';
 
 /*
- * The format of a history in an archive: docs/history.md, Archives. The directory `history/` next to `memories/`
- * contains a manifest and pages of JSON lines.
+ * The format for a history in an archive: docs/history.md, Archives. The directory `history/` next to `memories/`
+ * contains a manifest and pages with JSON lines.
  */
 
 export const DIRECTORY = 'history';
 export const MANIFEST = 'memory-history.json';
-/** Maximum number of lines of a page, and its approximate maximum size. A single line may be larger. */
+/** Maximum lines in a page, and the approximate maximum page size. A single line may be larger. */
 export const PAGE_ROWS = 500;
 export const PAGE_BYTES = 4 * 1024 * 1024;
 
@@ -43,7 +43,7 @@ const ACTOR = z.discriminatedUnion('type', [
 
 export const manifestSchema = z.strictObject({
   format: z.literal(1),
-  /** Creation time of the tenant. */
+  /** The tenant's creation time. */
   created_at: TIME,
   complete_since: TIME,
   versions: z.int().nonnegative(),
@@ -67,7 +67,7 @@ const version = z.strictObject({
   request_id: z.string().nullable(),
   tool_use_id: z.string().nullable(),
   via_tenant: z.string().nullable().default(null),
-  /** Source of the actor, repeated for readers. */
+  /** The actor's source, repeated for readers. */
   source: z.string().nullable().default(null),
   draft: z.string().nullable().default(null),
   approved_by: ACTOR.nullable().default(null),
@@ -112,7 +112,7 @@ function isTime(text: string): boolean {
   return seconds > 0 && new Date(seconds).toISOString().startsWith(text.slice(0, 19));
 }
 
-/** Stored content of a version, whole or as a splice: src/core/database/schema/file-tables.ts. */
+/** A version's stored content, whole or as a splice: src/core/database/schema/file-tables.ts. */
 export interface KeptContent {
   spliceStart: number | null;
   spliceLength: number | null;
@@ -120,8 +120,7 @@ export interface KeptContent {
 }
 
 /**
- * Converts a version to a line of an archive: the fields of `log --json`, the end of the version, and its stored
- * content.
+ * Converts a version to an archive line: the fields of `log --json`, the version's end, and its stored content.
  */
 export function archivedVersion(version: Version, kept: KeptContent): ArchivedVersion {
   return {

@@ -16,7 +16,7 @@ const VERSIONS = `json_to_recordset($rows::text::json) AS v (
   superseded_at timestamptz, origin jsonb, redacted_at timestamptz, redacted_by jsonb,
   splice_start integer, splice_length integer, content text
 )`;
-/** Whether the first half of the version ID encodes the creation time of the version. */
+/** Whether the first half of the version ID encodes the version's creation time. */
 const HAS_ITS_TIME = 'left(v.id::text, 18) = left(memory_first_id(v.created_at)::text, 18)';
 
 /**
@@ -36,7 +36,7 @@ RETURNING v.id
 `,
 );
 
-/** Inserts superseded versions. Returns the IDs of the inserted versions and skips existing IDs. */
+/** Inserts superseded versions. Returns the inserted version IDs and skips existing IDs. */
 export const importVersionsQuery = defineQuery<{ tenant: string; rows: string }, { id: string }>(
   'import_versions',
   `
@@ -54,7 +54,7 @@ RETURNING made.id
 `,
 );
 
-/** Sets the creation time of each file to the creation time of its oldest version. */
+/** Sets each file's creation time to the creation time of its oldest version. */
 export const importCreationTimesQuery = defineQuery<{ tenant: string }>(
   'import_creation_times',
   `
@@ -77,7 +77,7 @@ ORDER BY memory_id LIMIT $limit
 );
 
 /**
- * Reads the superseded versions of a file that have content, newest first, until the contents reach `bytes` in total.
+ * Reads a file's superseded versions that have content, newest first, until the contents reach `bytes` in total.
  */
 export const readPastContentsQuery = defineQuery<
   { tenant: string; memoryId: string; before: string; bytes: number; withContents: boolean },
@@ -105,7 +105,7 @@ export const importDirectoryTimesQuery = defineQuery<{ tenant: string; rows: str
   `UPDATE entries AS e SET changed_at = d.created_at FROM ${DIRECTORIES} WHERE e.tenant_id = $tenant AND e.dir_path = d.path`,
 );
 
-/** Inserts past directories. Returns the paths of the inserted directories and skips existing ones. */
+/** Inserts past directories. Returns the inserted paths and skips existing directories. */
 export const importPastDirectoriesQuery = defineQuery<{ tenant: string; rows: string }, { path: string }>(
   'import_past_directories',
   `
@@ -117,8 +117,8 @@ RETURNING made.path
 );
 
 /**
- * Updates the counters of a tenant after the import of a history, and moves its times so that later changes sort after
- * the history.
+ * Updates a tenant's counters after a history import, and moves the tenant's times so that later changes sort after the
+ * history.
  */
 export const countHistoryQuery = defineQuery<{ tenant: string; createdAt: string; since: string }>(
   'count_history',
@@ -134,7 +134,7 @@ WHERE id = $tenant
 `,
 );
 
-/** Finds the first inconsistency of an imported history. `what` is the end of a sentence that starts with `at`. */
+/** Finds the first inconsistency in an imported history. `what` ends a sentence that starts with `at`. */
 export const findDamageQuery = defineQuery<{ tenant: string }, { what: string; at: string }>(
   'find_damage',
   `
@@ -168,20 +168,20 @@ SELECT * FROM (
 /** A history to import. Each row is already valid by itself. */
 export interface HistorySource {
   readonly manifest: Manifest;
-  /** Yields the current versions of existing files. */
+  /** Yields the current versions for existing files. */
   heads(): AsyncIterable<StoredVersion[]>;
   /** Yields the superseded versions. */
   versions(): AsyncIterable<StoredVersion[]>;
   directories(): AsyncIterable<ArchivedDirectory[]>;
   /**
-   * Applies a policy on secrets to the content of a version, and returns the content to store. Throws if the policy
-   * rejects the content. Undefined without a policy.
+   * Applies a policy on secrets to a version's content, and returns the content to store. Throws if the policy rejects
+   * the content. Undefined without a policy.
    */
   readonly inspect?: ((version: string, content: string) => Promise<string>) | undefined;
 }
 
 /**
- * Imports the history of files that were just imported into an empty tenant, in the caller's transaction.
+ * Imports the history for files that were just imported into an empty tenant, in the caller's transaction.
  *
  * @returns the number of imported versions
  * @throws ServiceError if the history is inconsistent or does not match the files

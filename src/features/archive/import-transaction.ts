@@ -85,7 +85,7 @@ export interface ImportSource {
 
 export type Imported =
   /**
-   * `directories`: the created directories, without the root, which always exists. `versions`: number of versions of an
+   * `directories`: the created directories, without the root, which always exists. `versions`: number of versions in an
    * imported history, or null if no history was imported.
    */
   | { kind: 'imported'; files: number; bytes: number; directories: string[]; versions: number | null }
@@ -109,7 +109,7 @@ export interface ImportContext {
   onWritten?: ((files: number, total: number) => void) | undefined;
 }
 
-/** Maximum number of existing paths listed in the error. */
+/** Maximum existing paths listed in the error. */
 const NAMED_PATHS = 5;
 
 /**
@@ -130,7 +130,7 @@ export function writeImport(
 /**
  * Imports files and directories into a tenant's memory, in the caller's transaction. Locks the tenant and checks the
  * entire import before the first write. If the tenant has files or a history, the imported files are recorded as new
- * versions. Otherwise, the history of the source is imported.
+ * versions. Otherwise, the source's history is imported.
  */
 async function importInto(
   query: QueryExecutor,
@@ -185,7 +185,7 @@ async function isUntouched(query: QueryExecutor, tenant: string): Promise<boolea
 }
 
 /**
- * Finds the paths of an import that already exist.
+ * Finds an import's paths that already exist.
  *
  * @returns `conflicts`: the conflicting paths; `directories`: the number of needed directories that exist, without the
  *   root
@@ -231,7 +231,7 @@ function* chunks<T>(all: T[]): Generator<T[]> {
   for (let from = 0; from < all.length; from += BATCH.rows) yield all.slice(from, from + BATCH.rows);
 }
 
-/** Thrown to roll back the transaction of a dry run. */
+/** Thrown to roll back a dry run's transaction. */
 class DryRun extends Error {}
 
 /** Runs `work` in a transaction. A dry run performs the same checks and is rolled back. */

@@ -25,7 +25,7 @@ interface Node {
   spelled: string;
 }
 
-/** The tree that an import creates. Computes the destination of each entry, and rejects conflicting entries. */
+/** The tree that an import creates. Computes each entry's destination, and rejects conflicting entries. */
 export class ImportTree {
   readonly #placement: Placement;
   readonly #now: Date;
@@ -43,7 +43,7 @@ export class ImportTree {
   }
 
   /**
-   * @returns the path of the entry, or undefined for a directory that `strip` removes
+   * @returns the entry's path, or undefined for a directory that `strip` removes
    * @throws ServiceError if the entry cannot be imported
    */
   add({ name, kind, modified }: Pick<SourceEntry, 'name' | 'kind' | 'modified'>): MemoryPath | undefined {
@@ -64,7 +64,7 @@ export class ImportTree {
     return path;
   }
 
-  /** Returns the destination of an entry, not yet normalized or validated. */
+  /** Returns an entry's destination, not yet normalized or validated. */
   #place(name: string, kind: 'file' | 'dir'): string | undefined {
     const { into, strip = 0 } = this.#placement;
     // The validation would reject longer names too. The early limit bounds the work on hostile names.
@@ -100,7 +100,7 @@ export class ImportTree {
       }
       if (known.spelled !== above) throw sameName(above, known.spelled);
       if (known.kind === 'file') throw cannotImport(name, 'entry_file_and_directory', directory);
-      // Ancestors of a known directory have already been checked.
+      // A known directory's ancestors have already been checked.
       return;
     }
   }

@@ -41,7 +41,7 @@ export interface ImportedArchive {
   /** Null if no history was imported. */
   versions: number | null;
   /**
-   * Reason why the history of the archive was not imported; null if the history was imported or the archive has none.
+   * Reason why the archive's history was not imported; null if the history was imported or the archive has none.
    */
   historyLeftOut: string | null;
 }

@@ -19,8 +19,8 @@ import {
 } from './migrate-rows.ts';
 
 /**
- * Compares the rows of a table with the rows that the target has under the same keys. Ignores rows that only exist in
- * the target.
+ * Compares a table's rows with the rows that the target has under the same keys. Ignores rows that only exist in the
+ * target.
  *
  * @param onPage receives each page, and its rows that are missing in the target
  * @throws ServiceError if a row differs
@@ -62,7 +62,7 @@ export async function copyShared(from: QueryExecutor, to: QueryExecutor, table: 
 }
 
 /**
- * Returns a readable name of a row for error messages. An API key is not named by its hash, which means little to an
+ * Returns a row's readable name for error messages. An API key is not named by its hash, which means little to an
  * operator.
  */
 function rowName(table: Table, row: TextRow): string {
@@ -78,19 +78,19 @@ function rowName(table: Table, row: TextRow): string {
   }
 }
 
-/** Digests of the rows read from the source, by table. */
+/** Digests for the rows read from the source, by table. */
 export interface MovedTenant {
-  /** Whether the target already had all rows of the tenant. */
+  /** Whether the target already had all the tenant's rows. */
   wasThere: boolean;
   digests: Map<Table, Digest>;
 }
 
 /**
- * Copies a tenant in one transaction, which commits only after the target has the same rows. The target therefore has
- * all or none of a tenant, and an interrupted migration continues with the next tenant. The source may change during
- * the copy, because the copy reads one snapshot.
+ * Copies a tenant in one transaction, which commits only after the target has the same rows. The target therefore has a
+ * tenant completely or not at all, and an interrupted migration continues with the next tenant. The source may change
+ * during the copy, because the copy reads one snapshot.
  *
- * @throws ServiceError if the target has different rows of the tenant
+ * @throws ServiceError if the target has different rows for the tenant
  */
 export function moveTenant(
   source: Database,
@@ -158,15 +158,15 @@ export interface Migrated {
   rows: number;
   bytes: number;
   /**
-   * Row counts and hashes of the tables, which are equal in both databases. Rows are hashed in the order of tenants and
-   * keys.
+   * Row counts and hashes for the tables, which are equal in both databases. Rows are hashed in order by tenant and
+   * key.
    */
   tables: { table: string; rows: number; sha256: string }[];
 }
 
 /**
- * Copies all data into another database, which is empty or has a part of the data from an interrupted run. Both
- * databases must have the schema of this version. Existing data in the target is kept.
+ * Copies all data into another database, which is empty or has some data from an interrupted run. Both databases must
+ * have this version's schema. Existing data in the target is kept.
  *
  * @returns undefined if another process is migrating data to the target
  * @throws ServiceError if the target has different data for the same tenant, key, event, or day; the target is then
@@ -230,7 +230,7 @@ function summary(totals: Map<Table, Digest>, counted: Pick<Migrated, 'tenants' |
   };
 }
 
-/** @throws ServiceError if the columns of the databases differ */
+/** @throws ServiceError if the databases have different columns */
 async function commonTables(
   source: Database,
   target: Database,
@@ -248,7 +248,7 @@ async function commonTables(
 }
 
 /**
- * Returns the IDs of all tenants.
+ * Returns all tenant IDs.
  *
  * @throws ServiceError if the target has a different tenant under the same ID
  */

@@ -16,7 +16,7 @@ export const SHARED_TABLES: readonly string[] = [...REFERENCE_TABLES, ...COORDIN
   name.startsWith('public.'),
 );
 
-/** Assumed size of a row without its texts. */
+/** Assumed row size without the row's texts. */
 export const ROW_BYTES = 200;
 
 /** A row in which each column is text, in a format that is the same on every server. */
@@ -24,7 +24,7 @@ export type TextRow = (string | null)[];
 
 type Statement<Row> = Query<Record<string, Value>, Row>;
 
-/** Statements that read and write whole rows of a table: the rows of one tenant (`$tenant`) or all rows. */
+/** Statements that read and write a table's whole rows: one tenant's rows (`$tenant`) or all rows. */
 export interface Table {
   readonly name: string;
   /** Columns with their types, and the primary key. Must be equal in both databases. */
@@ -38,7 +38,7 @@ export interface Table {
    */
   readonly firstPage: Statement<SelectedRow>;
   readonly nextPage: Statement<SelectedRow>;
-  /** Reads the rows with given values in the first column of the key. */
+  /** Reads the rows with given values in the key's first column. */
   readonly matching: Statement<SelectedRow>;
   readonly insert: Statement<never>;
 }
@@ -53,7 +53,7 @@ interface Column {
   key: number | null;
 }
 
-/** Lists the columns of a table, except generated columns, which cannot be inserted. */
+/** Lists a table's columns, except generated columns, which cannot be inserted. */
 export const tableColumnsQuery = defineQuery<{ table: string }, Column>(
   'table_columns',
   `
@@ -66,9 +66,9 @@ ORDER BY a.attname
 );
 
 /**
- * Reads the definition of a table from the database, so that new columns are migrated automatically.
+ * Reads a table's definition from the database, so that new columns are migrated automatically.
  *
- * @param by whether the statements select the rows of one tenant or all rows
+ * @param by whether the statements select one tenant's rows or all rows
  */
 export async function describeTable(
   query: QueryExecutor,
@@ -134,7 +134,7 @@ SELECT ${values.join(', ')} FROM unnest(${arrays}) AS r (${given.map((_, i) => `
 }
 
 /**
- * SQL text of a column that is independent of server settings, such as the time zone and the formats of dates and
+ * SQL text for a column that is independent of server settings, such as the time zone and the formats for dates and
  * bytes.
  */
 function toText(column: string, type: string): string {
@@ -154,7 +154,7 @@ function fromText(value: string, type: string): string {
   return type === 'bytea' ? `decode(${value}::text, 'hex')` : `${value}::text::${type}`;
 }
 
-/** SQL value of a row's approximate size in bytes. Measures texts without decompressing them. */
+/** SQL value for a row's approximate size in bytes. Measures texts without decompressing them. */
 function rowSizeSql(columns: Column[]): string {
   const long = columns.filter(({ type }) => type === 'text' || type === 'bytea');
   return [`${ROW_BYTES}::bigint`, ...long.map(({ name }) => `COALESCE(octet_length(${name}), 0)`)].join(
@@ -162,10 +162,10 @@ function rowSizeSql(columns: Column[]): string {
   );
 }
 
-/** Limits of a page, of which several copies are in memory at once. A single row may exceed the limit of bytes. */
+/** Page limits. Several copies of a page are in memory at the same time. A single row may exceed the byte limit. */
 const PAGE = { limit: 1000, bytes: 4 * 1024 * 1024 };
 
-/** Yields pages of rows in the order of their keys: the rows of a tenant, or all rows if `tenant` is null. */
+/** Yields pages of rows in key order: a tenant's rows, or all rows if `tenant` is null. */
 export async function* readTablePages(
   query: QueryExecutor,
   table: Table,
@@ -237,14 +237,14 @@ export async function matchingRows(
   return new Map(found.map((row) => [identity(table, row), row]));
 }
 
-/** Returns the value of the first key column. */
+/** Returns the first key column's value. */
 export function identity({ key: [position = 0] }: Table, row: TextRow): string {
   return row[position] ?? '';
 }
 
 export const isSameRow = (a: TextRow, b: TextRow): boolean => a.every((text, i) => text === b[i]);
 
-/** Counts and hashes rows in the order of their keys. */
+/** Counts and hashes rows in key order. */
 export class Digest {
   readonly #hash: Hash = createHash('sha256');
   rows = 0;
@@ -265,7 +265,7 @@ export class Digest {
     this.bytes += other.bytes;
   }
 
-  /** SHA-256 of the rows added so far, in hexadecimal. */
+  /** SHA-256 for the rows added so far, in hexadecimal. */
   get sha256(): string {
     return this.#hash.copy().digest('hex');
   }

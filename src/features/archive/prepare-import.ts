@@ -10,14 +10,14 @@ import type { ImportSource } from './import-transaction.ts';
 import { ImportTree, type Placement } from './import-tree.ts';
 import { closeAll, Spool } from './spool.ts';
 
-/** Result of applying a policy on secrets to a text: the kinds of detected secrets, and the masked text. */
+/** Result from applying a policy on secrets to a text: the kinds of detected secrets, and the masked text. */
 export interface Inspected {
   isRejected: boolean;
   kinds: string[];
   masked: string;
 }
 
-/** The rules of an import. A limit of 0 means no limit. */
+/** The rules for an import. The limit 0 means no limit. */
 export interface ImportRules extends Placement {
   tenant: string;
   maxFileBytes: number;
@@ -26,7 +26,7 @@ export interface ImportRules extends Placement {
   inspect?: ((text: string) => Promise<Inspected>) | undefined;
   /** Called for each file whose text the policy has masked. */
   onChanged?: ((path: string, kinds: string[]) => void) | undefined;
-  /** Called for each file of a desktop that was left out. */
+  /** Called for each desktop file that was left out. */
   onLeftOut?: ((name: string) => void) | undefined;
   onProgress?: ((files: number, bytes: number) => void) | undefined;
 }
@@ -52,7 +52,7 @@ export async function prepareImport(
   const now = new Date();
   const tree = new ImportTree(rules, now);
   const spool = await Spool.open<{ path: MemoryPath; modified: Date }>();
-  /** Paths of masked files. */
+  /** Paths to masked files. */
   const masked = new Set<string>();
   let history: ArchivedHistory | undefined;
   const close = async () => {
@@ -105,11 +105,11 @@ export async function prepareImport(
   }
 }
 
-/** The names of the files in which macOS stores attributes of other files and the appearance of a directory. */
+/** Names for the files in which macOS stores other files' attributes and a directory's appearance. */
 const DESKTOP_FILE = /(^|\/)(\._[^/]*|\.DS_Store)$/;
 
 /**
- * Whether an entry is a binary file of macOS, which begins with a NUL. A text with such a name is imported. Reads the
+ * Whether an entry is a binary file from macOS, which begins with a NUL. A text with such a name is imported. Reads the
  * whole binary file, because the next entry follows it.
  */
 async function isDesktopFile(entry: SourceEntry): Promise<boolean> {
@@ -155,7 +155,7 @@ async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<C
   return { bytes: changed, isMasked: true };
 }
 
-/** Creates a function that applies the policy to the content of a version. */
+/** Creates a function that applies the policy to a version's content. */
 function versionInspector(rules: ImportRules): HistorySource['inspect'] {
   const { inspect } = rules;
   return inspect && ((version, content) => inspectText(`version ${version}`, content, rules, inspect));
@@ -201,7 +201,7 @@ async function secretIn(
 /**
  * Reads a content, and stops at the first error.
  *
- * @param check called with the number of bytes read so far
+ * @param check called with the byte count read so far
  */
 async function read(
   { name, bytes: announced, content }: SourceEntry,
@@ -223,8 +223,8 @@ async function read(
 }
 
 /**
- * Limits the size of a page of a history. A page may contain a version with the largest content, which JSON makes up to
- * six times longer.
+ * Limits a history page's size. A page may contain a version with the largest content, which JSON makes up to six times
+ * longer.
  */
 function checkPageSize(name: string, bytes: number): void {
   if (bytes > LARGEST_PAGE) throw cannotImport(name, 'entry_larger_than_any', bytes, LARGEST_PAGE);
@@ -238,8 +238,8 @@ function checkSize(name: string, bytes: number, { tenant, maxFileBytes }: Import
 }
 
 /**
- * Rejects an import early if it exceeds the limits of an empty memory. The database checks the limits together with
- * existing files.
+ * Rejects an import early if it exceeds an empty memory's limits. The database checks the limits together with existing
+ * files.
  */
 function checkTotals(
   total: { files: number; bytes: number },

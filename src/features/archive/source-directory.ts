@@ -6,11 +6,11 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 
 /**
- * Reads the files and directories of a local directory, ordered by name. Symbolic links are rejected.
+ * Reads a local directory's files and directories, ordered by name. Symbolic links are rejected.
  *
  * @param bare whether entry names are relative to the directory. Otherwise, the directory is `memories` or contains
- *   `memories`, like the directory of the SDK's `BetaLocalFilesystemMemoryTool`, and entry names begin with
- *   `memories/`.
+ * `memories`, like the directory that the SDK's `BetaLocalFilesystemMemoryTool` uses, and entry names begin with
+ * `memories/`.
  */
 export async function* readDirectory(directory: string, bare: boolean): AsyncGenerator<SourceEntry> {
   try {

@@ -5,7 +5,7 @@ import { type Readable, Writable } from 'node:stream';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { BATCH } from '../../core/lib/pages.ts';
 
-/** Use of a temporary file, for error messages. */
+/** A temporary file's use, for error messages. */
 type Purpose = 'import' | 'export';
 
 /**
@@ -41,7 +41,7 @@ export function writerTo(handle: FileHandle): Writable {
   });
 }
 
-/** Copies a stream to a temporary file, and returns a stream of the file. */
+/** Copies a stream to a temporary file, and returns a stream from the file. */
 export async function spoolChunks(chunks: AsyncIterable<Uint8Array>, purpose: Purpose): Promise<Readable> {
   const handle = await openTemporaryFile(purpose);
   try {
@@ -59,8 +59,8 @@ export async function spoolChunks(chunks: AsyncIterable<Uint8Array>, purpose: Pu
 }
 
 /**
- * Stores the checked contents of an import in a temporary file until the whole source is checked. The database does not
- * wait for a slow source, and memory use does not grow with the archive. Each content has a label that describes the
+ * Stores an import's checked contents in a temporary file until the whole source is checked. The database does not wait
+ * for a slow source, and memory use does not grow with the archive. Each content has a label that describes the
  * content.
  */
 export class Spool<Label extends object> {

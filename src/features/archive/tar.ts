@@ -8,23 +8,23 @@ import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 import type { Exported } from './export-entries.ts';
 
 /**
- * Maximum bytes between two contents. Exceeds the headers of any valid entry, and the padding of any tar program at the
- * end.
+ * Maximum bytes between two contents. Exceeds any valid entry's headers, and the padding that any tar program writes at
+ * the end.
  */
 const MOST = 16 * 1024 * 1024;
 
 /**
- * The bytes of an archive outside the contents of its entries: the headers before the next entry, and the end. Needed
- * because tar-stream decodes headers, some of them irreversibly.
+ * An archive's bytes outside its entries' contents: the headers before the next entry, and the end. Needed because
+ * tar-stream decodes headers, some of them irreversibly.
  */
 class HeaderBytes {
   #held: Uint8Array[] = [];
   #length = 0;
-  /** The offset of `held` in the archive. */
+  /** Offset in the archive where `held` starts. */
   #start = 0;
   #passed = 0;
 
-  /** @throws ServiceError if the bytes exceed the headers of any valid archive */
+  /** @throws ServiceError if the bytes exceed any valid archive's headers */
   push(chunk: Uint8Array): void {
     const wanted = chunk.subarray(Math.max(0, this.#start - this.#passed));
     this.#passed += chunk.length;
@@ -55,7 +55,7 @@ class HeaderBytes {
   }
 }
 
-// The choice of tar-stream over node-tar: docs/decisions/0007-tar-stream.md.
+// The reasons for tar-stream over node-tar: docs/decisions/0007-tar-stream.md.
 
 const BLOCK = 512;
 /** The latest time, in seconds since 1970, that tar-stream can write into a plain header. */
@@ -72,7 +72,7 @@ export async function writeTar(
   fill: (add: (entry: Exported | SourceEntry) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   const archive = pack();
-  // `Readable.from`, because the `pipe` method of a pack ignores `end`.
+  // `Readable.from`, because a pack's `pipe` method ignores `end`.
   const flowing = pipeline(Readable.from(archive), output, { end });
   const failed = flowing.catch(() => {});
   try {
@@ -84,7 +84,7 @@ export async function writeTar(
     archive.finalize();
     await flowing;
   } catch (error) {
-    // Destroying the archive also fails the output, so only an earlier error of the output is the cause.
+    // Destroying the archive also fails the output, so only an earlier output error is the cause.
     const cause = output.errored ?? error;
     archive.destroy();
     await failed;
@@ -98,7 +98,7 @@ function addEntry(archive: Pack, entry: Exported): Promise<void> {
   const header = {
     name: path.slice(1) + (kind === 'dir' ? '/' : ''),
     type: kind === 'dir' ? ('directory' as const) : ('file' as const),
-    // The modes of BetaLocalFilesystemMemoryTool, because memories are private.
+    // The modes that BetaLocalFilesystemMemoryTool uses, because memories are private.
     mode: kind === 'dir' ? 0o700 : 0o600,
     mtime: new Date(Math.min(seconds, LAST_PLAIN_TIME) * 1000),
     ...(seconds > LAST_PLAIN_TIME ? { pax: { mtime: String(seconds) } } : {}),
@@ -111,7 +111,7 @@ function addEntry(archive: Pack, entry: Exported): Promise<void> {
   });
 }
 
-/** Copies an entry of a source with its name, and its modification time in milliseconds. */
+/** Copies a source entry with its name, and its modification time in milliseconds. */
 async function copyEntry(
   archive: Pack,
   { name, kind, bytes, modified, content }: SourceEntry,
@@ -142,9 +142,9 @@ async function copyEntry(
 }
 
 /**
- * Packs the entries of a source into an archive.
+ * Packs a source's entries into an archive.
  *
- * @throws errors of the source
+ * @throws errors from the source
  */
 export async function* packTar(entries: AsyncIterable<SourceEntry>): AsyncGenerator<Uint8Array> {
   const output = new PassThrough();
@@ -166,21 +166,21 @@ export async function* packTar(entries: AsyncIterable<SourceEntry>): AsyncGenera
   }
 }
 
-/** Adds fields that the types of tar-stream lack: extended headers, the offset of the content, and unknown types. */
+/** Adds fields that tar-stream's types lack: extended headers, the content offset, and unknown types. */
 type ReadHeader = Omit<Header, 'type'> & {
   type: Header['type'] | null;
   pax: Record<string, string> | null;
   byteOffset: number;
 };
 
-// Latin-1 preserves the bytes of a name. The types of tar-stream lack this option.
+// Latin-1 preserves a name's bytes. tar-stream's types lack this option.
 const EXTRACT_OPTIONS = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' };
 
 /**
- * Yields the files and directories of an archive in their order. Read each content before the next entry. `archive` is
+ * Yields an archive's files and directories in their order. Read each content before the next entry. `archive` is
  * destroyed at the end, and when the caller stops early.
  *
- * @throws ServiceError for entries of other types, and for a damaged or truncated archive
+ * @throws ServiceError for other entry types, and for a damaged or truncated archive
  */
 export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   const unpack = extract(EXTRACT_OPTIONS);
@@ -188,14 +188,14 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   let found = 0;
   let failure: unknown;
   const closed = new Promise<void>((resolve) => {
-    // tar-stream 3 expects the text of an extended header of size 0 in the padding of the next entry.
+    // tar-stream 3 expects the text for an extended header with size 0 in the next entry's padding.
     unpack.on('entry', () => Object.assign(unpack, { _longHeader: false }));
     unpack.on('error', (error) => {
       failure = error;
     });
     unpack.on('close', () => resolve());
   });
-  /** Returns the reason why the archive could not be read. Errors of dependent streams lack this reason. */
+  /** Returns the reason why the archive could not be read. Errors from dependent streams lack this reason. */
   const reason = async () => {
     await closed;
     return toArchiveError(failure, found > 0);
@@ -271,7 +271,7 @@ function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'conte
 }
 
 /**
- * Whether the size fields of an entry's header and of its extended headers are numbers. tar-stream parses leniently,
+ * Whether the size fields in an entry's header and in its extended headers are numbers. tar-stream parses leniently,
  * for example `1e3` as 1.
  */
 function haveSizes(headers: Buffer): boolean {
@@ -284,7 +284,7 @@ function haveSizes(headers: Buffer): boolean {
   return true;
 }
 
-/** Parses a size: octal digits, or a binary number after a byte of 0x80. */
+/** Parses a size: octal digits, or a binary number after the byte 0x80. */
 function sizeIn(header: Buffer): number | undefined {
   const field = header.subarray(124, 136);
   if (field[0] === 0x80) return Number(field.readBigUInt64BE(4));
@@ -302,8 +302,7 @@ const UNSUPPORTED = {
 } as const;
 
 /**
- * Decodes the name of an entry. tar-stream has already decoded names in extended headers, with U+FFFD for invalid
- * UTF-8.
+ * Decodes an entry name. tar-stream has already decoded names in extended headers, with U+FFFD for invalid UTF-8.
  */
 function entryName({ name, pax }: ReadHeader, headers: Buffer): string {
   if (pax?.path) {
@@ -320,7 +319,7 @@ function isZero(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** Whether the bytes end an archive. The format requires two blocks of zeros, but some programs write one. */
+/** Whether the bytes end an archive. The format requires two zero blocks, but some programs write one. */
 function isEnd(bytes: Buffer): boolean {
   return bytes.length >= BLOCK && isZero(bytes);
 }

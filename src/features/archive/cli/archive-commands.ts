@@ -217,7 +217,7 @@ async function importFrom(
       params: { tenant },
       query: {
         into,
-        // Entries of a hosted store have names below memories/, so one component is removed.
+        // Entry names in a hosted store begin with memories/, so one component is removed.
         strip: hosted && into ? 1 : strip,
         dry_run: dryRun,
         store: fromStore,
@@ -277,8 +277,8 @@ async function openSource(
 }
 
 /**
- * Opens a hosted store as a source. A tenant without files and history receives the whole store as of one time, and
- * another tenant receives its missing memories.
+ * Opens a hosted store as a source. A tenant without files and history receives the whole store as it was at one time,
+ * and another tenant receives its missing memories.
  */
 async function openHosted(
   caller: Caller,
@@ -318,7 +318,7 @@ async function openHosted(
     entries,
     withVersions,
     /**
-     * Replaces errors of the store by messages with advice. The result is undefined if all memories were already
+     * Replaces the store's errors by messages with advice. The result is undefined if all memories were already
      * imported.
      */
     explainErrors: <T>(importing: Promise<T>): Promise<T | undefined> =>

@@ -18,7 +18,7 @@ import { HostedStore } from '../hosted/hosted-store.ts';
 import { createStore, findCreatedStore, memoriesByPath, type PushAction, planPush } from '../hosted/push.ts';
 import { readTar } from '../tar.ts';
 
-/** Yields a tenant's files as of one time, with the SHA-256 of their contents in hexadecimal. */
+/** Yields a tenant's files as they were at one time, with their contents' SHA-256 in hexadecimal. */
 export async function* tenantFiles(
   caller: Caller,
   tenant: string,
@@ -35,9 +35,9 @@ export async function* tenantFiles(
   }
 }
 
-/** Minimum length of a pause that is reported to the user. */
+/** Shortest pause that is reported to the user. */
 const SHOWN_PAUSE_MS = 2000;
-/** Maximum number of paths in a message. */
+/** Maximum paths in a message. */
 const LISTED = 20;
 
 export const storeUrlOption = () =>
@@ -45,7 +45,7 @@ export const storeUrlOption = () =>
     process.env.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com',
   );
 
-/** Creates a client with the key in `ANTHROPIC_API_KEY`. An option would reveal the key in the list of processes. */
+/** Creates a client with the key in `ANTHROPIC_API_KEY`. An option would reveal the key in the process list. */
 export function hostedClient(url: string, io: Io): HostedClient {
   const key = process.env.ANTHROPIC_API_KEY;
   if (key === undefined || key === '')
@@ -62,7 +62,7 @@ export function hostedClient(url: string, io: Io): HostedClient {
   });
 }
 
-/** Returns an error handler that adds advice to errors of a hosted store. */
+/** Returns an error handler that adds advice to a hosted store's errors. */
 export function explainHosted(advice: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof HostedStoreError ? new OperatorError(`${error.message}\n${advice}`) : error;
@@ -77,7 +77,7 @@ export function joinPaths(paths: readonly string[]): string {
 
 interface PushOptions {
   toStore?: string;
-  /** The name of the new store. True means the tenant's name. */
+  /** The new store's name. True means the tenant's name. */
   createStore?: string | true;
   storeUrl: string;
   overwrite?: boolean;
@@ -132,7 +132,7 @@ async function createdStore(
     name,
     description: details.description,
     metadata: details.metadata,
-    // The creation time distinguishes tenants of other services with the same ID.
+    // The creation time distinguishes tenants with the same ID in other services.
     tenant: `${tenant} ${createdAt}`,
   };
   const earlier = await findCreatedStore(client, store);

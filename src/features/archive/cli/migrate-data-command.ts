@@ -90,10 +90,10 @@ function report(migrated: Migrated, { json }: Options, io: Io): void {
   );
 }
 
-/** Number of rows between two lines of progress if the output is not a terminal. */
+/** Rows between two progress lines if the output is not a terminal. */
 const ROWS_A_LINE = 100_000;
 
-/** Shows the progress on one updated line of a terminal, or otherwise as lines at intervals. */
+/** Shows the progress on one updated line in a terminal, or otherwise as lines at intervals. */
 class Lines {
   readonly #io: Io;
   #last: MigrationProgress = { tenants: 0, of: 0, rows: 0 };

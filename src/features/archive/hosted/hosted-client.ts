@@ -4,7 +4,7 @@ import { parseMicroseconds } from '../../../core/lib/rfc3339.ts';
 import { escapeInvisible } from '../entry.ts';
 
 /*
- * Schemas of the responses of the Memory Stores API. Only fields that the import and the push read are listed; others
+ * Schemas for responses from the Memory Stores API. Only fields that the import and the push read are listed; others
  * are ignored.
  */
 
@@ -30,10 +30,10 @@ export const memorySchema = z.object({
 });
 export type HostedMemory = z.output<typeof memorySchema>;
 
-/** A memory of a list with contents. A memory without a text is not imported as an empty file. */
+/** A memory in a list with contents. A memory without a text is not imported as an empty file. */
 export const fullMemorySchema = memorySchema.extend({ content: z.string() });
 
-/** Actors of an unknown type are read as anonymous. */
+/** Actors with an unknown type are read as anonymous. */
 const actorSchema = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('api_actor'), api_key_id: z.string() }),
@@ -47,7 +47,7 @@ export type HostedActor = z.output<typeof actorSchema>;
 
 const OPERATIONS = ['created', 'modified', 'deleted'] as const;
 
-/** Operations of an unknown name are read as changes. They must have a content, because they may be deletions. */
+/** Operations with an unknown name are read as changes. They must have a content, because they may be deletions. */
 export const versionSchema = z
   .object({
     id: z.string(),
@@ -72,7 +72,7 @@ export type HostedVersion = z.output<typeof versionSchema>;
 
 export const pageSchema = z.object({ data: z.array(z.unknown()), next_page: z.string().nullish() });
 
-/** Describes the first invalid field of a response, without its value. */
+/** Describes a response's first invalid field, without the field's value. */
 export function fieldProblem({ issues: [issue] }: z.ZodError): string {
   const what = issue?.message.replace(/^Invalid input: /, '') ?? '';
   return issue === undefined || issue.path.length === 0 ? what : `${issue.path.join('.')}: ${what}`;
@@ -83,8 +83,8 @@ export const errorSchema = z.object({
 });
 
 /**
- * Number of attempts for a request that may succeed later: `FIRST_ATTEMPTS` until the service responds once, `ATTEMPTS`
- * after that.
+ * Attempts for a request that may succeed later: `FIRST_ATTEMPTS` until the service responds once, `ATTEMPTS` after
+ * that.
  */
 const ATTEMPTS = 8;
 const FIRST_ATTEMPTS = 4;
@@ -92,10 +92,10 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 
-/** Error of a read or write of a hosted store. The message is for the operator. */
+/** Error from reading or writing a hosted store. The message is for the operator. */
 export class HostedStoreError extends Error {
   override name = 'HostedStoreError';
-  /** Status of the response, if a response caused the error. */
+  /** Response status, if a response caused the error. */
   readonly status: number | undefined;
   readonly body: unknown;
 
@@ -121,7 +121,7 @@ interface Attempt {
   headers?: Headers;
 }
 
-/** Client of a service with the Memory Stores API, such as Anthropic's. Repeats requests that may succeed later. */
+/** Client for a service with the Memory Stores API, such as Anthropic's. Repeats requests that may succeed later. */
 export class HostedClient {
   readonly url: string;
   readonly #key: string;
@@ -196,13 +196,13 @@ export class HostedClient {
   }
 }
 
-/** Returns the reason of a rejection from the body of its response. */
+/** Returns the reason for a rejection from the response body. */
 export function failureReason(body: unknown): string {
   const problem = errorSchema.safeParse(body);
   return problem.success ? escapeInvisible(problem.data.error.message) : 'no reason given';
 }
 
-/** Returns the path of a request without its query, which may contain paths of memories. */
+/** Returns a request's path without the query, because the query may contain memory paths. */
 function resourceName(path: string): string {
   return path.replace(/\?.*/s, '');
 }
@@ -213,7 +213,7 @@ function isTemporary({ status, headers }: Attempt): boolean {
   return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
-/** Computes the pause before the next attempt. `Retry-After` is a number of seconds or a date. */
+/** Computes the pause before the next attempt. `Retry-After` is in seconds or a date. */
 function retryDelay(attempt: number, headers: Headers | undefined): number {
   const given = headers?.get('retry-after') ?? '';
   const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : (Date.parse(given) - Date.now()) / 1000;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HostedClient } from './hosted-client.ts';
 import { HostedStore, listStores } from './hosted-store.ts';
 
-/** The body of every response. */
+/** The body in every response. */
 let body: unknown;
 const server = createServer((_request, response) => response.end(JSON.stringify(body)));
 let client: HostedClient;
@@ -29,7 +29,7 @@ const version = (fields: object) => ({
   ...{ content: 'x', created_at: time, ...fields },
 });
 
-/** Reads a list of one page. */
+/** Reads a list that has one page. */
 async function read<Item>(items: AsyncIterable<Item>, data: unknown[]): Promise<Item[]> {
   body = { data, next_page: null };
   const collected: Item[] = [];
@@ -37,14 +37,14 @@ async function read<Item>(items: AsyncIterable<Item>, data: unknown[]): Promise<
   return collected;
 }
 
-it('skips items of unknown types, and unknown fields', async () => {
+it('skips items with unknown types, and unknown fields', async () => {
   const memories = [{ type: 'memory_link', target: 'mem_9' }, memory({ id: 'mem_2', color: 'red' })];
   expect(await read(store.memories('full'), memories)).toMatchObject([{ id: 'mem_2' }]);
   const versions = [{ type: 'memory_version_summary' }, version({ id: 'memver_2', color: 'red' })];
   expect(await read(store.versions(), versions)).toMatchObject([{ id: 'memver_2' }]);
 });
 
-it('reads a version with an operation of an unknown name as a change', async () => {
+it('reads a version with an unknown operation name as a change', async () => {
   const redacted = { operation: 'merged', path: null, content: null, redacted_at: time };
   const versions = [version({ operation: 'restored' }), version(redacted), version({ operation: 'deleted' })];
   expect((await read(store.versions(), versions)).map(({ operation }) => operation)).toStrictEqual([
@@ -95,7 +95,7 @@ it('reads a store without a name, or with other metadata than pairs', async () =
   expect(await store.retrieve()).toMatchObject(record);
 });
 
-it('names the field of a store that cannot be read', async () => {
+it('names the invalid field if a store cannot be read', async () => {
   body = { id: 'memstore_x' };
   await expect(store.retrieve()).rejects.toThrow(
     / responds to \/v1\/memory_stores\/memstore_x, but not like a memory store \(created_at: expected string, received undefined\)\.$/,

@@ -17,7 +17,7 @@ import {
 } from './hosted-client.ts';
 
 const CONFLICT = 409;
-/** Statuses of rejected memories, such as a content that is too large for the store. */
+/** Statuses for rejected memories, such as a content that is too large for the store. */
 const REJECTIONS: readonly (number | undefined)[] = [400, 413];
 const PAGE = { basic: '100', full: '20' };
 
@@ -27,7 +27,7 @@ const PAGE = { basic: '100', full: '20' };
  */
 export type WriteOutcome = { kind: 'written' | 'changed' } | { kind: 'rejected'; reason: string };
 
-/** A memory store of a service with the Memory Stores API. Methods throw HostedStoreError. */
+/** A memory store in a service with the Memory Stores API. Methods throw HostedStoreError. */
 export class HostedStore {
   readonly id: string;
   readonly #client: HostedClient;
@@ -110,15 +110,15 @@ export function listStores(client: HostedClient): AsyncGenerator<HostedStoreReco
 }
 
 interface ListedItem<Item> {
-  /** Value of the field `type`. */
+  /** Value in the field `type`. */
   type: string;
   schema: z.ZodType<Item>;
 }
 
 /**
- * Yields the items of a list, without items of other types.
+ * Yields a list's items, without items of other types.
  *
- * @throws HostedStoreError that names the invalid field and the ID of the item
+ * @throws HostedStoreError that names the invalid field and the item ID
  */
 async function* listItems<Item>(
   client: HostedClient,

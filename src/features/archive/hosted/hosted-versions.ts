@@ -58,8 +58,8 @@ function joinPeriods(periods: readonly Period[]): Period[] {
 }
 
 /*
- * Computes the IDs of imported versions. IDs of this service are kept. Other IDs are hashed, so that a repeated import
- * creates the same IDs.
+ * Computes the IDs for imported versions. IDs from this service are kept. Other IDs are hashed, so that a repeated
+ * import creates the same IDs.
  */
 
 const hashId = (id: string) => createHash('sha256').update(id).digest('hex');
@@ -86,7 +86,7 @@ export function versionUuid(id: string, at: number): string {
   return addHyphens(`${prefix}8${hashId(id).slice(0, 15)}`);
 }
 
-/** Stored content of a version: the whole text, or a splice of the next newer version. */
+/** A version's stored content: the whole text, or a splice of the next newer version. */
 export interface KeptText {
   splice_start: number | null;
   splice_length: number | null;
@@ -94,11 +94,11 @@ export interface KeptText {
 }
 
 /**
- * Maximum bytes of newer contents to keep in memory for comparisons. A content whose newer version was dropped is
- * stored whole.
+ * Maximum bytes that newer contents use in memory for comparisons. A content whose newer version was dropped is stored
+ * whole.
  */
 const HELD_BYTES = 64 * 1024 * 1024;
-/** Maximum number of splices needed to reconstruct a content. */
+/** Maximum splices needed to reconstruct a content. */
 const LONGEST_CHAIN = 255;
 
 interface Newer {
@@ -107,7 +107,7 @@ interface Newer {
   splices: number;
 }
 
-/** Converts contents to splices. The versions of each memory are added newest first. */
+/** Converts contents to splices. Each memory's versions are added newest first. */
 export class Splices {
   readonly #newer = new LRUCache<string, Newer>({
     maxSize: HELD_BYTES,
@@ -115,7 +115,7 @@ export class Splices {
   });
 
   /**
-   * Causes the next added version of a memory to be stored whole, because the next newer version has no content or is
+   * Causes a memory's next added version to be stored whole, because the next newer version has no content or is
    * current.
    */
   restart(memory: string): void {
@@ -135,7 +135,7 @@ export class Splices {
 }
 
 /**
- * Finds the shortest byte range of `from` that must be replaced by `text` to get `to`. The range starts and ends at
+ * Finds the shortest byte range in `from` that must be replaced by `text` to get `to`. The range starts and ends at
  * character boundaries.
  */
 function findSplice(from: Buffer, to: Buffer): { start: number; length: number; text: Buffer } {
@@ -154,7 +154,7 @@ function isInCharacter(bytes: Buffer, index: number): boolean {
   return ((bytes[index] ?? 0) & 0xc0) === 0x80;
 }
 
-/** State of a memory after the newest versions have been read. Times are in microseconds since 1970. */
+/** A memory's state after the newest versions have been read. Times are in microseconds since 1970. */
 interface Lineage {
   /** Start of the oldest version read. */
   begins: number;
@@ -164,7 +164,7 @@ interface Lineage {
   stay: { path: MemoryPath; since: number; until: number } | undefined;
 }
 
-/** Converts the versions of a hosted store, newest first, to lines of an archive. */
+/** Converts a hosted store's versions, newest first, to archive lines. */
 export class VersionLines {
   readonly #lineages = new Map<string, Lineage>();
   readonly #splices = new Splices();
@@ -174,7 +174,7 @@ export class VersionLines {
   /** Number of superseded versions whose path or content this service cannot store. */
   leftOut = 0;
 
-  /** Whether a version of a memory has been read, by the memory's ID in the store. */
+  /** Whether a version has been read for a memory, by the memory's ID in the store. */
   has(memory: string): boolean {
     return this.#lineages.has(memoryUuid(memory));
   }
@@ -187,7 +187,7 @@ export class VersionLines {
     const isRedacted = version.redacted_at != null;
     const isHead = newer === undefined && !isDeletion && !isRedacted;
     if (isHead) requireFile(version);
-    // A version ends at the start of the next version of its memory, even if clocks differ.
+    // A version ends when its memory's next version starts, even if clocks differ.
     const begins = Math.min(timeIn(version.created_at), (newer?.begins ?? Number.POSITIVE_INFINITY) - 1);
     const ends = isHead ? null : isDeletion ? begins : (newer?.begins ?? begins);
     const path = version.path == null ? undefined : toFilePath(version.path);
@@ -229,7 +229,7 @@ export class VersionLines {
     };
   }
 
-  /** Adds the current version of a memory whose versions are no longer available. */
+  /** Adds the current version for a memory whose versions are no longer available. */
   addHead(memory: HostedMemory): ArchivedVersion | undefined {
     return this.add({
       id: memory.memory_version_id,
@@ -242,7 +242,7 @@ export class VersionLines {
     });
   }
 
-  /** Returns the periods of all directories. Call this after the last version. */
+  /** Returns the periods for all directories. Call this method after the last version. */
   directories(): Iterable<ArchivedDirectory> {
     for (const lineage of this.#lineages.values()) this.#addStay(lineage, undefined, null);
     return this.#directories.rows();
@@ -257,7 +257,7 @@ export class VersionLines {
     return since;
   }
 
-  /** Records the path of a file in a version; undefined if the version has no file. */
+  /** Records a file's path in a version; undefined if the version has no file. */
   #addStay(lineage: Lineage, path: MemoryPath | undefined, ends: number | null): void {
     const { stay, begins } = lineage;
     const until = ends ?? Number.POSITIVE_INFINITY;

@@ -4,8 +4,8 @@ import { formatMicroseconds, parseBound, parseMicroseconds, storedTime } from '.
 import type { MemoryPath } from '../../../core/memory/path.ts';
 import { DirectoryTimes, memoryUuid, Splices, versionUuid } from './hosted-versions.ts';
 
-describe('the splices of imported versions', () => {
-  it('reconstructs each content of an imported version from the next newer content', () => {
+describe('the splices in imported versions', () => {
+  it("reconstructs each imported version's content from the next newer content", () => {
     const content = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '€', '😀', '\n'), maxLength: 12 });
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 8 }), (contents) => {
@@ -71,7 +71,7 @@ it('records a directory for the periods in which a file was below it', () => {
   ]);
 });
 
-it('keeps the IDs of this service, and hashes other IDs after the prefix of their time', () => {
+it('keeps the IDs from this service, and hashes other IDs after their time prefix', () => {
   const at = parseMicroseconds('2026-11-23T18:59:18.993004Z') ?? 0;
   const own = 'memver_01a209c6e35170109405de522617948b';
   expect(versionUuid(own, at)).toBe('01a209c6-e351-7010-9405-de522617948b');
@@ -105,7 +105,7 @@ it('accepts times from the year 1 to the year 9999', () => {
   expect(parseBound('9999-12-31T23:59:59.999999999Z', 'since')).toBeUndefined();
 });
 
-it('accepts stored times only in the format of the database', () => {
+it("accepts stored times only in the database's format", () => {
   expect(storedTime.safeParse('2026-11-23T18:59:18.123456Z').success).toBe(true);
   for (const other of [
     '2026-11-23T18:59:18Z',

@@ -4,17 +4,17 @@ import { type HostedStore, listStores } from './hosted-store.ts';
 
 /** A file to write to a store as a memory. */
 export interface PushedFile {
-  /** Path of the memory in the store. */
+  /** The memory's path in the store. */
   path: string;
   content: string;
   sha256: string;
 }
 
-/** The action for a file. `changed`: the content in the store is not from the history of this file. */
+/** The action for a file. `changed`: the content in the store is not from this file's history. */
 export type PushAction = 'unchanged' | 'create' | 'update' | 'changed';
 
 /**
- * Selects the action of a push for a file.
+ * Selects the push action for a file.
  *
  * @param hadContent whether any version of the file, or of an earlier file at its path, had a content
  */
@@ -28,7 +28,7 @@ export async function planPush(
   return (await hadContent(there.content_sha256)) ? 'update' : 'changed';
 }
 
-/** Reads the memories of a store without their contents, keyed by path. */
+/** Reads a store's memories without their contents, keyed by path. */
 export async function memoriesByPath(store: HostedStore): Promise<Map<string, HostedMemory>> {
   const there = new Map<string, HostedMemory>();
   for await (const memory of store.memories('basic')) there.set(memory.path, memory);
@@ -36,7 +36,7 @@ export async function memoriesByPath(store: HostedStore): Promise<Map<string, Ho
 }
 
 /**
- * Metadata key with the ID of the tenant for which a push created a store. A repeated push finds the store by this key.
+ * Metadata key with the tenant ID for which a push created a store. A repeated push finds the store by this key.
  */
 const MARKER = 'memory_service_tenant';
 const ATTEMPTS = 3;
@@ -45,7 +45,7 @@ export interface NewStore {
   name: string;
   description: string;
   metadata: Record<string, string>;
-  /** Unique ID of the tenant. */
+  /** The tenant's unique ID. */
   tenant: string;
 }
 
@@ -64,7 +64,7 @@ export async function findCreatedStore(
   );
 }
 
-/** Creates a store. If the outcome of a request is unknown, searches for the store before the next attempt. */
+/** Creates a store. If a request's outcome is unknown, searches for the store before the next attempt. */
 export async function createStore(client: HostedClient, store: NewStore): Promise<string> {
   const { name, description, tenant } = store;
   const metadata = { ...store.metadata, [MARKER]: tenant };

@@ -14,7 +14,7 @@ import type { HostedMemory, HostedVersion } from './hosted-client.ts';
 import type { HostedStore } from './hosted-store.ts';
 import { timeIn, VersionLines } from './hosted-versions.ts';
 
-/** Minimum retention of versions in the hosted API. */
+/** Minimum retention for versions in the hosted API. */
 const RETENTION_MICROSECONDS = 30 * 24 * 3600 * 1_000_000;
 
 export interface Read {
@@ -25,8 +25,8 @@ export interface Read {
 }
 
 /**
- * Reads a store with its versions as entries of an archive with a history. The result is the state at the time of the
- * first page of versions. Versions are listed newest first, so later changes precede the first page and are not read.
+ * Reads a store with its versions as archive entries with a history. The result is the state at the time of the first
+ * version page. Versions are listed newest first, so later changes precede the first page and are not read.
  */
 export async function* readWithVersions(
   store: HostedStore,
@@ -63,7 +63,7 @@ export async function* readWithVersions(
   if (lines.leftOut > 0) onLeftOut?.(lines.leftOut);
 }
 
-/** Converts a memory to a file of an archive. */
+/** Converts a memory to a file in an archive. */
 export function toFileEntry(
   path: string,
   { content, updated_at }: Pick<HostedMemory, 'content' | 'updated_at'>,
@@ -71,7 +71,7 @@ export function toFileEntry(
   return entry(`memories${path}`, content ?? '', new Date(updated_at));
 }
 
-/** Converts a version to a line of the history. A current version also yields a file. */
+/** Converts a version to a history line. A current version also yields a file. */
 function* versionEntries(
   from: HostedVersion | HostedMemory,
   line: ArchivedVersion | undefined,
@@ -128,14 +128,17 @@ async function* singleChunk(content: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * An import destination that already has files or a history. `files` maps each existing path to the hexadecimal SHA-256
- * of its file.
+ * An import destination that already has files or a history. `files` maps each existing path to the file's SHA-256 in
+ * hexadecimal.
  */
 export interface Destination {
   files: ReadonlyMap<string, string>;
-  /** Returns the path of the file for a memory. */
+  /** Returns the file path for a memory. */
   placePath: (path: string) => string;
-  /** Whether the destination has stored this content in a file with another hash, because it masks a part of it. */
+  /**
+   * Whether the destination has stored this content in a file with another hash, because the content is partly masked
+   * there.
+   */
   isMasked: (place: MemoryPath, content: string) => Promise<boolean>;
 }
 
