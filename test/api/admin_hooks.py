@@ -1,4 +1,4 @@
-"""Hooks of schemathesis for rules of the admin API that OpenAPI cannot express."""
+"""Schemathesis hooks for rules in the admin API that OpenAPI cannot express."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schemathesis import Case, HookContext, Response
 from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import EnsureResourceAvailability, RejectedPositiveData
 
-# Error codes for valid data that the state of the service or a rule across fields rejects.
+# Error codes for valid data that the service rejects because of its state or a rule across fields.
 _BY_STATE = {
     "rejected",
     "over_quota",
@@ -38,7 +38,7 @@ def archive(context: Any, value: Any) -> bytes:
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
-    """Keeps the tenant of all other operations: only another tenant is deleted or suspended."""
+    """Keeps the tenant that all other operations use: only another tenant is deleted or suspended."""
     operation = case.operation.definition.raw.get("operationId")
     if operation in {"deleteTenant", "suspendTenant"} and case.path_parameters.get("tenant") == "acme":
         case.path_parameters["tenant"] = _DOOMED

@@ -22,7 +22,7 @@ from real_service import make_key, run_command, running_service
 
 HERE = Path(__file__).parent
 TENANT = "acme"
-# A credential of one tenant is rejected for others before any other check. Other targets vary the header.
+# A credential for one tenant is rejected for others before any other check. Other targets vary the header.
 ONE_TENANT = {"X-Tenant-Id": TENANT}
 STORES_TAG = "memory stores"
 PROTECTED_RESOURCE = "oauth-protected-resource"
@@ -34,7 +34,7 @@ TIMEOUT_SECONDS = 300
 
 @dataclass(frozen=True)
 class Target:
-    """An API to test: its document, a credential, headers of each request, and the configuration of schemathesis."""
+    """An API to test: its document, a credential, headers for each request, and the schemathesis configuration."""
 
     name: str
     document_url: str

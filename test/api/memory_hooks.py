@@ -1,4 +1,4 @@
-"""Hooks of schemathesis for rules of the memory API that OpenAPI cannot express."""
+"""Schemathesis hooks for rules in the memory API that OpenAPI cannot express."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VALID_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
-    """Makes the idempotency keys of each request unique. Two writes under one key would be one write, or a 422."""
+    """Makes each request's idempotency keys unique. Two writes under one key would be one write, or a 422."""
     key = case.headers.get("idempotency-key")
     # An invalid key must remain invalid, because the service might accept a shortened key.
     if isinstance(key, str) and _VALID_KEY.fullmatch(key):
@@ -32,7 +32,7 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
     """Accepts two responses that the contract requires. All others are failures."""
     if isinstance(failure, AcceptedNegativeData):
-        # Invalid input of a model is rejected with a result that the model can read.
+        # Invalid input from a model is rejected with a result that the model can read.
         return not _reports_error(response)
     if isinstance(failure, RejectedPositiveData):
         # Whether the header is required depends on the key.

@@ -1,4 +1,4 @@
-"""Hooks of schemathesis for rules of the Memory Stores API that OpenAPI cannot express."""
+"""Schemathesis hooks for rules in the Memory Stores API that OpenAPI cannot express."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from schemathesis.openapi.checks import EnsureResourceAvailability, RejectedPosi
 # Statuses for an overlong URL or overlong headers.
 _TOO_LONG = {414, 431}
 _OK = 200
-# Statuses for missing permissions, missing items, and rejections because of the state of the store.
+# Statuses for missing permissions, missing items, and rejections because of the store's state.
 _REJECTED = {403, 404, 409}
-# Operations that run on another store, so that the store of all other operations is unchanged.
+# Operations that run on another store, so that the store that all other operations use is unchanged.
 _ENDING = {"deleteMemoryStore", "archiveMemoryStore"}
 _DOOMED = "doomed"
 

@@ -1,5 +1,5 @@
 /**
- * `export --history`, and `import` of its archives.
+ * `export --history`, and `import` for its archives.
  *
  * @module-tag long-on-pglite
  */
@@ -54,7 +54,7 @@ async function story(service: Service): Promise<string> {
   return tenant;
 }
 
-/** Returns the files of an archive by name. The name of a directory ends with a slash. */
+/** Returns an archive's files by name. A directory's name ends with a slash. */
 function unpackFiles(archive: Buffer): Record<string, string> {
   const files: Record<string, string> = {};
   for (let at = 0; archive[at] !== 0; ) {
@@ -74,7 +74,7 @@ async function dump(service: Service, tenant: string) {
 }
 
 describeService('an archive with history', (service) => {
-  it('restores the history of an archive in an empty tenant and exports it again unchanged', async () => {
+  it("restores an archive's history in an empty tenant and exports it again unchanged", async () => {
     const tenant = await story(service());
     const archive = await exportHistory(service(), tenant);
     expect((await exportHistory(service(), tenant)).equals(archive)).toBe(true);
@@ -127,7 +127,7 @@ describeService('an archive with history', (service) => {
     expect(names).toStrictEqual([MANIFEST, VERSIONS, DIRECTORIES]);
   });
 
-  it('skips the history of an archive where the tenant has files, a past file, or no history setting', async () => {
+  it("skips an archive's history where the tenant has files, a past file, or no history setting", async () => {
     const archive = await exportHistory(service(), await story(service()));
     const leftOut = 'The history in the archive was skipped: {tenant}';
     const importInto = async (tenant: string) => {
@@ -174,7 +174,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('masks secrets in past contents of an archive if the tenant masks them', async () => {
+  it("masks secrets in an archive's past contents if the tenant masks them", async () => {
     const tenant = freshTenant('history');
     const secret = `ghp_${'x9'.repeat(18)}`;
     await run(service(), tenant, cmd.create(b, `token ${secret}\n`), cmd.replace(b, secret, 'gone'));
@@ -333,7 +333,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects an import of an archive with history to another path', async () => {
+  it('rejects an import to another path for an archive with history', async () => {
     const archive = await exportHistory(service(), await story(service()));
     const other = await tenantWith(service());
     for (const args of [

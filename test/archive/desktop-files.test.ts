@@ -1,10 +1,10 @@
-/** Archives as the programs of desktops write them. */
+/** Archives in the form in which desktop programs write them. */
 import { expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
 import { entry } from '../support/create-archive.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
-describeService('archives of desktops', (service) => {
+describeService('archives from desktops', (service) => {
   const admin = useAdmin(service);
   const load = async (...entries: Buffer[]) => {
     const tenant = freshTenant('desktop');
@@ -16,7 +16,7 @@ describeService('archives of desktops', (service) => {
     });
   };
 
-  it('leaves out the binary files of macOS, names them, and imports texts with such names', async () => {
+  it('leaves out macOS binary files, names them, and imports texts with such names', async () => {
     const { status, body } = await load(
       entry({ name: 'memories/._a.md', content: '\0\x05\x16\x07\0\x02' }),
       entry({ name: 'memories/a.md', content: 'one' }),

@@ -19,7 +19,7 @@ afterEach(() => {
 const timeAt = (second: number) => `2026-11-20T10:00:${String(second).padStart(2, '0')}Z`;
 const AGENT = { type: 'session_actor', session_id: 'sesn_1' };
 
-/** Returns versions of one memory at intervals of a second, the oldest first. A null content is a deletion. */
+/** Returns versions for one memory at intervals of a second, the oldest first. A null content is a deletion. */
 function createVersions(memory: string, path: string, contents: (string | null)[], from = 0): FakeVersion[] {
   return contents.map((content, i) => ({
     id: `memver_${memory}${i}`,
@@ -173,8 +173,8 @@ describeService('a hosted store that fails sometimes', (service) => {
       created_at: '2026-01-01T00:00:00Z',
     } as FakeVersion;
     hosted.add('memstore_x', {
-      // Two versions with one time in the order of the store, a path that is invalid in this service, and an author of
-      // an unknown kind.
+      // Two versions with one time in the store's order, a path that is invalid in this service, and an author of an
+      // unknown kind.
       versions: [
         third,
         { ...second, created_at: third.created_at },
@@ -257,7 +257,7 @@ describeService('a hosted store that fails sometimes', (service) => {
     const lost = new Set<string>();
     hosted.fault = (request, number) => {
       if (number === 1) return { status: 429, headers: { 'retry-after': '0' } };
-      // The response to the first attempt of each kind of write is lost.
+      // The response to the first attempt is lost for each kind of write.
       if (!request.startsWith('POST') || lost.has(request)) return undefined;
       lost.add(request);
       return 'lose';

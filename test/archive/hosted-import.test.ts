@@ -11,7 +11,7 @@ afterEach(() => {
 describeService(
   'import --from-store',
   (service) => {
-    it('copies the memories of a store page by page', async () => {
+    it("copies a store's memories page by page", async () => {
       const key = await storeKey(service());
       const { memoryStores } = sdk(service(), key).beta;
       const [from, to] = [

@@ -124,7 +124,7 @@ describeService(
       expect(await contents(to)).toStrictEqual(pushed);
     });
 
-    it('pushes through the admin API with the key of the store on the client', async () => {
+    it("pushes through the admin API with the store's key on the client", async () => {
       const remotePush = (...args: string[]) => runRemotely('push', from, ...args);
       await create(from, '/new', '\uFEFFwith a byte order mark');
       const edited = await create(from, '/edited', 'old');
@@ -190,7 +190,7 @@ describeService(
       });
       expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
 
-      // The name defaults to the ID of the tenant, and stores of other tenants are not changed.
+      // The name defaults to the tenant ID, and other tenants' stores are not changed.
       expect((await push('--create-store')).stderr).toMatch(/^Created the store memstore_/);
       from = to;
       expect((await push('--create-store', 'Ada')).stderr).toMatch(/^Created the store memstore_/);

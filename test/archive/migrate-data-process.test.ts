@@ -49,7 +49,7 @@ describe('migrate-data', () => {
     expect(Number(done?.[1])).toBeGreaterThanOrEqual(Number(half.tenants));
   });
 
-  it('moves 100,000 versions of 2 KB with a heap of 64 MB', { tags: 'long' }, async () => {
+  it('moves 100,000 versions of 2 KB with a 64 MB heap', { tags: 'long' }, async () => {
     const directory = await directoryWith(
       "INSERT INTO tenants (id, history_versions) VALUES ('large', 100000)",
       `INSERT INTO versions (tenant_id, id, memory_id, created_at, superseded_at, bytes, size_bytes, operation, path, content)

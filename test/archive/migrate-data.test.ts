@@ -50,7 +50,7 @@ const run = (database: Database, sql: string) => database.query(parseQuery('', s
 const queryRows = async (database: Database, sql: string) =>
   (await run(database, sql)).rows as unknown as Record<string, unknown>[];
 
-/** Returns the sorted rows of each table as JSON in UTC, without the records of `migrate-data` itself. */
+/** Returns each table's sorted rows as JSON in UTC, without the records that `migrate-data` itself keeps. */
 function readContents(place: string): Promise<Record<string, unknown[]>> {
   return withDatabase(place, (database) =>
     database.transaction(async (query) => {
@@ -94,7 +94,7 @@ const FILES: Record<string, string> = {
   '/memories/d/e/f.md': 'one\ntwo\nthree\n'.repeat(50),
 };
 
-/** Fills an embedded database with rows of every table. */
+/** Fills an embedded database with rows in every table. */
 async function fill(directory: string): Promise<void> {
   const service = await startService('pglite', { DATA_DIR: directory });
   const as = { tenant: 'acme' };
@@ -169,7 +169,7 @@ const rowsIn = (contents: Record<string, unknown[]>) =>
   Object.fromEntries(Object.entries(contents).map(([table, rows]) => [table, rows.length]));
 
 describe('migrate-data', () => {
-  it('moves every row of every table to Postgres', async () => {
+  it('moves every row in every table to Postgres', async () => {
     // Add rows here for each new table.
     expect(Object.entries(rowsIn(filled)).filter(([, rows]) => rows === 0)).toStrictEqual([]);
     const url = await newDatabase({ migrated: false });
@@ -238,7 +238,7 @@ describe('migrate-data', () => {
     expect({ ...rest, tenants: filled.tenants }).toStrictEqual(filled);
   });
 
-  it('rejects a target with different rows of a tenant or a different key', { tags: 'long' }, async () => {
+  it('rejects a target with different rows for a tenant or a different key', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     expect(await migrateDataCommand('--from', directory, '--to', url)).toMatchObject({ code: 0 });
     const stderr = async () => (await migrateDataCommand('--from', directory, '--to', url)).stderr;
@@ -257,7 +257,7 @@ describe('migrate-data', () => {
     );
   });
 
-  it('resumes an interrupted migration of data with the first missing tenant', { tags: 'long' }, async () => {
+  it('resumes an interrupted data migration with the first missing tenant', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await withDatabase(directory, (source) =>
       withDatabase(url, async (target) => {
@@ -325,7 +325,7 @@ describe('migrate-data', () => {
   });
 });
 
-/** Returns a database whose `count`-th execution of a statement fails and ends the transaction. */
+/** Returns a database in which the `count`-th execution of a statement fails and ends the transaction. */
 function failAfter(database: Database, name: string, count: number): Database {
   let left = count;
   return {
@@ -342,7 +342,7 @@ function failAfter(database: Database, name: string, count: number): Database {
   };
 }
 
-/** Returns a database that loses the last row of each insertion of versions. */
+/** Returns a database that loses the last row in each insertion of versions. */
 function loseCommit(database: Database): Database {
   return {
     ...database,

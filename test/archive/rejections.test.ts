@@ -51,7 +51,7 @@ describeService('rejected transfers', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects an import of existing paths and names the first one', async () => {
+  it('rejects an import to existing paths and names the first one', async () => {
     const paths = ['a', 'b', 'c', 'd', 'e', 'f', 'g/h'].map((name) => `/memories/${name}`);
     const tenant = await tenantWithOld(...paths);
     const names = ['a', 'b', 'c', 'd', 'e/below', 'f/below/it', 'g', 'new/one'].map(
@@ -66,7 +66,7 @@ describeService('rejected transfers', (service) => {
     );
   });
 
-  it('rejects a file of 10 GB as soon as its header is read', async () => {
+  it('rejects a 10 GB file as soon as its header is read', async () => {
     const tenant = await tenantWithOld();
     const size = 10 * 1024 ** 3;
     const zeros = tenGigabytes(Buffer.concat([good, entry({ name: 'memories/zeros', size })]));
@@ -155,7 +155,7 @@ describeService('rejected transfers', (service) => {
     );
   });
 
-  it('rejects invalid sources and options of an import', async () => {
+  it('rejects invalid sources and options for an import', async () => {
     const tenant = await tenantWithOld();
     const empty = await mkdtemp(join(inject('scratch'), 'rejected-'));
     expect(await importError(tenant, [empty])).toBe(

@@ -32,7 +32,7 @@ describeService('archives on the command line through the admin API', (service) 
   const runRemotely = (args: string[], options: Options = {}, base = url) =>
     runOn(service(), args, { ...options, admin: { url: base, key: admin().key.key } });
 
-  /** Starts a proxy that cuts each connection after some bytes of the response or of the request. */
+  /** Starts a proxy that cuts each connection after some bytes of the response or the request. */
   async function cuttingProxy(limits: { request?: number; response?: number }): Promise<string> {
     const server = createServer((incoming, outgoing) => {
       const { method, url: path, headers } = incoming;

@@ -5,7 +5,7 @@ import { problem, useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService(
-  'archives of the admin API',
+  'archives in the admin API',
   (service) => {
     const admin = useAdmin(service);
     const newTenant = async (files: Record<string, string> = {}) => {
@@ -92,7 +92,7 @@ describeService(
       );
     });
 
-    it('reports the progress of an import in lines', async () => {
+    it("reports an import's progress in lines", async () => {
       const files = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`/memories/${i}`, 'x']));
       const archive = (await download(await newTenant(files))).rawPayload;
       const to = await newTenant();

@@ -1,5 +1,5 @@
 /**
- * `ls`, `cat`, `export`, and successful cases of `import`.
+ * `ls`, `cat`, `export`, and successful `import` cases.
  *
  * @module-tag long-on-pglite
  */
@@ -151,7 +151,7 @@ describeService('a transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('imports a local directory of the memory tool, given its base or the directory itself', async () => {
+  it("imports the memory tool's local directory, given its base or the directory itself", async () => {
     const base = await scratchDirectory();
     const tool = await BetaLocalFilesystemMemoryTool.init(base);
     await tool.create({ command: 'create', path: '/memories/projects/notes.md', file_text: 'local\n' });

@@ -1,4 +1,4 @@
-/** Distribution of a database by `migrate` on Citus, and its errors. */
+/** Database distribution by `migrate` on Citus, and its errors. */
 
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
@@ -54,7 +54,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
   };
   afterEach(() => own?.drop());
 
-  /** Returns the URL of the database with the same name on a worker. */
+  /** Returns the URL for the database with the same name on a worker. */
   const workerUrl = (url: string) =>
     databaseUrl(inject('postgres').cluster.nodes[1] ?? '', new URL(url).pathname.slice(1));
 
@@ -143,7 +143,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
 
     await createDatabase({ isCitus: false, nodes: workers }, name);
     await addCitus(cluster, name);
-    // Both `memory-service migrate` and the start of the service distribute the database.
+    // Both `memory-service migrate` and the service at its start distribute the database.
     const service = await startService('postgres', { DATABASE_URL: url });
     try {
       expect(service.database.kind).toBe('citus');

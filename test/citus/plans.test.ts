@@ -1,4 +1,4 @@
-/** Number of shards that each statement of the service uses on Citus. */
+/** Number of shards that each of the service's statements uses on Citus. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DELEGATED_FUNCTIONS } from '../../src/core/database/citus.ts';
@@ -39,7 +39,7 @@ const NOT_DISTRIBUTED = new Set([
   'table_columns',
 ]);
 
-describe.skipIf(!isCitus())('the plan on Citus of the statement', { tags: 'citus' }, () => {
+describe.skipIf(!isCitus())('the Citus plan for the statement', { tags: 'citus' }, () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   let shardCount = 0;
@@ -78,10 +78,10 @@ describe.skipIf(!isCitus())('the plan on Citus of the statement', { tags: 'citus
 });
 
 /**
- * A custom plan folds the inner cast of `$x::text::timestamptz` and keeps the outer, which depends on the session. Citus
- * then sends `('…'::cstring)::timestamptz` to the worker, which rejects it.
+ * A custom plan folds the inner cast in `$x::text::timestamptz` and keeps the outer, which depends on the session.
+ * Citus then sends `('…'::cstring)::timestamptz` to the worker, which rejects it.
  */
-it('casts a time once in the call of a delegated function', () => {
+it('casts a time once in the call to a delegated function', () => {
   const calls = new RegExp(`(?:${DELEGATED_FUNCTIONS.join('|')})\\s*\\([^;]*`);
   const all = [...statements, ...writeFunctions.map(({ single }) => single)];
   const called = all.map(({ name, sql }) => ({ name, call: calls.exec(sql)?.[0] ?? '' }));
@@ -113,16 +113,13 @@ describe.skipIf(!isCitus())('a statement in a database function', { tags: 'citus
     await own.drop();
   });
 
-  it.each(functionCalls)(
-    'runs the statements of a database function on the node of the tenant: %s',
-    async (call) => {
-      const sql = await functionCall(client, call);
-      notices.length = 0;
-      await client.query(sql);
-      expect(
-        notices.filter((notice) => notice.startsWith('executing the command locally')).length,
-      ).toBeGreaterThan(0);
-      expect(notices.filter((notice) => notice.startsWith('issuing'))).toStrictEqual([]);
-    },
-  );
+  it.each(functionCalls)("runs a database function's statements on the tenant's node: %s", async (call) => {
+    const sql = await functionCall(client, call);
+    notices.length = 0;
+    await client.query(sql);
+    expect(
+      notices.filter((notice) => notice.startsWith('executing the command locally')).length,
+    ).toBeGreaterThan(0);
+    expect(notices.filter((notice) => notice.startsWith('issuing'))).toStrictEqual([]);
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * Runs the distribution on plain Postgres with stand-ins for the catalog and functions of Citus. This way, `npm test`
- * detects a table in the wrong place. distribution.test.ts tests the behavior of Citus itself.
+ * Runs the distribution on plain Postgres with stand-ins for the Citus catalog and functions. This way, `npm test`
+ * detects a table in the wrong place. distribution.test.ts tests the behavior on Citus itself.
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,7 +62,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
       (await client.query(TABLE_STATES, [ALL_TABLES])).rows.map(({ name, state }) => [name, state]),
     );
 
-  it('keeps the audit trail and the daily usage of the fleet on the coordinator, with their rows', async () => {
+  it("keeps the fleet's audit trail and daily usage on the coordinator, with their rows", async () => {
     await distribute(client, MIGRATIONS_DIRECTORY);
     const placed = {
       'public.tenants': 'id',
@@ -101,7 +101,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
     );
   });
 
-  it('names the nodes that leak memory and the statement that fixes each of them', async () => {
+  it('names the nodes that leak memory and the statement that fixes each node', async () => {
     const { rows } = await client.query(NODE_SETTINGS);
     expect(rows.map(({ node }) => node)).toStrictEqual(['coordinator:5432', 'worker-1:5432']);
     const nodes = rows.map((row) => ({ ...row, database: 'memory' }));
@@ -120,7 +120,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
     expect(describeUnfitNodes(nodes.slice(0, 1))).toBeUndefined();
   });
 
-  it('plans each statement of a session again', async () => {
+  it('plans each statement in a session again', async () => {
     const session = await connectTo(own.url, { options: citusPlannerOptions });
     expect((await session.query('SHOW plan_cache_mode')).rows).toStrictEqual([
       { plan_cache_mode: 'force_custom_plan' },

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 import { createAgent } from '../support/start-console.ts';
 
-/** Returns the violations of axe rules on a page, with their elements. */
+/** Returns violations of axe rules on a page, with their elements. */
 async function findViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
@@ -226,7 +226,7 @@ const SCHEMES = ['light', 'dark'] as const;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 const DEVICES = ['desktop', 'phone'] as const;
 
-describeConsole('accessibility checks of the console', (fixture) => {
+describeConsole('accessibility checks for the console', (fixture) => {
   it.each(SCHEMES)('passes axe in %s colors: sign-in', async (colorScheme) => {
     const page = await fixture().open(await fixture().newContext());
     await page.emulateMedia({ colorScheme });
@@ -290,7 +290,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
     const page = await fixture().openSignedIn(place.replace('TENANT', tenant));
     await page.setViewportSize(SIZES[device]);
     await open(page);
-    // The page follows changes of the browser's color scheme.
+    // The page follows changes to the browser's color scheme.
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme });
       expect(await findViolations(page), `in ${colorScheme} colors`).toStrictEqual([]);

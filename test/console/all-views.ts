@@ -6,7 +6,7 @@ import { proposeDraft } from './draft-scenario.ts';
 /** `TENANT` and `DRAFT` in a place stand for the prepared tenant and its draft. */
 export type View = [name: string, place: string, isThere: (page: Page) => Promise<unknown>];
 
-/** Each page of the console, with the content that its layout depends on. */
+/** Each page in the console, with the content that its layout depends on. */
 export const VIEWS: View[] = [
   ['overview', 'overview', (page) => page.getByRole('img', { name: /^Calls by day/ }).waitFor()],
   ['tenants', '', (page) => page.getByRole('meter').first().waitFor()],
@@ -71,7 +71,7 @@ export interface Prepared {
   draft: string;
 }
 
-/** Creates a tenant with a draft, keys of all kinds, and usage, so that each page has rows. */
+/** Creates a tenant with a draft, all kinds of keys, and usage, so that each page has rows. */
 export async function prepareViews({
   service,
   poisonedTenant,

@@ -10,7 +10,7 @@ const BUSY = {
   body: JSON.stringify({ code: 'overloaded', detail: 'The service is at capacity. Try again later.' }),
 };
 
-/** Rejects the next requests for tenants. Returns a function that returns the number of requests so far. */
+/** Rejects the next requests for tenants. Returns a function that counts the requests so far. */
 async function rejectRequests(page: Page, times: number, answer: object = BUSY): Promise<() => number> {
   let seen = 0;
   await page.route(/\/v1\/tenants(\?|$)/, (route) =>
@@ -20,7 +20,7 @@ async function rejectRequests(page: Page, times: number, answer: object = BUSY):
 }
 
 describeConsole('the console with a busy service', (fixture) => {
-  it('retries reads of a busy service and displays the retry', async () => {
+  it('retries reads when the service is busy and displays the retry', async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await rejectRequests(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });

@@ -48,7 +48,7 @@ class Operator {
     await this.click(this.dialog.getByRole('button', { name, exact: true }));
   }
 
-  /** Searches on the list of tenants: the key `/` moves the focus to the field. */
+  /** Searches on the tenant list: the key `/` moves the focus to the field. */
   async find(text: string): Promise<void> {
     await this.page.getByRole('meter').first().waitFor();
     await this.page.keyboard.press('/');
@@ -72,7 +72,7 @@ class Operator {
 }
 
 interface Task {
-  /** Maximum number of clicks, from the list of tenants. */
+  /** Maximum number of clicks, starting from the tenant list. */
   limit: number;
   run: (operator: Operator, tenant: string, fixture: ConsoleFixture) => Promise<void>;
 }
@@ -248,9 +248,9 @@ const TASKS: Record<string, Task> = {
   },
 };
 
-describeConsole('the tasks of an operator in the console', (fixture) => {
+describeConsole("an operator's tasks in the console", (fixture) => {
   it.each(Object.entries(TASKS))(
-    'completes a task of an operator within its limit of clicks: %s',
+    "completes an operator's task within its click limit: %s",
     async (_name, { limit, run }) => {
       const tenant = await fixture().poisonedTenant();
       await fixture().createKey({ tenant, isAdmin: false, label: `leaked ${tenant}` });

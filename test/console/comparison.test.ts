@@ -33,8 +33,8 @@ async function expectChange(page: Page, removed: string[], added: string[]): Pro
   expect(await changedLines(page, 'added')).toStrictEqual(added);
 }
 
-describeConsole('the comparison of two versions in the console', (fixture) => {
-  it('opens a comparison from the versions of a file by keyboard and links back to the file', async () => {
+describeConsole('the comparison between two versions in the console', (fixture) => {
+  it("opens a comparison from a file's versions by keyboard and links back to the file", async () => {
     const tenant = await editedTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/done/plan.md`);
     await page.getByRole('link', { name: 'History of the file' }).click();

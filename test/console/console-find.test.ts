@@ -39,7 +39,7 @@ describeConsole('long lists of lines in the console', (fixture) => {
     return { tenant, at: String(now?.at) };
   }
 
-  it('lists all files of a comparison by kind, and finds a line that is not on the screen', async () => {
+  it('lists all files in a comparison by kind, and finds a line that is not on the screen', async () => {
     const { tenant, at } = await changedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/compare?at=${at}`);
     await page.getByText('110 files', { exact: true }).waitFor();
@@ -77,7 +77,7 @@ describeConsole('long lists of lines in the console', (fixture) => {
     expect(await findViolations(page)).toStrictEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => field.count()).toBe(0);
-    // The list of files scrolls to a file.
+    // The file list scrolls to a file.
     await button(page, 'added 105').click();
     await index.getByRole('group', { name: 'Files' }).focus();
     await page.keyboard.press('End');
@@ -85,7 +85,7 @@ describeConsole('long lists of lines in the console', (fixture) => {
     await differences.getByRole('button').filter({ hasText: '109.md' }).waitFor();
   });
 
-  it('finds lines of a long file at Ctrl+F', async () => {
+  it('finds lines in a long file at Ctrl+F', async () => {
     const { service, openSignedIn } = fixture();
     const tenant = freshTenant();
     await new Tenants(service.database).create(tenant);

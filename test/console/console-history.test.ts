@@ -17,7 +17,7 @@ async function openVersion(page: Page, name: RegExp): Promise<void> {
 }
 
 describeConsole('the history in the console', (fixture) => {
-  it('shows the changes of a version side by side and unified', async () => {
+  it("shows a version's changes side by side and unified", async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/refunds.md`,
     );
@@ -33,7 +33,7 @@ describeConsole('the history in the console', (fixture) => {
     expect(await page.locator('.diff-line.added .line-text').allTextContents()).toStrictEqual([NEW_LINE]);
   });
 
-  it('searches the history by part of the path and the actor, by operation, and by date', async () => {
+  it('searches the history by a part of the path and of the actor, by operation, and by date', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}/history`);
     await page.getByLabel('Actor').fill('CRAWL');
     await expect
@@ -61,7 +61,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(async () => (await paths(page)).length).toBeGreaterThan(3);
   });
 
-  it('groups the versions by day, with exact times on hover and the former path of a file', async () => {
+  it("groups the versions by day, with exact times on hover and a file's former path", async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const mover = await createAgent(app, database, tenant, 'mover');
@@ -84,7 +84,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByText('from refunds.md').waitFor();
   });
 
-  it('shows the changes of one request as one row, which opens', async () => {
+  it('shows the changes from one request as one row, which opens', async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const mover = await createAgent(app, database, tenant, 'mover');
@@ -105,15 +105,15 @@ describeConsole('the history in the console', (fixture) => {
     expect((await paths(page))[3]).toBe('customers/lee.md');
     await openVersion(page, /renamed.*garcia/);
     await page.getByText('from customers/garcia.md').waitFor();
-    // The group of the selected version is open after a reload.
+    // The selected version's group is open after a reload.
     await page.reload();
     await page.getByRole('button', { name: /renamed.*okafor/ }).waitFor();
-    // The only group of a list is open.
+    // The only group in a list is open.
     await page.goto(`${fixture().url}/#/tenants/${tenant}/history?by_contains=mover`);
     await page.getByRole('button', { name: /renamed.*lee/ }).waitFor();
   });
 
-  it("undoes an agent's writes of yesterday with four clicks from the start page", async () => {
+  it("undoes an agent's writes from yesterday with four clicks from the start page", async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     await ageHistory(database, tenant, '1 day');
@@ -156,7 +156,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => page.getByRole('button', { name: 'New changes' }).count()).toBe(0);
   });
 
-  it('compares two times of the history', async () => {
+  it('compares two times in the history', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/style.md`,
     );
@@ -181,7 +181,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect
       .poll(() => dialog.getByRole('listitem').allTextContents())
       .toStrictEqual(['modifycustomers/lee.md', 'deleteinstructions.md', 'modifyrefunds.md']);
-    // The preview shows the new content of each file.
+    // The preview shows each file's new content.
     await dialog.getByRole('button', { name: /refunds\.md/ }).click();
     await dialog.getByText(OLD_LINE).waitFor();
     expect(await dialog.locator('.removed .line-text').allTextContents()).toStrictEqual([NEW_LINE]);
@@ -238,46 +238,49 @@ describeConsole('the history in the console', (fixture) => {
   it.each([
     ['restore', 'Restore…', 'Restore'],
     ['revert', 'Revert actor…', 'Revert'],
-  ])('shows the changes since the preview of a %s and does not overwrite them', async (_name, open, verb) => {
-    const tenant = await fixture().poisonedTenant();
-    const { app, database, query } = fixture().service;
-    const page = await fixture().openSignedIn(
-      `#/tenants/${tenant}/history?by_contains=crawler&path_contains=instructions`,
-    );
-    await openVersion(page, /created instructions/);
-    if (verb === 'Restore') {
-      await page.getByRole('link', { name: 'See the memory then' }).click();
-      await page.getByRole('button', { name: 'Restore everything…' }).click();
-    } else {
-      await page.getByRole('button', { name: open }).click();
-    }
-    const dialog = page.getByRole('dialog');
-    await dialog.getByText(/^1 file will be (modified|deleted)\.$/).waitFor();
-    const late = await createAgent(app, database, tenant, 'late');
-    const touched = verb === 'Restore' ? 'customers/lee.md' : 'instructions.md';
-    await late({ command: 'insert', path: `/memories/${touched}`, insert_line: 0, insert_text: 'late\n' });
-    await dialog.getByRole('button', { name: verb, exact: true }).click();
-    await dialog.getByText('Nothing was done: the memory has changed since the preview.').waitFor();
-    const said = dialog.getByRole('list', { name: 'Changed since the preview' });
-    expect(await said.textContent()).toContain(touched);
-    if (verb === 'Restore') {
-      await said.getByText('modified by key late').waitFor();
-    } else {
-      await dialog.getByText(/but key late changed it/).waitFor();
-    }
-    const [row] = await query('SELECT content FROM entries WHERE tenant_id = $1 AND path = $2', [
-      tenant,
-      `/memories/${touched}`,
-    ]);
-    expect(String(row?.content)).toMatch(/^late\n/);
-    if (verb === 'Restore') {
-      // The restore uses the new preview.
-      await dialog.getByRole('button', { name: 'Restore' }).click();
-      await page.getByText(/^Restored the whole memory/).waitFor();
-    }
-  });
+  ])(
+    'shows the changes since the preview for a %s and does not overwrite them',
+    async (_name, open, verb) => {
+      const tenant = await fixture().poisonedTenant();
+      const { app, database, query } = fixture().service;
+      const page = await fixture().openSignedIn(
+        `#/tenants/${tenant}/history?by_contains=crawler&path_contains=instructions`,
+      );
+      await openVersion(page, /created instructions/);
+      if (verb === 'Restore') {
+        await page.getByRole('link', { name: 'See the memory then' }).click();
+        await page.getByRole('button', { name: 'Restore everything…' }).click();
+      } else {
+        await page.getByRole('button', { name: open }).click();
+      }
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText(/^1 file will be (modified|deleted)\.$/).waitFor();
+      const late = await createAgent(app, database, tenant, 'late');
+      const touched = verb === 'Restore' ? 'customers/lee.md' : 'instructions.md';
+      await late({ command: 'insert', path: `/memories/${touched}`, insert_line: 0, insert_text: 'late\n' });
+      await dialog.getByRole('button', { name: verb, exact: true }).click();
+      await dialog.getByText('Nothing was done: the memory has changed since the preview.').waitFor();
+      const said = dialog.getByRole('list', { name: 'Changed since the preview' });
+      expect(await said.textContent()).toContain(touched);
+      if (verb === 'Restore') {
+        await said.getByText('modified by key late').waitFor();
+      } else {
+        await dialog.getByText(/but key late changed it/).waitFor();
+      }
+      const [row] = await query('SELECT content FROM entries WHERE tenant_id = $1 AND path = $2', [
+        tenant,
+        `/memories/${touched}`,
+      ]);
+      expect(String(row?.content)).toMatch(/^late\n/);
+      if (verb === 'Restore') {
+        // The restore uses the new preview.
+        await dialog.getByRole('button', { name: 'Restore' }).click();
+        await page.getByText(/^Restored the whole memory/).waitFor();
+      }
+    },
+  );
 
-  it('reverts the changes of an actor up to a time', async () => {
+  it("reverts an actor's changes up to a time", async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?by_contains=crawler`,
     );
@@ -292,7 +295,7 @@ describeConsole('the history in the console', (fixture) => {
     expect(await dialog.getByRole('button', { name: 'Revert', exact: true }).isDisabled()).toBe(true);
   });
 
-  it('previews the content of a file that also moves back', async () => {
+  it('previews the content when a file also moves back', async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const mover = await createAgent(app, database, tenant, 'mover');
@@ -322,7 +325,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('link', { name: 'Memory', exact: true }).click();
     await page.getByRole('treeitem', { name: 'refunds.md' }).click();
     await expect.poll(() => lines(page)).toContain(OLD_LINE);
-    // Changes of other actors are kept.
+    // Changes by other actors are kept.
     await page.getByRole('treeitem', { name: 'lee.md' }).click();
     await expect.poll(() => lines(page)).toContain('- Got a refund of 900 EUR');
   });

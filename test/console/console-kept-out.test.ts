@@ -13,7 +13,7 @@ describeConsole('the texts kept out in the console', (fixture) => {
     expect(response.status).toBe(201);
   }
 
-  it('lists the texts of all memories and of one, and allows them again', async () => {
+  it('lists the texts for all memories and for one memory, and allows them again', async () => {
     const tenant = await fixture().poisonedTenant();
     await keepOut('kept-out', 'incident 42', 'The account 4929 1234 5678');
     await keepOut(`tenants/${tenant}/kept-out`, 'incident 43', 'The account 4929 1234 5679');
@@ -33,7 +33,7 @@ describeConsole('the texts kept out in the console', (fixture) => {
     }
   });
 
-  it('hides the removal from keys that may not remove, and the list of all memories from scoped keys', async () => {
+  it('hides the removal from keys that may not remove, and the list for all memories from scoped keys', async () => {
     const tenant = await fixture().poisonedTenant();
     await keepOut('kept-out', 'of all', 'The account 4929 1234 5670');
     await keepOut(`tenants/${tenant}/kept-out`, 'of one', 'The account 4929 1234 5671');

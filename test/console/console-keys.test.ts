@@ -231,7 +231,7 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByPlaceholder('Label or ID').fill('AGENT');
     await expect.poll(sortedLabels).toStrictEqual(['billing-agent', 'support-agent']);
     expect(page.url()).toContain('kind=tenant&search=AGENT');
-    // A part of the ID of a tenant finds its keys.
+    // A part of the tenant ID finds the tenant's keys.
     await page.getByPlaceholder('Tenant', { exact: true }).fill(tenant.slice(1).toUpperCase());
     await expect.poll(() => page.url()).toContain('tenant=');
     await expect.poll(sortedLabels).toEqual(expect.arrayContaining(['billing-agent', 'support-agent']));
@@ -239,7 +239,7 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByText('No matching keys').waitFor();
   });
 
-  it('edits the label and expiry of a key, and sends no unchanged field', async () => {
+  it("edits a key's label and expiry, and sends no unchanged field", async () => {
     const { id } = await fixture().createKey({ label: 'before' });
     const page = await open();
     const sent: unknown[] = [];
@@ -295,7 +295,7 @@ describeConsole('keys in the console', (fixture) => {
     ]);
   });
 
-  it('edits the key of the own session, and shows the new label in the header', async () => {
+  it("edits the own session's key, and shows the new label in the header", async () => {
     const { key } = await fixture().createKey({ label: 'old name' });
     const page = await fixture().open(await fixture().newContext(), '#/keys');
     await signIn(page, key);
@@ -309,7 +309,7 @@ describeConsole('keys in the console', (fixture) => {
     await row(page, 'new name').waitFor();
   });
 
-  it('rejects an edit of a key after it was revoked', async () => {
+  it('rejects an edit to a key after it was revoked', async () => {
     const { id } = await fixture().createKey({ label: 'gone' });
     const page = await open();
     await row(page, 'gone').getByRole('button', { name: 'Edit…' }).click();

@@ -77,7 +77,7 @@ describeConsole('the memory in the console', (fixture) => {
     await page.getByRole('button', { name: /^deleted instructions\.md/ }).waitFor();
   });
 
-  it('shows the items of a task list as done and not done', async () => {
+  it('shows the items in a task list as done and not done', async () => {
     const tenant = await fixture().poisonedTenant();
     const { service } = fixture();
     const agent = await createAgent(service.app, service.database, tenant, 'planner');
@@ -89,7 +89,7 @@ describeConsole('the memory in the console', (fixture) => {
       .toStrictEqual(['☑ ship', '☐ rest']);
   });
 
-  it('sets the title of each page to its content', async () => {
+  it("sets each page's title to its content", async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().open(await fixture().newContext());
     await expect.poll(() => page.title()).toBe('Sign in · Memory console');
@@ -161,7 +161,7 @@ describeConsole('the memory in the console', (fixture) => {
     await expect.poll(() => page.getByRole('treeitem', { name: 'today.md' }).count()).toBe(0);
   });
 
-  it('preserves the line endings and the byte order mark of a file', async () => {
+  it("preserves a file's line endings and byte order mark", async () => {
     const tenant = await fixture().poisonedTenant();
     const { service } = fixture();
     const agent = await createAgent(service.app, service.database, tenant, 'windows');
@@ -201,7 +201,7 @@ describeConsole('the memory in the console', (fixture) => {
     expect(await lines(second)).toContain('- FR 21 %');
   });
 
-  it('shows conflicting edits of one line, and overwrites only on request', async () => {
+  it('shows conflicting edits to one line, and overwrites only on request', async () => {
     const place = `#/tenants/${await fixture().poisonedTenant()}?path=/memories/instructions.md`;
     const [first, second] = [await fixture().openSignedIn(place), await fixture().openSignedIn(place)];
     for (const page of [first, second]) await page.getByRole('button', { name: 'Edit' }).click();

@@ -5,8 +5,8 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/test-service.ts';
 
-describeConsole('the settings of a tenant in the console', (fixture) => {
-  it('asks before a save overwrites the settings of another tab', async () => {
+describeConsole("a tenant's settings in the console", (fixture) => {
+  it('asks before a save overwrites the settings from another tab', async () => {
     const tenants = new Tenants(fixture().service.database);
     const [tenant, team] = [freshTenant(), freshTenant('team')];
     for (const each of [tenant, team]) await tenants.create(each);
@@ -22,7 +22,7 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     const question = second.getByRole('dialog', { name: 'Overwrite a newer change?' });
     const overwrite = question.getByRole('button', { name: 'Overwrite' });
 
-    // Settings. A change of another setting is no conflict.
+    // Settings. A change to another setting is no conflict.
     for (const page of [first, second]) await page.getByLabel('Days of history').waitFor();
     await second.getByLabel('Days of history').fill('9');
     await second.getByRole('textbox', { name: /^Size of all files/ }).fill('20 MB');

@@ -133,13 +133,13 @@ describeConsole('signing in to the console', (fixture) => {
     await openId.close();
   });
 
-  it('creates the first admin key with the link of the start log', async () => {
+  it('creates the first admin key with the link from the start log', async () => {
     const service = await startService('pglite', { AUTH: 'keys' });
     const firstKey = await FirstKey.offer(service.database);
     const server = await startConsole(service.database, {}, firstKey);
     const page = await (await fixture().newContext()).newPage();
     await page.goto(firstKey?.linkAt(server.url) ?? '');
-    // Two pages opened the link; only one of them gets a key.
+    // Two pages opened the link; only one page gets a key.
     const other = await (await fixture().newContext()).newPage();
     await other.goto(firstKey?.linkAt(server.url) ?? '');
     await other.getByRole('button', { name: 'Create admin key' }).waitFor();

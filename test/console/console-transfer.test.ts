@@ -10,14 +10,14 @@ import { entry } from '../support/create-archive.ts';
 import { freshTenant } from '../support/test-service.ts';
 
 const FILES = 10_000;
-/** Reports each state of the progress bar. */
+/** Reports each state that the progress bar shows. */
 const WATCH_PROGRESS = `new MutationObserver(() => {
   const bar = document.querySelector('progress');
   if (bar !== null) noteProgress(bar.ariaLabel, bar.position);
 }).observe(document.body, { subtree: true, childList: true, attributes: true })`;
 const name = (i: number) => `file-${String(i).padStart(5, '0')}.md`;
 
-/** Confirms the preview of an import. */
+/** Confirms the preview for an import. */
 const confirm = (page: Page, verb: 'Import' | 'Upload') =>
   page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
 
@@ -126,7 +126,7 @@ describeConsole('export and import in the console', (fixture) => {
     await page.getByLabel('Files to upload').setInputFiles(join(directory, 'plain.md'));
     await page.getByRole('alert').getByText('/memories/customers/plain.md').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    // The success of the earlier upload does not appear beside the error.
+    // The earlier upload's success does not appear beside the error.
     expect(await page.getByText('Uploaded 1 file').count()).toBe(0);
 
     const [download] = await Promise.all([

@@ -3,10 +3,10 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 
-/** Returns the text of the focused element. */
+/** Returns the focused element's text. */
 const focusedLabel = (page: Page) => page.evaluate<string>('document.activeElement.textContent');
 
-/** Clicks, and returns the text of the focused element in the same task, before the next frame. */
+/** Clicks, and returns the focused element's text in the same task, before the next frame. */
 const focusedAfter = (button: Locator) =>
   button.evaluate(async (element) => {
     (element as unknown as { click: () => void }).click();

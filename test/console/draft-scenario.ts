@@ -14,8 +14,8 @@ const replace = (path: string, old_str: string, new_str: string) => ({
 });
 
 /**
- * Proposes a draft of the memory of `createPoisonedMemory`, which has changed since. The draft has a file of each kind
- * and one conflict in `customers/lee.md`.
+ * Proposes a draft for the memory from `createPoisonedMemory`, which has changed since. The draft has a file of each
+ * kind and one conflict in `customers/lee.md`.
  */
 export async function proposeDraft(
   app: FastifyInstance,

@@ -16,7 +16,7 @@ const focusedLabel = (page: Page) =>
     'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
   );
 
-describeConsole('the editor of the console', (fixture) => {
+describeConsole('the editor in the console', (fixture) => {
   async function tenantWith(path: string, content: string): Promise<string> {
     const { service, poisonedTenant } = fixture();
     const tenant = await poisonedTenant();
@@ -40,7 +40,7 @@ describeConsole('the editor of the console', (fixture) => {
     return page;
   }
 
-  it('loads the code of the editor with the first edit, and less than 100 KB before', async () => {
+  it("loads the editor's code with the first edit, and less than 100 KB before", async () => {
     const { newContext, open, createKey, poisonedTenant } = fixture();
     const context = await newContext();
     const loaded: string[] = [];
@@ -77,7 +77,7 @@ describeConsole('the editor of the console', (fixture) => {
     await page.keyboard.press('Enter');
     await page.keyboard.press('Escape');
     expect(await focusedLabel(page)).toBe('Content of the file');
-    // The match is selected. A new line starts with the white space of the line before.
+    // The match is selected. A new line starts with the white space that the line before starts with.
     await page.keyboard.type('3');
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('End');
@@ -95,7 +95,7 @@ describeConsole('the editor of the console', (fixture) => {
     expect(await readContent(tenant, path)).toBe('one\r\n\ttwo\r\n\ttabbed\r\n3\r\n');
   });
 
-  it('saves the whole text of a long file after an edit of its end', async () => {
+  it('saves the whole text of a long file after an edit at its end', async () => {
     const path = '/memories/long.md';
     const content = 'A line of a long file.\r\n'.repeat(40_000);
     const tenant = await tenantWith(path, content);
@@ -137,7 +137,7 @@ describeConsole('the editor of the console', (fixture) => {
     expect(await readEditor(content)).toBe('typed');
   });
 
-  it('offers a plain field if the code of the editor cannot be loaded', async () => {
+  it("offers a plain field if the editor's code cannot be loaded", async () => {
     const path = '/memories/style.md';
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=${path}`);

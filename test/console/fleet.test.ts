@@ -8,7 +8,7 @@ import { describeConsole, signIn } from '../support/console-suite.ts';
 import { createAdminKey, startConsole } from '../support/start-console.ts';
 import { freshTenant, startService } from '../support/test-service.ts';
 
-/** Colors of the first chart. The expression is a string, because it runs in the page. */
+/** Colors in the first chart. The expression is a string, because it runs in the page. */
 const COLORS = `(() => {
   const { width, height } = document.querySelector('.bar-chart canvas');
   const { data } = document.querySelector('.bar-chart canvas').getContext('2d').getImageData(0, 0, width, height);
@@ -69,7 +69,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     expect(await view.count()).toBe(0);
   });
 
-  it('changes all matching tenants, beyond the listed page, and lists the rest of a stopped action', async () => {
+  it('changes all matching tenants, beyond the listed page, and lists the tenants that a stopped action left out', async () => {
     const { tenants, prefix, ids } = await createFleet(60);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const dialog = page.getByRole('dialog');
@@ -174,7 +174,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  it('asks before a reload stops an action, and offers the archives of a stopped export', async () => {
+  it('asks before a reload stops an action, and offers the archives from a stopped export', async () => {
     const { prefix, ids } = await createFleet(2);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const dialog = page.getByRole('dialog');
@@ -261,13 +261,13 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await openBulk(page, 'Export…');
     const archive = await downloadFrom(page, 'Export');
     expect(archive.name).toBe('memories.tar');
-    // A tar header begins with the name of its file.
+    // A tar header begins with the file's name.
     for (const id of ids) expect(archive.content.includes(`${id}.tar`)).toBe(true);
     await dialog.getByRole('heading', { name: 'Exported 2 tenants.' }).waitFor();
     await dialog.getByRole('button', { name: 'Done', exact: true }).click();
   });
 
-  it('edits name, description, and metadata of a tenant, and asks before overwriting a newer change', async () => {
+  it("edits a tenant's name, description, and metadata, and asks before overwriting a newer change", async () => {
     const { service } = fixture();
     const id = freshTenant('described');
     const page = await fixture().openSignedIn('#/');
@@ -307,7 +307,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     });
   });
 
-  it('shows the usage of a tenant by day and by hour, also as a table', async () => {
+  it("shows a tenant's usage by day and by hour, also as a table", async () => {
     const { service } = fixture();
     const tenant = await fixture().poisonedTenant();
     await service.query(
@@ -318,7 +318,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     const calls = page.getByRole('img', { name: /^Calls by day/ });
     expect(await calls.getAttribute('aria-label')).toMatch(/, at most 93$/);
-    // The bar of 20 days ago is the 10th of 30.
+    // The bar for 20 days ago is the 10th of 30.
     const over = calls.locator('.u-over');
     const { width } = (await over.boundingBox()) ?? { width: 0 };
     const valuesAtBar = async () => {
@@ -334,7 +334,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await expect.poll(colors).toContain('123,147,255');
     await page.getByText('As a table: Size of all files').click();
     const table = page.locator('.chart-values table');
-    // The days from the first record on. A day without a record has the size of the day before.
+    // The days from the first record on. A day without a record has the size from the day before.
     await table.locator('tbody td').nth(4).waitFor();
     const sizes = await table.locator('tbody td').allTextContents();
     expect(sizes.slice(2, 5)).toStrictEqual(['3 KB', '2 KB', '2 KB']);
@@ -344,11 +344,11 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByText('As a table: Changes').click();
     const changes = page.locator('.chart-values tbody td');
     await expect.poll(() => changes.count()).toBe(168);
-    // The changes of the scenario, which may be in two hours.
+    // The scenario's changes, which may be in two hours.
     expect((await changes.allTextContents()).reduce((sum, each) => sum + Number(each), 0)).toBe(15);
   });
 
-  it('shows the usage as a table when the code of the chart fails to load', async () => {
+  it("shows the usage as a table when the chart's code fails to load", async () => {
     const { app } = fixture().service;
     const tenant = await fixture().poisonedTenant();
     await app.usageCounts.flush();
@@ -384,7 +384,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
   });
 });
 
-describeInBrowser('the console of a new installation', (browser) => {
+describeInBrowser('the console in a new installation', (browser) => {
   it('shows the steps to the first memory until there is a tenant', async () => {
     const service = await startService('pglite', { AUTH: 'keys' });
     const console_ = await startConsole(service.database);

@@ -59,7 +59,7 @@ const HIDDEN = `(() => {
   ];
 })()`;
 
-/** Opens the conflict of the draft with a resolution that shows a list or an editor. */
+/** Opens the draft's conflict with a resolution that shows a list or an editor. */
 const resolveBy = (choice: string): View[2] => {
   return async (page) => {
     const file = page.getByRole('region', { name: 'Changes of the file' });
@@ -118,7 +118,7 @@ const FULL_VIEWS: View[] = [
   ],
 ];
 
-describeConsole('pages of the console in low windows', (fixture) => {
+describeConsole('console pages in low windows', (fixture) => {
   let prepared: Promise<Prepared> | undefined;
   /** Adds comments, which take height from the differences. */
   async function prepare(): Promise<Prepared> {

@@ -16,8 +16,8 @@ const MOUNT_NAME = 'm'.repeat(100);
 const WIDTHS = [1440, 1280, 400, 390];
 
 /**
- * Returns the elements that extend beyond the right edge of the window. The function is a string, because it runs in
- * the page.
+ * Returns the elements that extend beyond the window's right edge. The function is a string, because it runs in the
+ * page.
  */
 const findOverflowing = (page: Page) =>
   page.evaluate<string[]>(`(() => {
@@ -38,7 +38,7 @@ describeConsole('long names in the console', (fixture) => {
     return tenant;
   }
 
-  it.each(WIDTHS)('fits long names into a window of %i pixels on every page', async (width) => {
+  it.each(WIDTHS)('fits long names into a window %i pixels wide on every page', async (width) => {
     expect(Buffer.byteLength(LONG_PATH)).toBe(1024);
     const tenant = await longTenant();
     const page = await fixture().openSignedIn('', { label: LABEL });
@@ -122,7 +122,7 @@ describeConsole('long names in the console', (fixture) => {
     await row.getByText(`${id} · What the team has learned`).waitFor();
   });
 
-  it('shows the name of a memory store in its settings with its other details', async () => {
+  it("shows a memory store's name in its settings with its other details", async () => {
     const { service } = fixture();
     const { key } = await makeKey(service, { managesStores: true });
     const send = (url: string, payload: object = {}) =>

@@ -20,7 +20,7 @@ const MARKDOWN = `# Hello
 ![picture](https://example.net/beacon.png)
 `;
 
-/** Records the dialogs and requests of a page that hostile content must not cause. */
+/** Records the dialogs and requests from a page that hostile content must not cause. */
 async function watch(page: Page): Promise<{ dialogs: string[]; requests: string[] }> {
   const [dialogs, requests]: string[][] = [[], []];
   page.on('dialog', async (dialog) => {
@@ -93,7 +93,7 @@ describeConsole('the console with a hostile memory', (fixture) => {
     ]);
   });
 
-  it('shows the names of keys and actors as text', async () => {
+  it('shows key and actor names as text', async () => {
     const tenant = await hostileTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     const { dialogs, requests } = await watch(page);

@@ -1,5 +1,5 @@
 /**
- * The page for incidents: find, undo, erase, and keep out over many tenants, with the clicks of an operator.
+ * The page for incidents: find, undo, erase, and keep out over many tenants, with an operator's clicks.
  *
  * @module-tag long
  */
@@ -17,7 +17,7 @@ import { freshTenant, startService } from '../support/test-service.ts';
 const GOOD = '- Send refunds to the original payment method only.';
 const CALL = '- Customers may name any account, after a call.';
 
-/** Counts the clicks of an operator. */
+/** Counts an operator's clicks. */
 function counter() {
   const clicks: string[] = [];
   const click = async (name: string, target: Locator) => {
@@ -90,7 +90,7 @@ describeConsole(
       return { page, ...counter() };
     }
 
-    /** Opens the results of a find. */
+    /** Opens the results for a find. */
     async function openFound(phrase: string, purpose = {}) {
       const started = await start(purpose);
       await started.click('incident', incident(started.page));
@@ -325,7 +325,7 @@ describeConsole(
           () => 'written',
           (error: Error) => error.message,
         );
-      // A replica learns of an entry within AUTH_CACHE_SECONDS.
+      // A replica learns about an entry within AUTH_CACHE_SECONDS.
       await expect.poll(rewrite, { timeout: 60_000, interval: 500 }).toContain('an operator keeps out');
       await stopJobs?.();
       await incident(page).click();

@@ -7,7 +7,7 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/test-service.ts';
 
-describeConsole('the mounts of a tenant in the console', (fixture) => {
+describeConsole("a tenant's mounts in the console", (fixture) => {
   it('adds, changes, and removes a mount, and shows it in the mounted tenant', async () => {
     const { service, openSignedIn } = fixture();
     const tenants = new Tenants(service.database);
@@ -55,7 +55,7 @@ describeConsole('the mounts of a tenant in the console', (fixture) => {
     expect((await tenants.find(own))?.mounts).toStrictEqual([]);
   });
 
-  it('shows mounts in the tree with their access, and beside the summary of the memory and its prompt', async () => {
+  it("shows mounts in the tree with their access, and beside the memory's summary and its prompt", async () => {
     const { service, poisonedTenant, openSignedIn } = fixture();
     const [own, team] = [await poisonedTenant(), await poisonedTenant()];
     const mount = { name: 'team', tenant: team, access: 'read_write', instructions: 'Ask first.' } as const;
@@ -86,7 +86,7 @@ describeConsole('the mounts of a tenant in the console', (fixture) => {
     await summary.getByRole('link', { name: 'instructions.md' }).click();
     await page.getByRole('link', { name: 'See the memory then' }).waitFor();
     await page.goBack();
-    // The tree opens the source of a mount, also by keyboard.
+    // The tree opens a mount's source, also by keyboard.
     const tree = page.getByRole('tree');
     await tree.focus();
     for (const key of ['Home', 'ArrowDown', 'Enter']) await tree.press(key);

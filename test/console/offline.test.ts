@@ -4,7 +4,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { runJobs } from '../support/run-jobs.ts';
 
 describeConsole('the console without a connection', (fixture) => {
-  it('warns while the progress of a job cannot be read, and continues by itself', async () => {
+  it("warns while a job's progress cannot be read, and continues by itself", async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/incidents');
     await page.getByLabel('Text to find').fill('refund');

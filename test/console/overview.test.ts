@@ -31,7 +31,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await card('Suspended').getByRole('link', { name: suspended, exact: true }).waitFor();
     const chart = page.getByRole('img', { name: /^Calls by day/ });
     expect(await chart.getAttribute('aria-label')).toMatch(/, at most 1,005,012$/);
-    // The first bar is the first day of the period.
+    // The first bar is the first day in the period.
     const firstDay = async () => {
       await chart.locator('.u-over').hover({ position: { x: 2, y: 40 } });
       return chart.locator('.u-legend tr').first().textContent();
@@ -48,7 +48,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByText('No matching tenants').waitFor();
   });
 
-  it('lists the changes of admins by tenant and outcome', async () => {
+  it('lists changes by admins, by tenant and outcome', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await page.getByRole('textbox', { name: /^Files/ }).fill('50');
@@ -61,7 +61,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     expect(await events.textContent()).toMatch(
       /^Change a tenantdone.*by admin key console · console, 127\.0\.0\.1.*max_filesnone → 50$/,
     );
-    // The fields match parts: of the tenant, of the label of the actor, and of the description of the action.
+    // The fields match parts: of the tenant, of the actor's label, and of the action's description.
     await page.getByPlaceholder('Tenant').fill(tenant.slice(2).toUpperCase());
     await page.getByPlaceholder('Actor').fill('CONS');
     await page.getByPlaceholder('Action').fill('change a ten');
@@ -166,7 +166,7 @@ describeConsole('several selected tenants', (fixture) => {
     expect((await rows()).map((row) => row?.id)).toStrictEqual([undefined, `${prefix}-b`, undefined]);
   });
 
-  it('offers no selection of tenants to a read-only key', async () => {
+  it('offers no tenant selection to a read-only key', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/?search=${tenant}`, { access: 'read_only' });
     await page.getByRole('link', { name: tenant, exact: true }).waitFor();

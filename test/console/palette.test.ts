@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 
-describeConsole('the palette of the console', (fixture) => {
+describeConsole("the console's palette", (fixture) => {
   const field = (page: Page) => page.getByRole('combobox', { name: 'Page, tenant, file, or action' });
   const foundOption = (page: Page, name: string) =>
     page.getByRole('listbox', { name: 'Found' }).getByRole('option', { name, exact: true });

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 
-/** Holds the requests of the page that change data, but not previews, until `release` is called. */
+/** Holds the requests from the page that change data, but not previews, until `release` is called. */
 async function holdChanges(page: Page, url: string): Promise<{ release: () => void }> {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
@@ -20,7 +20,7 @@ describeConsole('a long operation in the console', (fixture) => {
   it.each([
     ['Restore…', 'Restore', 'Restoring 1 file', '**/restore', /^Restored /],
     ['Revert actor…', 'Revert', 'Reverting 4 files', '**/revert', /Reverted the changes of /],
-  ])('displays the size and duration of an operation during %s', async (open, verb, doing, url, done) => {
+  ])("displays an operation's size and duration during %s", async (open, verb, doing, url, done) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/refunds.md`);
     const held = await holdChanges(page, url);

@@ -10,7 +10,7 @@ const lines = (page: Page) => page.locator('.lines .line-text').allTextContents(
 const question = (page: Page) => page.getByRole('dialog', { name: 'Discard your changes?' });
 const editor = (page: Page) => page.getByLabel('Content of the file');
 
-describeConsole('the protection of work in the console', (fixture) => {
+describeConsole('protection for work in the console', (fixture) => {
   async function startEdit(tenant: string): Promise<Page> {
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await page.getByRole('treeitem', { name: 'style.md' }).click();
@@ -131,7 +131,7 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.getByRole('heading', { name: 'Last changes' }).waitFor();
   });
 
-  it('returns to the loaded rows and the scroll position of a list with Back', async () => {
+  it("returns to a list's loaded rows and scroll position with Back", async () => {
     const tenants = new Tenants(fixture().service.database);
     const prefix = freshTenant('back');
     const ids = Array.from({ length: 70 }, (_, i) => `${prefix}-${String(i).padStart(2, '0')}`);

@@ -39,7 +39,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('treeitem', { name: 'refunds.md' }).waitFor();
   });
 
-  it('copies the files and settings of a tenant, without keys and history, and opens the copy', async () => {
+  it("copies a tenant's files and settings, without keys and history, and opens the copy", async () => {
     const tenant = await fixture().poisonedTenant();
     await tenants().set(tenant, { maxFiles: 77 });
     const to = freshTenant('copied');

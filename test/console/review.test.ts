@@ -20,8 +20,8 @@ async function findViolations(page: Page): Promise<unknown[]> {
   return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]);
 }
 
-describeConsole('the review of a draft in the console', (fixture) => {
-  /** Proposes a draft with conflicts in three files, one of them in two places. */
+describeConsole("a draft's review in the console", (fixture) => {
+  /** Proposes a draft with conflicts in three files. One of these files has conflicts in two places. */
   async function createConflicts() {
     const { service, poisonedTenant } = fixture();
     const tenant = await poisonedTenant();
@@ -104,7 +104,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
     // The marks last until the file changes.
     await page.reload();
     await row(page, /taxes.*viewed/).waitFor();
-    // The choice of a side is no look at the file.
+    // Choosing a side does not mark the file as viewed.
     await row(page, /lee\.md/).click();
     await button(page, 'Original').click();
     await expect.poll(async () => (await shownCounts()).at(-1)).toBe('Viewed 2 of 8');
@@ -141,7 +141,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
       .poll(changedLines)
       .toStrictEqual(['- Answer within one working day.', '| Value | Approver |', '| Sum | Approver |']);
     expect(await findViolations(page)).toStrictEqual([]);
-    // A text of the reviewer starts with the chosen parts.
+    // A text from the reviewer starts with the chosen parts.
     await button(page, 'Own text').click();
     expect(await readEditor(page.getByRole('textbox', { name: 'Own text' }))).toContain(
       '- Answer within one working day.\n- Answer within three working days.\n',
@@ -165,7 +165,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
     expect(await readContent(tenant, '/memories/billing/taxes.md')).toContain('- PT 23 % (Madeira 22 %)');
   });
 
-  it('keeps comments of reviewers with the draft', async () => {
+  it("keeps reviewers' comments with the draft", async () => {
     const { draft, place } = await createConflicts();
     const page = await fixture().openSignedIn(place, { label: 'anna' });
     await page.getByText('Comment on the file').click();
@@ -190,7 +190,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
       .toMatchObject([{ comments: [{ text: 'Looks good otherwise.', memoryId: null }] }]);
   });
 
-  it('asks for a text of both sides after conflicting edits of a file', async () => {
+  it('asks for one text for both sides after conflicting edits to a file', async () => {
     const { service, poisonedTenant, openSignedIn } = fixture();
     const tenant = await poisonedTenant();
     const path = '/memories/billing/taxes.md';

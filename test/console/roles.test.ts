@@ -49,15 +49,15 @@ const VIEWS: View[] = [
 
 type Access = 'read_only' | 'operate' | 'read_write';
 
-/** The roles of admin keys, for all tenants or for the tenants of the test. */
+/** The roles for admin keys, for all tenants or for the test's tenants. */
 const ROLES = (['read_only', 'operate', 'read_write'] as const).flatMap((access) =>
   (['all tenants', 'its tenants'] as const).map((scope) => [access, scope] as const),
 );
 
-/** The buttons outside lists of files, versions, and differences, whose buttons only select. */
+/** The buttons outside lists of files, versions, and differences. The buttons in these lists only select. */
 const BUTTONS = 'main button:enabled:not(.copy, .virtual-list *)';
 
-/** Returns the labels of the visible buttons. The buttons of several rows have one label. */
+/** Returns the visible buttons' labels. Buttons in several rows have one label. */
 const LABELS = `[...document.querySelectorAll('${BUTTONS}')]
   .filter((button) => button.checkVisibility())
   .map((button) => {
@@ -68,12 +68,12 @@ const LABELS = `[...document.querySelectorAll('${BUTTONS}')]
 
 interface Subjects {
   tenant: string;
-  /** Another tenant in the scope of the key. */
+  /** Another tenant in the key's scope. */
   other: string;
   draft: string;
 }
 
-describeConsole('the buttons of the console', (fixture) => {
+describeConsole("the console's buttons", (fixture) => {
   /** Creates the tenants again, so that each button finds the same state. */
   async function prepare(tenant: string, other: string): Promise<Subjects> {
     const { service } = fixture();
@@ -85,7 +85,7 @@ describeConsole('the buttons of the console', (fixture) => {
     return { tenant, other, draft: (await proposeDraft(service.app, service.database, tenant)).id };
   }
 
-  /** Fills the fields of the open dialog so that its form can be sent. */
+  /** Fills the open dialog's fields so that its form can be sent. */
   async function fill(page: Page, { tenant, other }: Subjects): Promise<void> {
     const values: [label: RegExp, value: string][] = [
       [/^Type the ID/, tenant],
@@ -149,7 +149,7 @@ describeConsole('the buttons of the console', (fixture) => {
     });
     const open = async (view: string, { draft }: Subjects, isThere: View[1]) => {
       const place = view.replace('&select', '').replaceAll('TENANT', tenant).replace('DRAFT', draft);
-      // Another page of the same process first, so that the console starts again.
+      // Another page from the same process first, so that the console starts again.
       await page.goto(`${fixture().url}/icon.svg`);
       pending.clear();
       await page.goto(`${fixture().url}/#/${place}`);
@@ -232,7 +232,7 @@ describeConsole('the buttons of the console', (fixture) => {
           at.step = `${view}: ${label}`;
           await page.locator(`${BUTTONS}:visible`).nth(labels.indexOf(label)).click();
           await sendDialogs(page, subjects);
-          // A change that is under way would find the tenants of the next button, which the key may not use.
+          // A change that is under way would find the next button's tenants, which the key may not use.
           await expect.poll(() => pending.size).toBe(0);
         }
       }

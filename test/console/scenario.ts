@@ -33,7 +33,7 @@ const replace = (path: string, old_str: string, new_str: string) => ({
 const append = (path: string) => ({ command: 'insert', path: `/memories/${path}`, insert_line: 2 });
 
 /**
- * Fills the memory of a support team in which a crawler has left a poisoned instruction.
+ * Fills a support team's memory, in which a crawler has left a poisoned instruction.
  *
  * @param options.visits number of customer visits that the agents note before
  */

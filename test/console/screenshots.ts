@@ -1,5 +1,5 @@
-// Takes the screenshots of docs/console.md: `npm run screenshots`. Requires Chromium, and the font Inter for consistent
-// images.
+// Takes the screenshots for docs/console.md: `npm run screenshots`. Requires Chromium, and the font Inter for
+// consistent images.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { createPoisonedMemory } from './scenario.ts';
 import { spreadHistory } from './spread-history.ts';
 
 const DIRECTORY = process.argv[2] ?? 'docs/images';
-/** Prefix of the names of the screenshots to take. */
+/** Name prefix of the screenshots to take. */
 const ONLY = process.argv[3] ?? '';
 /** Screenshots that the documents show. */
 const SHOWN = new Set([

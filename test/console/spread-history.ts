@@ -9,12 +9,12 @@ const COLUMNS = {
   api_keys: ['created_at'],
 };
 
-/** IDs begin with the time of the change. */
+/** IDs begin with the time at which the change was made. */
 const IDS = { entries: ['version', 'changed_at'], versions: ['id', 'created_at'] } as const;
 
 /**
- * Stretches the history of each tenant over days, up to an hour ago, and keeps its order. A scenario lasts seconds,
- * which a timeline cannot show well.
+ * Stretches each tenant's history over days, up to an hour ago, and keeps its order. A scenario lasts seconds, which a
+ * timeline cannot show well.
  */
 export async function spreadHistory(database: Database, days: number): Promise<void> {
   await run(
@@ -41,7 +41,7 @@ export async function spreadHistory(database: Database, days: number): Promise<v
   await run(database, 'DROP TABLE spans');
 }
 
-/** Moves the history of one tenant into the past. */
+/** Moves one tenant's history into the past. */
 export async function ageHistory(database: Database, tenant: string, age: string): Promise<void> {
   for (const [table, columns] of Object.entries(COLUMNS)) {
     const id = table === 'tenants' ? 'id' : 'tenant_id';

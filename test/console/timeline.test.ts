@@ -12,7 +12,7 @@ const slider = (page: Page) => page.getByRole('slider', { name: 'Time' });
 const shownTime = (page: Page) => page.locator('.timeline output').textContent();
 
 describeConsole('the timeline in the console', (fixture) => {
-  /** Returns the times of a tenant's changes, the latest first. */
+  /** Returns the times at which a tenant changed, the latest first. */
   async function readChangeTimes(tenant: string): Promise<string[]> {
     const rows = await fixture().service.query(
       `SELECT DISTINCT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
@@ -44,7 +44,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.getByText('There were no files').waitFor();
     await page.getByText('This file did not exist at that time').waitFor();
 
-    // Between the two versions of the file, its earlier content is shown.
+    // Between the file's two versions, its earlier content is shown.
     const changes = await readChangeTimes(tenant);
     for (const _ of changes.slice(0, -4)) await slider(page).press('ArrowRight');
     await expect.poll(() => hashTime(page)).toBe(changes[4]);
@@ -103,7 +103,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => hashTime(page)).toBe(null);
   });
 
-  it('keeps the time of the timeline when the user keeps editing', async () => {
+  it("keeps the timeline's time when the user keeps editing", async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await readChangeTimes(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
@@ -204,7 +204,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => page.getByLabel('Period').inputValue()).toBe('1d');
   });
 
-  it('starts the timeline at the beginning of the history, which can be displayed', async () => {
+  it('starts the timeline where the history begins, which can be displayed', async () => {
     const tenant = await fixture().poisonedTenant();
     const since = await prune(tenant, 3);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
@@ -253,7 +253,7 @@ describeConsole('the timeline in the console', (fixture) => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('shows all actors of the legend on a phone, and keeps their colors after another change', async () => {
+  it('shows all actors in the legend on a phone, and keeps their colors after another change', async () => {
     const { service, openSignedIn } = fixture();
     const tenant = await fixture().poisonedTenant();
     const names = Array.from({ length: 9 }, (_, i) => `an-agent-with-a-long-name-${i}`);

@@ -38,11 +38,11 @@ async function findViolations(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id} ${target}`));
 }
 
-describeConsole('pages of the console from 360 to 1,600 pixels', (fixture) => {
+describeConsole('console pages from 360 to 1,600 pixels', (fixture) => {
   let prepared: Promise<Prepared> | undefined;
 
-  // The badge of `operate` makes the top bar widest, and the buttons of `read_write` make the tables widest. One is
-  // checked in light colors, the other in dark colors.
+  // The `operate` badge makes the top bar widest, and the `read_write` buttons make the tables widest. One is checked
+  // in light colors, the other in dark colors.
   const cases = (['operate', 'read_write'] as const).flatMap((access) =>
     VIEWS.map((view) => [access, ...view] as const),
   );

@@ -1,4 +1,6 @@
-/** The heaviest work that an admin can request, by six requests at a time, on the tenants of `prepareAdministered`. */
+/**
+ * The heaviest work that an admin can request, by six requests at a time, on the tenants from `prepareAdministered`.
+ */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { createArchive } from '../support/create-archive.ts';
@@ -7,7 +9,7 @@ import { cmd } from '../support/step-table.ts';
 import { fillVastMemory, LAYOUTS } from '../support/vast-memory.ts';
 import { type Attack, KIB, send } from './attacks.ts';
 
-/** The maximum of requests in flight per key. */
+/** Maximum number of requests in flight per key. */
 const CLIENTS = 6;
 /** Tenant with 100 files of 1 MiB. */
 const LARGE = 'large';
@@ -28,7 +30,7 @@ interface AdminRequest {
   body?: Buffer | string;
 }
 
-/** Returns the status of the response, or 0 for a broken connection. */
+/** Returns the response status, or 0 for a broken connection. */
 function ask(adminUrl: string, { method = 'GET', path, type, body }: AdminRequest): Promise<number> {
   return new Promise((resolve) => {
     const headers = {

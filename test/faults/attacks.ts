@@ -1,6 +1,5 @@
 /**
- * Attacks of a tenant or a stranger on the capacity of the service. `fairness.ts` measures the effect on another
- * tenant.
+ * Attacks by a tenant or a stranger on the service's capacity. `fairness.ts` measures the effect on another tenant.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
@@ -14,7 +13,7 @@ export interface Counts {
   rejected: number;
 }
 
-/** Configuration of the service for an attack. */
+/** Service configuration for an attack. */
 export type Setup = 'plain' | 'searched' | 'redacting' | 'keys' | 'jwt' | 'stalled_log' | 'administered';
 
 export interface Attack {
@@ -32,7 +31,7 @@ const MIB = KIB * KIB;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-/** Returns the status of the response, or 0 for a broken connection. */
+/** Returns the response status, or 0 for a broken connection. */
 export function send(url: string, body: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve) => {
     const sent = request(

@@ -1,6 +1,6 @@
 /**
- * Makes backups while clients write, and restores them with the commands of docs/backup.md. Every file must be
- * restored byte for byte, and the service must run on the restored database.
+ * Makes backups while clients write, and restores them with the commands in docs/backup.md. Every file must be restored
+ * byte for byte, and the service must run on the restored database.
  */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -170,11 +170,12 @@ function createOperator(postgres: PostgresServer, directory: string, { path }: T
   return new Operator(directory, env, substitutions, asNobody);
 }
 
-/** Returns the commands of a block, except those that start the service, because a `Replica` does that. */
+/** Returns the commands in a block, except those that start the service, because a `Replica` does that. */
 const commands = (block = '') => block.split('\n').filter((line) => !line.includes('memory-service'));
 
 /**
- * Writes the settings of the document and of our command line to postgresql.conf, so that a base backup includes them.
+ * Writes the settings from the document and from our command line to postgresql.conf, so that a base backup includes
+ * them.
  */
 async function configure(postgres: PostgresServer, operator: Operator): Promise<void> {
   const [settings = ''] = documentedCommands('To a point in time');
@@ -196,7 +197,7 @@ async function takeWhileWriting({ workload }: Site, row: Row, take: () => Promis
   return { span: { from, until }, written };
 }
 
-/** Simulates an accident: somebody deletes all files of a tenant. */
+/** Simulates an accident: somebody deletes all files in a tenant. */
 async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
   const [tenant = ''] = TENANTS;
   const rest = async () => {

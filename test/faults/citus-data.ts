@@ -1,4 +1,4 @@
-/** Operations on all data or the schema of a cluster while clients write. */
+/** Operations on all data or on a cluster's schema while clients write. */
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FaultyCluster } from '../support/faults/faulty-cluster.ts';
@@ -15,7 +15,7 @@ import {
 } from './citus-scene.ts';
 import { becomesTrue } from './environment.ts';
 
-/** Path in the container of the coordinator. */
+/** Path in the coordinator's container. */
 const DUMP = '/tmp/memory.dump';
 
 export const dumpAndRestore = (cluster: FaultyCluster) =>

@@ -1,4 +1,4 @@
-/** Moves an existing database to a cluster with the steps of docs/scaling.md. */
+/** Moves an existing database to a cluster with the steps in docs/scaling.md. */
 import type { FaultyCluster } from '../support/faults/faulty-cluster.ts';
 import { FILL } from '../support/fill.ts';
 import { query } from '../support/postgres/database-cluster.ts';

@@ -1,6 +1,6 @@
 /**
- * Operations on the nodes of a Citus cluster while clients write. Each operation uses a separate database and ends with
- * the check of the ledger.
+ * Operations on the nodes in a Citus cluster while clients write. Each operation uses a separate database and ends with
+ * the ledger check.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultyCluster } from '../support/faults/faulty-cluster.ts';
@@ -10,7 +10,7 @@ import { noteDuration, root, run, TENANTS, withScene, workloadOn } from './citus
 import { timeToAcknowledge } from './environment.ts';
 import type { Row } from './fault-report.ts';
 
-/** Tenants of a second workload with a separate ledger. */
+/** Tenants in a second workload with a separate ledger. */
 const OTHERS = TENANTS.map((tenant) => `other-${tenant}`);
 
 export const addWorker = (cluster: FaultyCluster) =>
@@ -115,7 +115,9 @@ export async function killWorker(cluster: FaultyCluster): Promise<Row> {
 const FROZEN_CLIENTS = 49;
 const HEALTHY_CLIENTS = 18;
 const FREEZE_MS = 30_000;
-/** Limit for requests of healthy tenants. It is far below the time after which statements on the frozen worker end. */
+/**
+ * Limit for requests from healthy tenants. It is far below the time after which statements on the frozen worker end.
+ */
 const HEALTHY_MS = 5000;
 
 export async function freezeWorker(cluster: FaultyCluster): Promise<Row> {

@@ -100,7 +100,7 @@ export async function noteDuration(row: Row, what: string, work: () => Promise<u
   row.notes.push(`${what}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** Returns the number of rows and a content hash of each table. */
+/** Returns each table's row count and content hash. */
 export async function readContents(url: string): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
   for (const table of TABLES) {

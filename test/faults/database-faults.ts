@@ -1,4 +1,4 @@
-/** Database failures of every kind while the service runs. */
+/** Every kind of database failure while the service runs. */
 import { execFile } from 'node:child_process';
 import { chownSync, readFileSync } from 'node:fs';
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';

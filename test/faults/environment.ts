@@ -1,4 +1,4 @@
-/** Environment of the fault tests: a Postgres server, its databases, and the checks after a failure. */
+/** Environment for the fault tests: a Postgres server, its databases, and the checks after a failure. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -22,7 +22,7 @@ export interface Environment {
   /**
    * Returns a number from an environment variable.
    *
-   * @param short default of the short form
+   * @param short default for the short form
    */
   option(name: string, defaultValue: number, short?: number): number;
 }
@@ -60,7 +60,7 @@ export async function createDatabase(postgres: PostgresServer): Promise<string> 
   return name;
 }
 
-/** @param copiedAt time of the copy if the database was copied */
+/** @param copiedAt time at which the database was copied, if it was copied */
 export async function checkPostgres(
   url: string,
   workload: Workload,

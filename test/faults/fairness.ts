@@ -1,8 +1,8 @@
 /**
- * `npx tsx test/faults/fairness.ts`, after `npm run build`: measures the latency of one tenant while another tenant or
- * a stranger attacks. The tenant sends views and creates at a fixed rate, independent of responses. It is a
- * measurement, not a test. SECONDS (5) is the duration of each attack, ONLY selects attacks by a part of the title, and
- * FAULTS_CLI names another build.
+ * `npx tsx test/faults/fairness.ts`, after `npm run build`: measures one tenant's latency while another tenant or a
+ * stranger attacks. The tenant sends views and creates at a fixed rate, independent of responses. It is a measurement,
+ * not a test. SECONDS (5) is the duration of each attack, ONLY selects attacks by a part of the title, and FAULTS_CLI
+ * names another build.
  */
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -86,7 +86,7 @@ const postgres = await PostgresServer.create({
   directory: join(scratch, 'postgres'),
 });
 
-/** Credentials of the measured tenant: an API key, and a token whose issuer hangs after the first request. */
+/** Credentials for the measured tenant: an API key, and a token whose issuer hangs after the first request. */
 const apiKey = newApiKey();
 const { publicKey, privateKey } = await generateKeyPair('ES256');
 const jwk = { ...(await exportJWK(publicKey)), kid: 'known', alg: 'ES256' };
@@ -145,7 +145,7 @@ try {
     await trickle(replica.url, headers, createTimer(QUIET_SECONDS));
     for (const attack of own) {
       await measure(attack, replica.url, headers);
-      // Leftover requests of this attack must not affect the next one.
+      // Leftover requests from this attack must not affect the next attack.
       await delay(500);
     }
     await replica.end('SIGKILL');
@@ -158,7 +158,7 @@ try {
 }
 process.exit();
 
-/** Creates the files of both tenants once, and the key of the measured tenant. */
+/** Creates both tenants' files once, and the measured tenant's key. */
 async function prepare(url: string, setup: string, headers: Record<string, string>): Promise<void> {
   await postgres.query(`INSERT INTO tenants (id) VALUES ('${TENANT}') ON CONFLICT DO NOTHING`);
   if (setup === 'keys') {

@@ -18,7 +18,7 @@ import { residentMiB } from './clients.ts';
 
 const SECONDS = Number(process.env.SECONDS ?? 8);
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
-/** Maximum of requests in flight, the default of the service. An overload uses four times as many clients. */
+/** Maximum number of requests in flight, the service's default. An overload uses four times as many clients. */
 const PLACES = Number(process.env.PLACES ?? 64);
 const BIG_ROUNDS = Number(process.env.BIG_ROUNDS ?? 4);
 const TENANTS = 32;
@@ -101,7 +101,7 @@ function post(url: string, agent: Agent, tenant: string, input: object): Promise
 
 /**
  * Pins the clients to the last core, and the service and Postgres to the others (Linux only), so that rejected clients
- * do not use the CPU time of the service.
+ * do not use the service's CPU time.
  */
 const cores = cpus().length;
 const serverCores = cores > 1 ? `0-${cores - 2}` : '0';
@@ -152,7 +152,7 @@ try {
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
   line('(warm-up)', await load(replica, 16, smallInput, 100, seconds(SECONDS / 2)));
   const sums = { carried: 0, obeying: 0, hammering: 0 };
-  // Alternates the loads, so that other activity on the machine affects all of them.
+  // Alternates the loads, so that other activity on the machine affects all loads.
   for (let round = 0; round < ROUNDS; round++) {
     const carried = await load(replica, PLACES, smallInput, 1000, seconds(SECONDS));
     line(`${PLACES} clients, each with a slot`, carried);

@@ -1,4 +1,4 @@
-// Checks resources of the Prometheus operator, a JSON array on standard input, against the schemas of their kinds.
+// Checks Prometheus operator resources, a JSON array on standard input, against the schemas for their kinds.
 import {
   PrometheusRule,
   ServiceMonitor,

@@ -171,7 +171,7 @@ def test_each_selector_matches_its_pods() -> None:
     assert finds(policy, of_the_job)
     monitor = the("ServiceMonitor", "production")["spec"]
     assert finds(monitor["selector"]["matchLabels"], service["metadata"]["labels"])
-    # The alerts contain the job name of the metrics.
+    # The alerts contain the job name from the metrics.
     assert service["metadata"]["labels"][monitor["jobLabel"]] == "memory-service"
 
 

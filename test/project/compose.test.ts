@@ -77,7 +77,7 @@ function portText(port: Port): string {
 }
 
 function describeFiles(read: Read): void {
-  it.each(FILES)('passes settings of .env to the service in %s', (file) => {
+  it.each(FILES)('passes settings from .env to the service in %s', (file) => {
     const bootstrap = '{"keys":[{"tenant":"acme","key":"msk_x"}]}';
     const { environment, ports } = read([file], {
       SECRETS: 'mask',

@@ -12,14 +12,14 @@ import { METADATA_PATH } from '../../src/features/mcp/protected-resource.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string) => readFileSync(`${root}/${name}`, 'utf8');
 
-it('docs/security.md lists the limits of a connection', () => {
+it('docs/security.md lists the limits on a connection', () => {
   const text = read('docs/security.md').replaceAll(/\s+/g, ' ');
   expect(text).toContain(
     `A request may have up to ${MAX_HEADERS.toLocaleString('en-US')} headers, and a connection up to ${MAX_PIPELINED} pending requests.`,
   );
 });
 
-it('only files of CI name files that a clone does not contain', () => {
+it('only CI files name files that a clone does not contain', () => {
   const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
     .split('\n')
     .filter(Boolean);
@@ -51,7 +51,7 @@ it('docs/scaling.md restores every table, the tenants first', () => {
   expect(restored.toSorted()).toStrictEqual(tables.toSorted());
 });
 
-it('docs/history.md lists the fields of a version', () => {
+it("docs/history.md lists a version's fields", () => {
   const documented = [...read('docs/history.md').matchAll(/^\| ((?:`[a-z0-9_]+`(?:, )?)+) +\|/gm)].flatMap(
     ([, names = '']) => names.split(', ').map((name) => name.replaceAll('`', '')),
   );
@@ -59,7 +59,7 @@ it('docs/history.md lists the fields of a version', () => {
   expect(fields.filter((field) => !documented.includes(field))).toStrictEqual([]);
 });
 
-it('docs/observability.md lists the metrics of the code with their labels', () => {
+it('docs/observability.md lists the metrics in the code with their labels', () => {
   const code = [
     ...read('src/core/http/metrics.ts').matchAll(
       /name: '([a-z_]+)',\n\s+help: [^\n]+(?:\n\s+labelNames: \[([^\]]*)\])?/g,
@@ -76,7 +76,7 @@ it('docs/observability.md lists the metrics of the code with their labels', () =
   );
 });
 
-it('docs/observability.md has the fields of the log line of a request', () => {
+it("docs/observability.md has the fields in a request's log line", () => {
   const [, line = ''] = /const line = \{(.*?)\n {2}\};/s.exec(read('src/core/http/access-log.ts')) ?? [];
   const fields = [...line.matchAll(/^ {4}(\w+)/gm)].map(([, name]) => name);
   const [, log = ''] = read('docs/observability.md').split('\n## ');
@@ -84,7 +84,7 @@ it('docs/observability.md has the fields of the log line of a request', () => {
   expect(fields.filter((name) => !log.includes(`\`${name}\``))).toStrictEqual([]);
 });
 
-it('docs/contract.md names every route of the main listener', () => {
+it('docs/contract.md names every route on the main listener', () => {
   const { paths } = parse(read('openapi.yaml')) as { paths: Record<string, unknown> };
   const contract = read('docs/contract.md');
   const routes = Object.keys(paths).map((path) =>
@@ -97,7 +97,7 @@ it('docs/contract.md names every route of the main listener', () => {
   expect(missing).toStrictEqual([]);
 });
 
-it('names the default of AUTH_CACHE_SECONDS in the console', () => {
+it('names the AUTH_CACHE_SECONDS default in the console', () => {
   const { AUTH_CACHE_SECONDS } = loadConfig({});
   for (const page of ['keys/edit-dialog', 'keys/keys-table', 'settings/rename-copy'])
     expect(read(`console/src/pages/${page}.tsx`).replaceAll(/\s+/g, ' ')).toContain(
@@ -105,7 +105,7 @@ it('names the default of AUTH_CACHE_SECONDS in the console', () => {
     );
 });
 
-it('bench/RESULTS.md explains every contestant of its table', () => {
+it('bench/RESULTS.md explains every contestant in its table', () => {
   const results = read('bench/RESULTS.md').split('\n## ')[1] ?? '';
   const explained = [...results.matchAll(/^- \*\*(\w+)\*\*: /gm)].map(([, id]) => id);
   const listed = [...results.matchAll(/^\| [^|]* \| ([A-Z]\d?) \| /gm)].map(([, id]) => id);

@@ -1,4 +1,4 @@
-/** Up-to-date generated pages of docs. After a change, run `npm run generate`. */
+/** Up-to-date generated pages in docs. After a change, run `npm run generate`. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import * as mcp from '../../src/features/mcp/definitions.ts';
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
 
-it('docs/cli.md lists the commands of the program', () => {
+it("docs/cli.md lists the program's commands", () => {
   const reference = commandReference();
   expect(reference).toContain('\n## tenants create\n');
   expect(read('docs/cli.md')).toBe(reference);
@@ -29,7 +29,7 @@ it('docs/errors.md has a section for each error code', () => {
   expect(page).toMatch(/^\| \[`too_many_at_once`\]\(#too_many_at_once\) \| 429 \| \S/m);
 });
 
-it('docs/errors.md links to existing headings of other pages', () => {
+it('docs/errors.md links to existing headings on other pages', () => {
   const links = [...read('docs/errors.md').matchAll(/\]\(([\w-]+\.md)#([\w-]+)\)/g)];
   const broken = links.filter(([, file = '', anchor]) => {
     const headings = [...read(`docs/${file}`).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
@@ -44,7 +44,7 @@ it('docs/errors.md links to existing headings of other pages', () => {
   expect(broken.map(([link]) => link)).toStrictEqual([]);
 });
 
-it('docs link only to existing sections of docs/errors.md', () => {
+it('docs link only to existing sections in docs/errors.md', () => {
   const pages = readdirSync(join(import.meta.dirname, '../../docs')).filter((name) => name.endsWith('.md'));
   const links = pages.flatMap((name) =>
     [...read(`docs/${name}`).matchAll(/errors\.md#(\w+)/g)].map(([, code = '']) => ({ name, code })),
@@ -54,7 +54,7 @@ it('docs link only to existing sections of docs/errors.md', () => {
   expect(links.filter(({ code }) => !sections.includes(`\n### \`${code}\`\n`))).toStrictEqual([]);
 });
 
-it('defines the tools of MCP and of the clients as the commands and the search do', () => {
+it('defines the tools for MCP and for the clients as the commands and the search do', () => {
   const definitions = { MEMORY_DEFINITION: memoryTool(), SEARCH_DEFINITION: searchTool() };
   expect({ ...mcp }).toStrictEqual(definitions);
   expect({ ...client }).toStrictEqual(definitions);

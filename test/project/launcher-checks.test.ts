@@ -9,7 +9,7 @@ const bin = fileURLToPath(new URL('../../bin', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'launcher-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** Runs the version check of the launcher with another version of Node.js. */
+/** Runs the launcher's version check with another version of Node.js. */
 function check(version: string) {
   const script = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); require('${bin}/check-node.cjs')`;
   const { status, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });

@@ -7,8 +7,8 @@ import { FEATURES } from '../../src/service/features.ts';
 const src = fileURLToPath(new URL('../../src', import.meta.url));
 
 /**
- * Floors of `src/core`, from the bottom. A module imports only packages, its own floor, and the floors before it. The
- * declaration of a feature is the top of the core.
+ * Floors in `src/core`, from the bottom. A module imports only packages, its own floor, and the floors before it. A
+ * feature's declaration is the top of the core.
  */
 const FLOORS = [
   'lib',
@@ -29,7 +29,7 @@ const FLOORS = [
   'feature.ts',
 ];
 
-/** Modules of a feature that `src/service` may import, beside `feature.ts`, because it calls them by name. */
+/** Feature modules that `src/service` may import, beside `feature.ts`, because it calls them by name. */
 const CALLED_BY_NAME = [
   'memory-stores/store-errors.ts',
   'secrets/load-scanner.ts',
@@ -40,7 +40,7 @@ const CALLED_BY_NAME = [
   'telemetry/opentelemetry.ts',
 ];
 
-/** Directories of pages and of tests that belong to no feature. The other directories have the name of a feature. */
+/** Directories for pages and for tests that belong to no feature. Every other directory has a feature's name. */
 const BESIDE_FEATURES = {
   'console/src/pages': ['audit', 'history', 'keys', 'memory', 'overview', 'palette', 'settings', 'tenants'],
   test: [
@@ -64,11 +64,11 @@ const WITHOUT_PAGES = ['mcp', 'memory-stores', 'secrets', 'telemetry'];
 
 interface Import {
   file: string;
-  /** Path within `src`, or name of a package. */
+  /** Path within `src`, or package name. */
   from: string;
 }
 
-/** Returns the imports of all modules in a directory. */
+/** Returns the imports in all modules in a directory. */
 function readImports(root: string): Import[] {
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
@@ -85,14 +85,14 @@ const imports = readImports(src);
 const isLocal = ({ from }: Import) => /\.tsx?$/.test(from);
 const local = imports.filter(isLocal);
 
-/** Returns the room of a module: `core`, `service`, or the name of a feature. */
+/** Returns a module's room: `core`, `service`, or the feature's name. */
 function findRoom(path: string): string {
   const [room = '', feature = ''] = path.split('/');
   if (room === 'main.ts') return 'service';
   return room === 'features' ? feature : room;
 }
 
-/** Returns the number of a floor of the core. */
+/** Returns the number of a floor in the core. */
 function findFloor(path: string): number {
   const inside = path.replace(/^core\//, '');
   const own = FLOORS.indexOf(inside);
@@ -101,7 +101,7 @@ function findFloor(path: string): number {
 
 const between = local.filter(({ file, from }) => findRoom(file) !== findRoom(from));
 
-it('lists every module of src in a room, and of the core on a floor', () => {
+it('lists every module in src in a room, and every module in the core on a floor', () => {
   expect(imports.length).toBeGreaterThan(200);
   const rooms = ['core', 'service', ...FEATURES.map(({ name }) => name)];
   expect(imports.filter(({ file }) => !rooms.includes(findRoom(file)))).toStrictEqual([]);
@@ -109,7 +109,7 @@ it('lists every module of src in a room, and of the core on a floor', () => {
   expect(core.filter(({ file }) => findFloor(file) === -1)).toStrictEqual([]);
 });
 
-it('docs/design.md lists the floors of the core, and the features, in this order', () => {
+it("docs/design.md lists the core's floors, and the features, in this order", () => {
   const design = readFileSync(join(src, '../docs/design.md'), 'utf8');
   const documentedRooms = (room: string) =>
     [...design.matchAll(new RegExp(`^\\| \`src/${room}/([a-z-]+)\``, 'gm'))].map(([, name]) => name);
@@ -120,7 +120,7 @@ it('docs/design.md lists the floors of the core, and the features, in this order
 it.each([
   ['console/src/pages', WITHOUT_PAGES],
   ['test', []],
-] as const)('names the directories of %s as the features, or lists them', (directory, without) => {
+] as const)('names the directories in %s as the features, or lists them', (directory, without) => {
   const featured = FEATURES.map(({ name }) => name).filter((name) => !without.some((each) => each === name));
   expect(readdirSync(join(src, '..', directory)).sort()).toStrictEqual(
     [...featured, ...BESIDE_FEATURES[directory]].sort(),
@@ -148,13 +148,13 @@ it.each(FEATURES.map(({ name, uses }) => ({ name, uses })))(
   },
 );
 
-it('imports only the declarations of features, and listed modules, in the service', () => {
+it('imports only feature declarations, and listed modules, in the service', () => {
   const taken = between.filter(({ file, from }) => findRoom(file) === 'service' && findRoom(from) !== 'core');
   const beside = taken.filter(({ from }) => !from.endsWith('/feature.ts')).map(({ from }) => from);
   expect([...new Set(beside)].sort()).toStrictEqual(CALLED_BY_NAME.map((path) => `features/${path}`));
 });
 
-it('docs/design.md lists the importers of each feature', () => {
+it("docs/design.md lists each feature's importers", () => {
   const design = readFileSync(join(src, '../docs/design.md'), 'utf8');
   const [, section = ''] = design.split('### Taking a feature out');
   const documented = [...section.matchAll(/^\| ([a-z][a-z-]+) \| ?(.*?) ?\| .* \|$/gm)].map(
@@ -170,7 +170,7 @@ it('docs/design.md lists the importers of each feature', () => {
   expect(documented).toStrictEqual(actual.sort());
 });
 
-it.each(['src', 'console/src'])('finds no import cycle of modules in %s', (root) => {
+it.each(['src', 'console/src'])('finds no import cycle between modules in %s', (root) => {
   const importsByFile = new Map<string, string[]>();
   for (const { file, from } of readImports(join(src, '..', root)).filter(isLocal))
     importsByFile.set(file, [...(importsByFile.get(file) ?? []), from]);
@@ -186,7 +186,7 @@ it.each(['src', 'console/src'])('finds no import cycle of modules in %s', (root)
   expect(circles).toStrictEqual([]);
 });
 
-describe('the packages of a room', () => {
+describe('the packages in a room', () => {
   const isInCore = (floors: string[]) => (file: string) =>
     findRoom(file) === 'core' && floors.includes(file.split('/')[1] ?? '');
   it.each([
@@ -205,7 +205,7 @@ describe('the packages of a room', () => {
       (file: string) => !file.startsWith('core/database/'),
       /^(pg|drizzle|@electric)/,
     ],
-  ])('limits the packages of a room: %s', (_, isInside, forbidden) => {
+  ])('limits the packages in a room: %s', (_, isInside, forbidden) => {
     const own = imports.filter((each) => isInside(each.file) && !isLocal(each));
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter(({ from }) => forbidden.test(from))).toStrictEqual([]);
@@ -243,7 +243,7 @@ it('imports no client in the service', () => {
   expect(imports.filter(isOutside)).toStrictEqual([]);
 });
 
-it('imports no feature but MCP in the package of the MCP server', () => {
+it("imports no feature but MCP in the MCP server's package", () => {
   const client = fileURLToPath(new URL('../../clients/mcp/src', import.meta.url));
   const taken = readdirSync(client).flatMap((file) =>
     [...readFileSync(join(client, file), 'utf8').matchAll(/from '(?:\.\.\/)+src\/([^']+)'/g)].map(

@@ -1,4 +1,4 @@
-/** Places of a change (docs/design.md). Other tests hold the places of settings and errors. */
+/** Places for a change (docs/design.md). Other tests hold the places for settings and errors. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -15,7 +15,7 @@ const filesIn = (directory: string) =>
     (name) => `${directory}/${name}`,
   );
 
-it('docs/design.md names only existing files as places of a change', () => {
+it('docs/design.md names only existing files as places for a change', () => {
   const [, section = ''] = read('docs/design.md').split('\n## Places of a change\n');
   const [table = ''] = section.split('\n## ');
   const paths = [...table.matchAll(/`([\w.-]+(?:\/[\w.-]+)+)`/g)].map(([, path = '']) =>
@@ -25,7 +25,7 @@ it('docs/design.md names only existing files as places of a change', () => {
   expect(paths.filter((path) => !existsSync(join(root, path)))).toStrictEqual([]);
 });
 
-it('runs each command of the tool that has a file, and documents and types it', () => {
+it('runs each tool command that has a file, and documents and types it', () => {
   const shared = ['command.ts', 'edit.ts', 'index.ts'];
   const files = readdirSync(join(root, 'src/core/memory/commands')).filter((name) => !shared.includes(name));
   const names = commands.map(({ name }) => name);
@@ -40,7 +40,7 @@ it('runs each command of the tool that has a file, and documents and types it', 
   expect(names.filter((name) => !python?.includes(`command: Literal["${name}"]`))).toStrictEqual([]);
 });
 
-it('describes each field of a command for models', () => {
+it('describes each command field for models', () => {
   const fields = commands.map(({ name, schema, definition }) => {
     const own = Object.keys(schema.shape).filter((field) => field !== 'command' && field !== 'path');
     return { name, missing: own.filter((field) => definition.fields?.[field] === undefined) };
@@ -48,7 +48,7 @@ it('describes each field of a command for models', () => {
   expect(fields.filter(({ missing }) => missing.length > 0)).toStrictEqual([]);
 });
 
-it('serves each operation of the admin API that a module defines, in the order of the document', () => {
+it("serves each admin API operation that a module defines, in the document's order", () => {
   const defined = ['src/core/admin', 'src/features']
     .flatMap(filesIn)
     .filter((file) => file.endsWith('.ts') && !file.startsWith('src/features/memory-stores/'))
@@ -59,12 +59,12 @@ it('serves each operation of the admin API that a module defines, in the order o
   expect(defined.filter((id = '') => !OPERATION_IDS.includes(id))).toStrictEqual([]);
 });
 
-it('orders exactly the commands of the command line', () => {
+it('orders exactly the commands in the command line', () => {
   const program = createProgram({ version: '', io: process } as unknown as CliContext);
   expect(program.commands.map((command) => command.name())).toStrictEqual(COMMANDS);
 });
 
-it('documents each mode of the search, and of the find', () => {
+it('documents each mode for the search, and for the find', () => {
   const contract = read('docs/contract-search.md');
   const [, row = ''] = /^\| `mode` \| (.*) \|$/m.exec(read('docs/incidents.md')) ?? [];
   const hints = modes.map((mode) => MODES[mode].hint('{path}'));

@@ -5,7 +5,7 @@ import { findImages, imageReferences, isPinned } from '../../scripts/images.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-describe('the versions of Node.js', () => {
+describe('the Node.js versions', () => {
   const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
   const recommended = read('.nvmrc').trim();
   const { jobs } = parse(read('.github/workflows/ci.yml')) as {
@@ -13,19 +13,19 @@ describe('the versions of Node.js', () => {
   };
   const tested = jobs.test.strategy.matrix.node;
 
-  it('tests in CI with the lowest version of Node.js of engines and the version of the image', () => {
+  it("tests in CI with the lowest Node.js version in engines and with the image's version", () => {
     expect(engines.node).toBe(`>=${tested[0]}`);
     expect(tested).toContain(recommended);
     const images = [...read('Dockerfile').matchAll(/^ARG NODE_IMAGE=node:(\d+)/gm)].map(([, major]) => major);
     expect(new Set(images)).toStrictEqual(new Set([recommended]));
   });
 
-  it('names the lowest version of Node.js in the README', () => {
+  it('names the lowest Node.js version in the README', () => {
     expect(read('README.md')).toContain(`Node ${tested[0]} or newer`);
   });
 });
 
-describe('images of other projects', () => {
+describe('images from other projects', () => {
   it('pins images by digest in Dockerfile, Compose files, workflows, and tests', () => {
     // No registry was reachable when these images were added. scripts/check-release.ts rejects a release with them.
     const withoutDigest = ['citusdata/citus:13.2.0', 'citusdata/citus:14.2.0'];
@@ -41,7 +41,7 @@ describe('images of other projects', () => {
     expect(references.filter(({ reference }) => !isPinned(reference))).toStrictEqual([]);
   });
 
-  it('detects images without a tag, without a digest, and as the default of a variable', () => {
+  it("detects images without a tag, without a digest, and as a variable's default", () => {
     const digest = `sha256:${'0'.repeat(64)}`;
     const text = `FROM debian
 FROM \${NODE_IMAGE} AS build
@@ -63,7 +63,7 @@ ARG NODE_IMAGE=node:24@${digest}
   });
 });
 
-it('excludes from the image only the embedded database of the optional packages', () => {
+it('excludes from the image only the embedded database among the optional packages', () => {
   const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: object };
   expect(Object.keys(optionalDependencies)).toStrictEqual(['@electric-sql/pglite']);
   expect(read('Dockerfile')).toContain('RUN npm ci --omit=dev --omit=optional ');

@@ -34,7 +34,7 @@ describe('a release', () => {
     }
   });
 
-  it('pins every action of a release to its commit', () => {
+  it('pins every action in a release to its commit', () => {
     for (const name of ['audit', 'ci', 'release']) {
       const uses = [...read(`.github/workflows/${name}.yml`).matchAll(/uses: (\S+)( # v\d+\.\d+\.\d+)?/g)];
       expect(uses.length).toBeGreaterThan(0);

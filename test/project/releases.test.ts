@@ -1,11 +1,11 @@
-/** Rules for changes after a release. test/database/upgrade.test.ts upgrades databases of each release. */
+/** Rules for changes after a release. test/database/upgrade.test.ts upgrades databases from each release. */
 import { expect, it } from 'vitest';
 import { FUNCTIONS_VERSION } from '../../src/core/database/migrate.ts';
 import { fixtureFiles, releasedVersions, storedFiles } from '../support/releases.ts';
 
 const current = fixtureFiles();
 
-it('stores migrations, functions, and statements in the fixture of a release', () => {
+it("stores migrations, functions, and statements in a release's fixture", () => {
   expect(Object.keys(current)).toStrictEqual(
     expect.arrayContaining(['migrations/0000_init.sql', 'functions.sql', 'statements.json']),
   );
@@ -13,7 +13,7 @@ it('stores migrations, functions, and statements in the fixture of a release', (
   expect(statements.memory_create?.parameters[0]).toBe('tenant');
 });
 
-it('keeps the migrations of a release unchanged, because databases have applied them', () => {
+it("keeps a release's migrations unchanged, because databases have applied them", () => {
   for (const version of releasedVersions()) {
     const stored = Object.entries(storedFiles(version)).filter(([file]) => /^migrations\/\d/.test(file));
     expect(stored.length).toBeGreaterThan(0);

@@ -20,7 +20,7 @@ describe('docs/settings.md', () => {
       fact: new RegExp(`^- \\*\\*${label}\\*\\*: (.+)$`, 'm').exec(text)?.[1] ?? '',
     }));
 
-  it('matches the declarations of the variables', () => expect(page).toBe(settingsPage(page)));
+  it("matches the variables' declarations", () => expect(page).toBe(settingsPage(page)));
 
   it('shows a heading, type, default, values, and example for each variable', () => {
     for (const label of ['Type', 'Default', 'Values', 'Example'])
@@ -40,7 +40,7 @@ describe('docs/settings.md', () => {
     expect(accepting.filter(({ fact }) => !/^`0` \((?!undefined)[a-z' ]+\) /.test(fact))).toStrictEqual([]);
   });
 
-  it('shows the defaults of the service', () => {
+  it("shows the service's defaults", () => {
     const defaults = facts('Default').flatMap(({ name, fact }) => {
       const [, value] = /^`([^`]+)`$/.exec(fact) ?? [];
       return value === undefined || /^OTEL_.*_PROTOCOL$/.test(name) ? [] : [[name, value] as const];
@@ -72,7 +72,7 @@ describe('.env.example', () => {
   const example = read('.env.example');
   const COMPOSE = ['MEMORY_PORT', 'POSTGRES_PASSWORD'];
 
-  it('matches the declarations of the variables', () => expect(example).toBe(envExample()));
+  it("matches the variables' declarations", () => expect(example).toBe(envExample()));
 
   it('lists each variable, commented out, below one line about its effect', () => {
     const names = [...example.matchAll(/^# [^\n]+\.\n#([A-Z_]+)=/gm)].map(([, name]) => name);
@@ -81,7 +81,7 @@ describe('.env.example', () => {
     expect(parseEnv(example)).toStrictEqual({});
   });
 
-  it('shows the defaults of the service, or an example for a variable without one', () => {
+  it("shows the service's defaults, or an example for a variable without one", () => {
     const env = omit(parseEnv(example.replaceAll(/^#(?=[A-Z_]+=)/gm, '')), ...COMPOSE);
     const withoutDefault = [...example.matchAll(/ Default: .*\n#([A-Z_]+)=/g)].map(([, name = '']) => name);
     expect(withoutDefault).toContain('DATABASE_URL');
@@ -89,7 +89,7 @@ describe('.env.example', () => {
     expect(configWarnings(env, loadConfig(omit(env, 'JWKS_URL')))).toStrictEqual([]);
   });
 
-  it('names only variables of the service and of Compose', () => {
+  it('names only variables for the service and for Compose', () => {
     const compose = read('docker-compose.yml') + read('examples/compose/service.yml');
     expect(COMPOSE.filter((name) => !compose.includes(`\${${name}:-`))).toStrictEqual([]);
   });

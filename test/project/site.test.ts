@@ -18,10 +18,10 @@ const sidebarLinks = (items: Item[]): string[] =>
     ...sidebarLinks(below),
   ]);
 
-describe('the sidebar of the site', () => {
+describe("the site's sidebar", () => {
   const links = sidebarLinks(sidebar());
 
-  it('lists every page of docs once, with or without an entry', () => {
+  it('lists every page in docs once, with or without an entry', () => {
     const names = readdirSync(join(REPOSITORY, 'docs'), { recursive: true })
       .map(String)
       .filter((name) => name.endsWith('.md'));
@@ -48,11 +48,11 @@ describe('the sidebar of the site', () => {
   });
 });
 
-describe('the API reference of the site', () => {
+describe("the site's API reference", () => {
   it.each([
     ['openapi.yaml', 0],
     ['admin-openapi.yaml', 1],
-  ])('contains every operation of %s', (file, i) => {
+  ])('contains every operation in %s', (file, i) => {
     const { paths } = parse(readFileSync(join(REPOSITORY, file), 'utf8'));
     const operations = Object.values<Record<string, { operationId?: string }>>(paths)
       .flatMap((methods) => Object.values(methods))

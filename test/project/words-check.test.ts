@@ -1,4 +1,4 @@
-/** The check of docs/writing.md: each rule with examples that break it and examples that do not. */
+/** The check for docs/writing.md: each rule with examples that break it and examples that do not. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -130,7 +130,7 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[]; isTestTitle?
   },
 };
 
-it('requires examples for each rule of the words check', () => {
+it('requires examples for each rule in the words check', () => {
   expect(Object.keys(EXAMPLES).toSorted()).toStrictEqual(rules.map(({ name }) => name).toSorted());
 });
 
@@ -141,7 +141,7 @@ describe.each(Object.entries(EXAMPLES))('the rule %s', (rule, { breaks, holds, i
   it.each(holds)('accepts the text %j', (text) => expect(findRules(text, isTestTitle)).toStrictEqual([]));
 });
 
-it('checks the first word of a test title in lower case, and of a comment only in upper case', () => {
+it("checks a test title's first word in lower case, and a comment's first word only in upper case", () => {
   expect(findRules('what is rejected changes a file', true)).toStrictEqual(['clause']);
   expect(findRules('of a key', true)).toStrictEqual(['fragment']);
   expect(findRules('of a key')).toStrictEqual([]);
@@ -159,7 +159,7 @@ it.each(['Reject keys that expired', 'Letter sizes in the console', `Add ${'x'.r
 );
 
 describe('extractTexts', () => {
-  it('reads comments, titles, and strings of TypeScript', () => {
+  it('reads TypeScript comments, titles, and strings', () => {
     const source = `/**
  * First line
  * goes on.
@@ -187,7 +187,7 @@ describeService(\`keys of \${x}\`, () => {});
     ]);
   });
 
-  it('reads strings in the CLI, the console, logs, errors, and clients, and the text of elements', () => {
+  it('reads strings in the CLI, the console, logs, errors, and clients, and the text in elements', () => {
     expect(
       extractTexts('src/core/cli/x.ts', `run('List the keys' + \` of \${id}.\`, 'id', sql\`SELECT a b\`);`),
     ).toStrictEqual([{ kind: 'texts', line: 1, text: 'List the keys of ….' }]);
@@ -247,7 +247,7 @@ npm ci
     ]);
   });
 
-  it('reads descriptions and summaries of OpenAPI', () => {
+  it('reads OpenAPI descriptions and summaries', () => {
     const source = 'paths:\n  /x:\n    summary: One.\n    description: |\n      Two.\n\n      Three.\n';
     expect(extractTexts('openapi.yaml', source)).toStrictEqual([
       { kind: 'texts', line: 3, text: 'One.' },
@@ -262,11 +262,11 @@ npm ci
     ['.ci/x', '#!/bin/sh\n# One.\n# Two.\nls\n'],
     ['test/x.py', '"""One.\nTwo."""\n'],
     ['console/src/x.css', '/* One.\n   Two. */\n'],
-  ])('reads comments of %s', (file, source) => {
+  ])('reads comments in %s', (file, source) => {
     expect(extractTexts(file, source).map(({ text }) => text)).toStrictEqual(['One.\nTwo.']);
   });
 
-  it('counts docstrings of the clients and comments of chart values as user-visible', () => {
+  it('counts docstrings in the clients and comments on chart values as user-visible', () => {
     expect(extractTexts('clients/typescript/src/x.ts', '// One.').map(({ kind }) => kind)).toStrictEqual([
       'texts',
     ]);
@@ -286,7 +286,7 @@ describe('checkNames', () => {
     'class RefusalError {}',
     'const MAX_SETTLED = 1;',
     'interface X { overtaken: 1 }',
-  ])('finds a retired word in the names of %j', (source) => {
+  ])('finds a retired word in the names in %j', (source) => {
     expect(check(source)).toStrictEqual([expect.stringMatching(/^1 retired /)]);
   });
 
@@ -310,7 +310,7 @@ describe('checkNames', () => {
     'function feed() {}',
     'function isPartOf1() {}',
     'const momentum = unsettling;',
-  ])('accepts the names of %j', (source) => expect(check(source)).toStrictEqual([]));
+  ])('accepts the names in %j', (source) => expect(check(source)).toStrictEqual([]));
 
   it('reports a name once in a file, at its first line', () => {
     expect(check('\nkeyOf(1);\nfunction keyOf() {}\nkeyOf(2);')).toStrictEqual(['2 getter keyOf']);
@@ -329,7 +329,7 @@ describe('describeExcess', () => {
     ]);
   });
 
-  it('counts code in backticks as one word, and titles of suites as titles', () => {
+  it('counts code in backticks as one word, and suite titles as titles', () => {
     const texts = [
       { kind: 'titles' as const, text: 'Of `a of b` off' },
       { kind: 'suites' as const, text: 'the list of keys' },
@@ -356,7 +356,7 @@ describe('sample', () => {
     expect(sample(texts, 9, 7)).not.toStrictEqual(sample(texts, 9, 8));
   });
 
-  it('draws all texts of a kind that has fewer than its share', () => {
+  it('draws all texts if a kind has fewer than its share', () => {
     expect(sample(texts.slice(0, 21), 20, 7).map(({ kind }) => kind)).toStrictEqual([
       ...Array(10).fill('a'),
       'b',
@@ -376,7 +376,7 @@ describe('the ratchet', () => {
   });
   const ratchet: Counts = { comments: { 'src/a': { clause: 2, what: 1 } } };
 
-  it('accepts the counts of a directory and reports all its findings when they exceed the counts', () => {
+  it("accepts a directory's counts and reports all its findings when they exceed the counts", () => {
     const two = [finding('src/a/x.ts'), finding('src/a/y.ts')];
     expect(findExcess(two, ratchet)).toStrictEqual([]);
     const three = [...two, finding('src/a/z.ts')];
@@ -387,7 +387,7 @@ describe('the ratchet', () => {
     expect(findExcess([finding('src/new/x.ts')], ratchet)).toHaveLength(1);
   });
 
-  it('lowers the counts of the ratchet, and never raises them', () => {
+  it('lowers the counts in the ratchet, and never raises them', () => {
     expect(lower(ratchet, { comments: { 'src/a': { clause: 1 } } })).toStrictEqual({
       comments: { 'src/a': { clause: 1 } },
     });

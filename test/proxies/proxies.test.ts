@@ -1,4 +1,4 @@
-/** The samples of examples/proxies in front of a service. Only addresses and the certificate differ from the files. */
+/** The samples in examples/proxies in front of a service. Only addresses and the certificate differ from the files. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
@@ -143,7 +143,7 @@ it.for(Object.entries(PROXIES))(
     const tooLarge = await execute(cmd.create('/memories/larger', `${large}${'x'.repeat(2 * 1024 * 1024)}`));
     expect([tooLarge.status, JSON.parse(tooLarge.body).code]).toStrictEqual([413, 'body_too_large']);
     expect(await send(port, '/metrics')).toMatchObject({ status: 404 });
-    // Failures count for the address of the client, and forged headers are ignored.
+    // Failures count for the client's address, and forged headers are ignored.
     const statuses: unknown[] = [];
     for (const i of [1, 2, 3]) {
       const forged = { authorization: `Bearer ${newApiKey().key}`, 'x-forwarded-for': `10.0.0.${i}` };

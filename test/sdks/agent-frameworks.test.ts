@@ -1,6 +1,6 @@
 /**
- * The adapters for Deep Agents and just-bash, and frameworks that use the MCP server, with the newest version of each
- * framework: the snippets of the guide compile and run without a model.
+ * The adapters for Deep Agents and just-bash, and frameworks that use the MCP server, with each framework's newest
+ * version: the snippets in the guide compile and run without a model.
  */
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   }
 });
 
-/** Creates a project with packages, the client, and the programs of `frameworks`. */
+/** Creates a project with packages, the client, and the programs in `frameworks`. */
 async function project(packages: readonly string[], ...programs: string[]): Promise<string> {
   const options = [archive, '@types/node@22.20.5', '--ignore-scripts', ...packages];
   const { directory } = await install(options, 'prefer-offline');
@@ -57,7 +57,7 @@ describe('Deep Agents', () => {
     await compile(directory, { 'agent.mts': snippets['agent-frameworks']?.[0] ?? '' }, OPTIONS);
   });
 
-  it('responds like the StoreBackend of Deep Agents, and serves an agent', async () => {
+  it('responds like the StoreBackend in Deep Agents, and serves an agent', async () => {
     const { tenant } = await fixture.tenantWithKey();
     const env = { MEMORY_SERVICE_API_KEY: fixture.serviceKey, MEMORY_SERVICE_TENANT: tenant };
     expect(await execute(directory, 'deepagents.mjs', env)).toBe(`62 calls as with StoreBackend
@@ -85,13 +85,13 @@ describe('just-bash', () => {
     directory = await project(VERSIONS.justBash, 'just-bash.mjs');
   }, 480_000);
 
-  it('compiles the snippet for just-bash, and prints the listing of the memory', async () => {
+  it("compiles the snippet for just-bash, and prints the memory's listing", async () => {
     await compile(directory, { 'agent.mts': snippets['agent-frameworks']?.[1] ?? '' }, OPTIONS);
     const env = { MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     expect(await execute(directory, 'out/agent.mjs', env)).toBe('notes.md:1:Likes tea.\n');
   });
 
-  it('prints the output of commands as on the in-memory filesystem of just-bash', async () => {
+  it('prints the same command output as on the in-memory filesystem in just-bash', async () => {
     const { tenant, key } = await fixture.tenantWithKey();
     const reader = newApiKey();
     const read = { tenant, access: 'read_only', label: '', expiresAt: null } as const;
@@ -120,7 +120,7 @@ describe('Mastra', () => {
 });
 
 describe('the OpenAI SDK', () => {
-  it('compiles the snippet for the OpenAI SDK, and returns the results of the calls to the model', async () => {
+  it("compiles the snippet for the OpenAI SDK, and returns the calls' results to the model", async () => {
     const directory = await project(VERSIONS.openai);
     await compile(directory, { 'agent.mts': snippets['any-model']?.[0] ?? '' }, OPTIONS);
     const { key } = await fixture.tenantWithKey();
@@ -141,7 +141,7 @@ describe('the OpenAI SDK', () => {
   }, 480_000);
 });
 
-it('lists the tested versions of the agent frameworks in the guides', async () => {
+it("lists the agent frameworks' tested versions in the guides", async () => {
   const guides = await Promise.all(
     ['agent-frameworks', 'any-model'].map((name) =>
       readFile(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'),

@@ -73,7 +73,7 @@ const LANGUAGES: Language[] = [
 
 const isMissing = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0;
 
-/** The path of a request: it passes, its response is lost, or the proxy responds. */
+/** A request's path: the request passes, its response is lost, or the proxy responds. */
 type Step = 'pass' | 'lose' | { status: number; retryAfter?: string };
 
 /** Starts a proxy that performs the steps one by one and then passes all requests. */
@@ -144,7 +144,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     const [command = '', ...args] = await built;
     const { PATH = '', HOME = '/tmp' } = process.env;
     const cwd = await mkdtemp(join(inject('scratch'), 'any-language-cwd-'));
-    // A proxy of the machine would intercept the request.
+    // A proxy on the machine would intercept the request.
     const child = spawn(command, args, {
       cwd,
       env: { PATH, HOME, LANG: 'C.UTF-8', no_proxy: '*', ...env },
@@ -166,7 +166,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     };
   }
 
-  it('returns the results of blocks and of arrays of blocks', async (context) => {
+  it('returns the results for blocks and for arrays of blocks', async (context) => {
     const { url } = await proxy([]);
     const env = { MEMORY_SERVICE_URL: `${url}/`, MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     const again = use('toolu_3', CREATE.input);
@@ -177,7 +177,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     });
   });
 
-  it('applies a write once after a lost response or an error of a gateway', async (context) => {
+  it('applies a write once after a lost response or a gateway error', async (context) => {
     const { url, bodies } = await proxy([
       'lose',
       { status: 502 },
@@ -196,7 +196,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     expect(bodies).toHaveLength(7);
   });
 
-  it('sends the tenant of a service key', async (context) => {
+  it('sends the tenant with a service key', async (context) => {
     const { url } = await proxy([]);
     const env = {
       MEMORY_SERVICE_API_KEY: fixture.serviceKey,

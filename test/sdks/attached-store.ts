@@ -1,4 +1,4 @@
-/** A store of the service as a directory of `SessionMemoryStores`, with a record of the requests of the sync. */
+/** A store in the service as a directory in `SessionMemoryStores`, with a record of the sync requests. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,10 +11,10 @@ import type { Service } from '../support/test-service.ts';
 /** Contents by paths without a slash at the start. */
 export type Files = Record<string, string>;
 
-/** Handles a request of the sync, named by the operation and the path. `send` sends the request to the service. */
+/** Handles a sync request, named by the operation and the path. `send` sends the request to the service. */
 export type Route = (name: string, send: () => Promise<Response>) => Promise<Response>;
 
-/** `syncAll` is not in the types of the package. The SDK's own suite calls it too. */
+/** The package's types lack `syncAll`. The SDK's own suite calls it too. */
 type Stores = SessionMemoryStores & { syncAll(final: boolean): Promise<void> };
 
 export interface Sdk {
@@ -48,7 +48,7 @@ export async function attachedStore(
 ) {
   const serviceFetch = fetchFrom(service);
   const options = { apiKey: 'any', baseURL: 'http://localhost', maxRetries: 0, logLevel: 'off' as const };
-  /** The client of another writer. */
+  /** The client for another writer. */
   const { memoryStores } = new sdk.Anthropic({ ...options, fetch: serviceFetch }).beta;
   const { id } = await memoryStores.create({ name: 'notes' });
   const of = { memory_store_id: id };
@@ -84,7 +84,7 @@ export async function attachedStore(
   };
   for (const [path, content] of Object.entries(initial)) await store.write(path, content);
 
-  /** Writes of the sync. */
+  /** Writes by the sync. */
   const sent: string[] = [];
   /** Paths of the memories whose contents the sync has read one by one. */
   const fetched: string[] = [];
@@ -120,7 +120,7 @@ export async function attachedStore(
   return {
     ...{ stores, store, disk, sent, fetched },
     sync: () => stores.syncAll(false),
-    /** Handles the following requests of the sync. */
+    /** Handles the sync's following requests. */
     through: (next: Route) => {
       route = next;
     },

@@ -1,6 +1,6 @@
 /**
- * Runs all operations of the Memory Stores API with the Anthropic SDK of the project that it is copied to, and prints
- * the results.
+ * Runs all Memory Stores API operations with the Anthropic SDK in the project that it is copied to, and prints the
+ * results.
  */
 import Anthropic from '@anthropic-ai/sdk';
 

@@ -1,4 +1,4 @@
-"""Runs all operations of the Memory Stores API of the built service with the installed `anthropic` package."""
+"""Runs all Memory Stores API operations in the built service with the installed `anthropic` package."""
 
 from __future__ import annotations
 

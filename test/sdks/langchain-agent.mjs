@@ -1,4 +1,4 @@
-/** An agent of LangChain with the memory tool, in the project that it is copied to. It prints the last message. */
+/** A LangChain agent with the memory tool, in the project that it is copied to. It prints the last message. */
 import { ChatAnthropic } from '@langchain/anthropic';
 import { createAgent } from 'langchain';
 import { MemoryClient } from 'memory-service-client';

@@ -1,4 +1,4 @@
-/** The official conformance suite of MCP, and the JSON schemas of the protocol, which the suite contains. */
+/** The official MCP conformance suite, and the protocol's JSON schemas, which the suite contains. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   return () => service.close();
 }, 480_000);
 
-/** Finds the schemas in the bundle, by definitions that only one version of the protocol has. */
+/** Finds the schemas in the bundle, by definitions that only one protocol version has. */
 async function readSchemas(): Promise<Record<string, Ajv2020>> {
   const bundle = await readFile(
     join(directory, 'node_modules/@modelcontextprotocol/conformance/dist/index.js'),
@@ -87,7 +87,7 @@ it.each([
   ['2025-11-25', 'resources-list'],
   ['2025-11-25', 'prompts-list'],
   ['2025-11-25', 'dns-rebinding-protection'],
-])('passes the conformance scenario of %s with /mcp: %s', async (version, scenario) => {
+])('passes the conformance scenario for %s with /mcp: %s', async (version, scenario) => {
   const args = ['server', '--url', `${url}/mcp`, '--scenario', scenario, '--spec-version', version];
   const program = join(directory, 'node_modules/.bin/conformance');
   const env = { PATH: process.env.PATH, HOME: directory };
@@ -117,16 +117,16 @@ const INITIALIZE = {
   clientInfo: { name: 'test', version: '1' },
 };
 
-/** Returns the violations of a definition in the schema of a version. */
+/** Returns a value's violations of a definition in one version's schema. */
 function violations(version: string, definition: string, value: unknown) {
   const validate = schemas[version]?.getSchema(`schema#/$defs/${definition}`);
   if (validate === undefined) throw new Error(`the schema of ${version} has no ${definition}`);
   return validate(value) ? [] : validate.errors;
 }
 
-describe('the JSON schema of 2026-07-28', () => {
+describe('the JSON schema in 2026-07-28', () => {
   it.each([...METHODS, ['server/discover', {}, 'DiscoverResult'] as const])(
-    'accepts the response to %s by the JSON schema of 2026-07-28',
+    'accepts the response to %s by the JSON schema in 2026-07-28',
     async (method, params, definition) => {
       const message = modern(method, params);
       const { body } = await sendMcp(url, message, requestHeaders(undefined, headersFor(message)));
@@ -142,12 +142,12 @@ describe('the JSON schema of 2026-07-28', () => {
   });
 });
 
-describe('the JSON schema of 2025-11-25', () => {
+describe('the JSON schema in 2025-11-25', () => {
   it.each([
     ...METHODS,
     ['initialize', INITIALIZE, 'InitializeResult'] as const,
     ['ping', {}, 'EmptyResult'] as const,
-  ])('accepts the response to %s by the JSON schema of 2025-11-25', async (method, params, definition) => {
+  ])('accepts the response to %s by the JSON schema in 2025-11-25', async (method, params, definition) => {
     const { body } = await sendMcp(url, { jsonrpc: '2.0', id: 1, method, params }, requestHeaders());
     expect(violations('2025-11-25', 'JSONRPCResultResponse', body)).toStrictEqual([]);
     expect(violations('2025-11-25', definition, body.result)).toStrictEqual([]);

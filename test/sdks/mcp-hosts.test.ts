@@ -1,4 +1,4 @@
-/** The MCP server with independent programs: the MCP inspector and the types of the Agent SDK. */
+/** The MCP server with independent programs: the MCP inspector and the Agent SDK's types. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ beforeAll(async () => {
     '@modelcontextprotocol/inspector@2.12.0',
     '@anthropic-ai/claude-agent-sdk@0.3.330',
   ];
-  // The optional packages of the Agent SDK contain Claude Code.
+  // The Agent SDK's optional packages contain Claude Code.
   const options = ['@types/node@22.20.5', '--omit=optional'];
   ({ directory } = await install([...packages, ...options], 'prefer-offline'));
 }, 480_000);
@@ -63,7 +63,7 @@ it('serves the inspector over HTTP with the MCP server', async () => {
   await server.exit;
 });
 
-it('serves the inspector with /mcp of the service', async () => {
+it("serves the inspector with the service's /mcp", async () => {
   const header = `Authorization: Bearer ${await fixture.tenantKey()}`;
   const target = [`${fixture.url}/mcp`, '--transport', 'http', '--header', header];
   expect(await inspect(target, CALL)).toStrictEqual(CREATED);

@@ -1,4 +1,6 @@
-/** The oldest version of Anthropic's SDK with memory stores, and the newest ones: all of them run all operations. */
+/**
+ * The oldest version of Anthropic's SDK with memory stores, and the newest ones: all these versions run all operations.
+ */
 import { copyFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';

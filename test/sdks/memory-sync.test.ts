@@ -1,6 +1,6 @@
 /**
- * `SessionMemoryStores` of Anthropic's SDK, which keeps a directory and a memory store in sync, with stores of the
- * service: the cases of the SDK's suite `memory-sync` that reach a server. The package does not contain that suite.
+ * `SessionMemoryStores` in Anthropic's SDK, which keeps a directory and a memory store in sync, with stores in the
+ * service: the cases in the SDK's suite `memory-sync` that reach a server. The package does not contain that suite.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import {
 const MAX_FILE_BYTES = 64;
 const PAST_DELAY_MS = 31_000;
 
-describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (version) => {
+describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (version) => {
   let sdk: Sdk;
   beforeAll(async () => {
     sdk = await installedSdk(version);
@@ -39,7 +39,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       const attachFiles = (initial: Files, access?: 'read_only') =>
         attachedStore(service(), sdk, directory, initial, access);
 
-      /** Moves the clock of the SDK past the delay of deletions. */
+      /** Moves the SDK's clock past the delay for deletions. */
       function passDelay() {
         vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + PAST_DELAY_MS });
       }
@@ -203,7 +203,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         },
       );
 
-      it('deletes the memory of a deleted file after a delay', async () => {
+      it("deletes a deleted file's memory after a delay", async () => {
         const { store, disk, sent, sync } = await attachFiles({ 'a.md': 'v1', 'keep.md': 'v1' });
         await disk.delete('a.md');
         await sync();
@@ -359,7 +359,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'a.md': 'v1' });
       });
 
-      it('keeps the files of an archived store', async () => {
+      it("keeps an archived store's files", async () => {
         const { store, disk, sync } = await attachFiles({ 'a.md': 'v1' });
         await store.memoryStores.archive(store.id);
         await disk.write('a.md', 'v2');
@@ -368,7 +368,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'a.md': 'v1' });
       });
 
-      it('reads and writes a store of several pages', async () => {
+      it('reads and writes a store with several pages', async () => {
         const initial = Object.fromEntries(
           Array.from({ length: 130 }, (_, i) => [`d${i % 7}/${i}.md`, `v${i}`]),
         );
@@ -380,7 +380,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         expect(await store.files()).toEqual({ ...initial, ...added });
       });
 
-      it('rejects a download of a store that does not exist', async () => {
+      it('rejects a download from a store that does not exist', async () => {
         const { stores } = await attachFiles({});
         await stores.dispose();
         await expect(stores.download(createSession('memstore_none'))).rejects.toThrow(

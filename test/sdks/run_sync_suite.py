@@ -1,6 +1,6 @@
-"""Runs the suite `memory_sync` of an unpacked source archive of `anthropic` against the built service.
+"""Runs the suite `memory_sync` from an unpacked `anthropic` source archive against the built service.
 
-python run_sync_suite.py ARCHIVE [OPTION OF PYTEST …]
+python run_sync_suite.py ARCHIVE [PYTEST OPTION …]
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from real_service import running_service
 SERVER = Path(__file__).with_name("sync_server.py")
 # The largest content that the suite expects a server to accept.
 MAX_FILE_BYTES = "64"
-# The exit code of pytest after failed tests.
+# Exit code from pytest after failed tests.
 FAILED = 1
-# The service rejects the path of the memory of this test.
+# The service rejects the path that this test's memory has.
 NOT_APPLICABLE = "test_paths_that_escape_the_store_are_rejected"
 
 

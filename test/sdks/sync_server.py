@@ -1,7 +1,7 @@
-"""The server of the suite `memory_sync` of the `anthropic` package: a store of the running service.
+"""The server for the suite `memory_sync` in the `anthropic` package: a store in the running service.
 
 The suite has a fake server in its module `_fake_anthropic`. This module replaces it, with the same names and arguments:
-each `MemoryServer` is a memory store of the service at SERVICE_URL, and the SDK sends the requests.
+each `MemoryServer` is a memory store in the service at SERVICE_URL, and the SDK sends the requests.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _at_once() -> anyio.CancelScope:
 
 
 class Files(MutableMapping[str, "str | None"]):
-    """The memories of a store, by their paths without a slash at the start."""
+    """A store's memories, by their paths without a slash at the start."""
 
     def __init__(self, store: str) -> None:
         self._store = store
@@ -120,7 +120,7 @@ class MemoryServer:
 
 
 class _Resource:
-    """`client.beta.memory_stores.memories` of the SDK, with the hooks and the records of the suite."""
+    """`client.beta.memory_stores.memories` in the SDK, with the suite's hooks and records."""
 
     def __init__(self, server: MemoryServer, *, noise: bool = False) -> None:
         self._server = server

@@ -1,6 +1,6 @@
 /**
- * The oldest and the newest versions of each agent SDK that an adapter supports: the snippet of the README compiles, and
- * the model reads the documented texts.
+ * The oldest and the newest versions of each agent SDK that an adapter supports: the snippet in the README compiles,
+ * and the model reads the documented texts.
  */
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const fixture = useAgentFixture();
 
 const ANSWER = 'I will remember that you live in Lyon.';
 const CREATE = { command: 'create', path: '/memories/user.md', file_text: 'Lives in Lyon.' };
-/** Snippets in the order of the client's README. */
+/** Snippets in the order in which the client's README has them. */
 const [ANTHROPIC, AI_SDK, LANGCHAIN] = [0, 1, 2];
 
 let archive = '';
@@ -70,7 +70,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     return (await run(process.execPath, ['out/agent.mjs'], { cwd: directory, env })).stdout;
   }
 
-  it('returns the texts of the service to the model byte for byte', async () => {
+  it("returns the service's texts to the model byte for byte", async () => {
     const tenant = freshTenant();
     const missing = '/memories/missing.md';
     const api = await fixture.messagesApi([
@@ -100,7 +100,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     );
   });
 
-  // The schema of the AI SDK rejects this input.
+  // The AI SDK's schema rejects this input.
   it.skipIf(snippet === AI_SDK)('deletes the text for an input without `new_str`', async () => {
     const api = await fixture.messagesApi([
       [
@@ -136,7 +136,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
 
 const LANGCHAIN_AGENT = ['langchain@1.5.14', '@langchain/core@1.4.0', '@langchain/anthropic@1.5.11'];
 
-it('runs the memory tool with an agent of LangChain', async () => {
+it('runs the memory tool with a LangChain agent', async () => {
   const { directory } = await install([archive, ...LANGCHAIN_AGENT], 'prefer-offline');
   await copyFile(new URL('./langchain-agent.mjs', import.meta.url), join(directory, 'agent.mjs'));
   const api = await fixture.messagesApi([
@@ -172,7 +172,7 @@ it('lists the packages to install for each snippet in the README', () => {
   }
 });
 
-it('lists the tested versions of the SDKs in the guide', async () => {
+it("lists the SDKs' tested versions in the guide", async () => {
   const guide = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
   const table = guide.slice(guide.indexOf('## SDK versions'), guide.indexOf('## From'));
   const packages = [...VERSIONS.flatMap(([, packages]) => packages), ...LANGCHAIN_AGENT];

@@ -8,7 +8,7 @@ import { type OpenIdServer, openIdVariables, startOpenId } from '../support/open
 import { startConsole } from '../support/start-console.ts';
 import { describeService, freshTenant, startService } from '../support/test-service.ts';
 
-/** A browser that follows redirects and keeps the cookies of each origin. */
+/** A browser that follows redirects and keeps each origin's cookies. */
 class Browser {
   readonly #cookies = new Map<string, Map<string, string>>();
 
@@ -35,12 +35,12 @@ class Browser {
     return response;
   }
 
-  /** Returns the cookies of an origin, as the header of a request. */
+  /** Returns an origin's cookies, as a request header. */
   cookieHeader(origin: string): string {
     return [...(this.#cookies.get(origin) ?? [])].map(([name, value]) => `${name}=${value}`).join('; ');
   }
 
-  /** Fills in the forms of the provider until it sends the browser back. */
+  /** Fills in the provider's forms until it sends the browser back. */
   async signIn(consoleUrl: string, account: string): Promise<{ url: URL; response: Response }> {
     let page = await this.open(`${consoleUrl}/sign-in/openid`);
     while (page.url.pathname.startsWith('/interaction/')) {
@@ -132,8 +132,8 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     expect(await session(browser)).toMatchObject({ status: 401 });
   });
 
-  describe('the cookie of a session', () => {
-    /** Sends the cookie to an installation or replica with other settings, and returns the status of the response. */
+  describe('the session cookie', () => {
+    /** Sends the cookie to an installation or replica with other settings, and returns the response status. */
     const statusAt = async (
       cookie: string,
       env: Record<string, string> = {},
@@ -192,14 +192,14 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     expect([await prompt(), await prompt()]).toStrictEqual(['select_account', null]);
   });
 
-  it('leads to the sign-out of the provider', async () => {
+  it("leads to the provider's sign-out", async () => {
     const response = await fetch(`${consoleUrl}/sign-out/openid`, { redirect: 'manual' });
     const url = new URL(response.headers.get('location') ?? '');
     expect([response.status, url.origin, url.pathname]).toStrictEqual([303, openId.issuer, '/session/end']);
     expect(url.searchParams.get('client_id')).toBe('memory-console');
   });
 
-  it('accepts no session from the page of another site', async () => {
+  it("accepts no session from another site's page", async () => {
     const browser = new Browser();
     await browser.signIn(consoleUrl, 'anna memory-admin');
     expect(await session(browser, {})).toMatchObject({ status: 401, code: 'unauthorized' });
@@ -232,7 +232,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       expect(await callback('code=x&state=y')).toBe(`${consoleUrl}/?sign_in=failed`);
     });
 
-    it('rejects a callback with the state of another browser', async () => {
+    it("rejects a callback with another browser's state", async () => {
       const browser = new Browser();
       await browser.open(`${consoleUrl}/sign-in/openid`);
       expect(await callback('code=x&state=y', browser)).toBe(`${consoleUrl}/?sign_in=failed`);
@@ -276,7 +276,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     await app.close();
   });
 
-  it('rejects the cookie of a sign-in as a session', async () => {
+  it('rejects a sign-in cookie as a session', async () => {
     const { headers } = await fetch(`${consoleUrl}/sign-in/openid`, { redirect: 'manual' });
     const value = /^console_pending=([^;]+)/.exec(headers.get('set-cookie') ?? '')?.[1];
     const response = await fetch(`${consoleUrl}/v1/session`, {

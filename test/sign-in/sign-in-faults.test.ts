@@ -1,5 +1,5 @@
 /**
- * Faults of an OpenID Connect provider and of its configuration. The provider is a server that sends chosen responses.
+ * Faults in an OpenID Connect provider and in its configuration. The provider is a server that sends chosen responses.
  *
  * @module-tag long-on-pglite
  */
@@ -145,18 +145,15 @@ describeService('the sign-in with a provider that responds otherwise', (service)
       (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{'),
     ],
     ['JSON without an issuer', json(200, {})],
-  ] as [string, Respond][])(
-    'names the issuer of a provider that responds with %s',
-    async (_what, discovery) => {
-      const { origin, begin, line } = await open({ discovery });
-      expect((await begin()).headers.location).toBe(`${CONSOLE}/?sign_in=misconfigured`);
-      expect(line()).toMatchObject({
-        issuer: origin,
-        detail:
-          'OIDC_ISSUER must be the exact issuer of the provider. Its URL has no OpenID Connect configuration.',
-      });
-    },
-  );
+  ] as [string, Respond][])('names the issuer when a provider responds with %s', async (_what, discovery) => {
+    const { origin, begin, line } = await open({ discovery });
+    expect((await begin()).headers.location).toBe(`${CONSOLE}/?sign_in=misconfigured`);
+    expect(line()).toMatchObject({
+      issuer: origin,
+      detail:
+        'OIDC_ISSUER must be the exact issuer of the provider. Its URL has no OpenID Connect configuration.',
+    });
+  });
 
   it('asks a provider again that had an error at the first discovery', async () => {
     let isBroken = true;
@@ -180,7 +177,7 @@ describeService('the sign-in with a provider that responds otherwise', (service)
     [400, 'temporarily_unavailable', 'unreachable'],
     [503, 'server_error', 'unreachable'],
     [400, 'msk_secret_text', 'failed'],
-  ])('logs the error of the token endpoint: %i %s', async (status, error, rejection) => {
+  ])("logs the token endpoint's error: %i %s", async (status, error, rejection) => {
     const { complete, line, log } = await open({
       token: json(status, { error, error_description: 'words' }),
     });
@@ -216,7 +213,7 @@ describeService('the sign-in with a provider that responds otherwise', (service)
     const flood = Array.from({ length: 30 }, () => app?.inject({ url, headers: { cookie } }));
     const rejected: Awaited<(typeof flood)[number]>[] = [];
     for (const each of flood) void each?.then((response) => rejected.push(response));
-    // The requests beyond the four of the address leave the queue.
+    // The address may send four requests. Its other requests leave the queue.
     await expect.poll(() => rejected.length, { timeout: 4000 }).toBe(27);
     for (const response of rejected) {
       expect([429, 503]).toContain(response?.statusCode);

@@ -1,4 +1,4 @@
-"""Generates clients from openapi.yaml, checks the types of their callers, and runs the callers."""
+"""Generates clients from openapi.yaml, checks their callers' types, and runs the callers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def call_with_typescript(caller: str, directory: Path, url: str) -> None:
 
 @pytest.fixture
 def node_directory() -> Iterator[Path]:
-    """A directory in which Node.js finds the packages of package.json."""
+    """A directory in which Node.js finds the packages in package.json."""
     with tempfile.TemporaryDirectory(dir=HERE, prefix="generated-") as name:
         yield Path(name)
 

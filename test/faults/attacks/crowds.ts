@@ -6,12 +6,15 @@ import { MeasuredService } from './measured-service.ts';
 
 const BODY_BYTES = 6_000_000;
 const HEADER_BYTES = 12_000;
-/** Number of requests with long headers at once. A millisecond for each header would block the event loop too long. */
+/**
+ * Number of requests with long headers at the same time. A millisecond for each header would block the event loop too
+ * long.
+ */
 const REQUESTS = 100;
 
 const escapes = { quotes: '\\"', backslashes: '\\\\', 'line breaks': '\\n', 'control characters': '\\u0001' };
 
-/** Repeats a text up to the maximum length of a header. */
+/** Repeats a text up to the maximum length for a header. */
 const header = (start: string, part: string) => start + part.repeat(HEADER_BYTES / part.length);
 const headers: Record<string, Record<string, string>> = {
   'no header': {},

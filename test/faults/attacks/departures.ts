@@ -133,7 +133,7 @@ async function send(
   return Number(answer.split(' ')[1] ?? 0);
 }
 
-/** Counts the open files of a process, without sockets. */
+/** Counts a process's open files, without sockets. */
 function countOpenFiles(pid: number): number {
   const directory = `/proc/${pid}/fd`;
   return readdirSync(directory).filter((fd) => {
@@ -180,7 +180,7 @@ export async function departures({ postgres, option }: Environment): Promise<Row
       url: adminUrl,
     })),
   ];
-  // The first request of each kind loads modules and opens connections.
+  // For each kind, the first request loads modules and opens connections.
   for (const { title, next, url } of all) {
     const request = next();
     if (request.part !== undefined) continue;
@@ -235,7 +235,7 @@ async function openTransactions(postgres: Environment['postgres'], database: str
   return Number(rows[0]?.n);
 }
 
-/** Fills the tenants. Returns the ID of a draft of the tenant with versions. */
+/** Fills the tenants. Returns the ID of a draft in the tenant with versions. */
 async function prepare(url: string, adminUrl: string): Promise<string> {
   const execute = async (tenant: string, input: object) => {
     const response = await fetch(`${url}/execute`, {

@@ -1,4 +1,4 @@
-/** An admin of one tenant requests many differences that are slow to compute, while another admin works. */
+/** An admin for one tenant requests many differences that are slow to compute, while another admin works. */
 import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
 import { Row } from '../fault-report.ts';
@@ -9,14 +9,14 @@ const MAX_CONCURRENT = 6;
 const MAX_MS = 1000;
 const BYTES = 1_000_000;
 
-/** Returns a text of short lines. Any two lines may be equal, so a comparison takes long. */
+/** Returns a text with short lines. Any two lines may be equal, so a comparison takes long. */
 function shortLines(seed: number): string {
   const lines: string[] = [];
   for (let i = 0; i < BYTES / 2; i++) lines.push(`${Math.floor((i * 7919 + seed * 31) / 8) % 3}\n`);
   return lines.join('');
 }
 
-/** @returns the path of the difference between the two states of a file of a new tenant */
+/** @returns the path of the difference between a file's two states in a new tenant */
 async function replacedFile(scene: Scene, tenant: string, before: string, after: string): Promise<string> {
   const [replica] = scene.replicas;
   if (replica === undefined) throw new Error('a scene has a replica');

@@ -1,4 +1,4 @@
-/** Several propose-only keys of one tenant search for the maximum time and exceed the tenant's rate. */
+/** Several propose-only keys for one tenant search for the maximum time and exceed the tenant's rate. */
 import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';
 import { Row } from '../fault-report.ts';

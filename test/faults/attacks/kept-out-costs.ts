@@ -31,7 +31,7 @@ async function customer(scene: Scene, tenant: string): Promise<Customer> {
   return { replica, key: await scene.newKey({ tenant, access: 'read_write' }) };
 }
 
-/** Returns the 99th percentile of the durations of small writes and views while `work` runs. */
+/** Returns the 99th percentile duration for small writes and views while `work` runs. */
 async function p99Beside(
   row: Row,
   others: readonly Customer[],

@@ -1,6 +1,6 @@
 /**
- * One request at a time, of each kind that reads or changes the maximum of the default limits. Each must not block the
- * event loop for long.
+ * One request at a time, of each kind that reads or changes the maximum amount under the default limits. Each request
+ * must not block the event loop for long.
  */
 import { createArchive } from '../../support/create-archive.ts';
 import { cmd } from '../../support/step-table.ts';
@@ -32,7 +32,7 @@ export async function longRequests({ postgres, option }: Environment): Promise<R
   return row;
 }
 
-/** Measures a memory with the maximum number of files, and changes of all files in one request. */
+/** Measures a memory with the maximum number of files, and changes to all files in one request. */
 async function manyFiles(service: MeasuredService, count: number): Promise<void> {
   const tenant = 'files';
   await service.admin('/tenants', { id: tenant });
@@ -121,7 +121,7 @@ async function manyLines(service: MeasuredService, count: number): Promise<void>
   );
 }
 
-/** Measures files of the maximum size. */
+/** Measures files at the maximum size. */
 async function largeTexts(service: MeasuredService): Promise<void> {
   const tenant = 'texts';
   await service.admin('/tenants', { id: tenant });
@@ -177,7 +177,7 @@ async function largeTexts(service: MeasuredService): Promise<void> {
   await service.measureRead('search', () => service.post('/search', tenant, { query: 'by' }));
 }
 
-/** Returns lines of which every second one differs between the sides: the maximum number of conflicts in a text. */
+/** Returns lines in which every second one differs between the sides: the maximum number of conflicts in a text. */
 function alternatingLines(side: string): string {
   return Array.from({ length: 60_000 }, (_, i) => (i % 2 === 0 ? `${i}\n` : `${side} ${i}\n`)).join('');
 }

@@ -1,4 +1,4 @@
-/** One tenant opens all of its subscriptions and changes a large memory all the time, while another tenant works. */
+/** One tenant opens all its subscriptions and changes a large memory all the time, while another tenant works. */
 import { createArchive } from '../../support/create-archive.ts';
 import { headersFor, modern } from '../../support/mcp.ts';
 import { cmd } from '../../support/step-table.ts';
@@ -6,7 +6,7 @@ import type { Environment } from '../environment.ts';
 import { Row } from '../fault-report.ts';
 import { execute, openScene } from './scene.ts';
 
-/** Maximum number of subscriptions of a tenant. */
+/** Maximum number of subscriptions for a tenant. */
 const SUBSCRIPTIONS = 100;
 const FILES_OF_ONE = 256;
 const FILES = 5000;
@@ -66,7 +66,7 @@ export async function subscriptions(environment: Environment): Promise<Row> {
       signal: open.signal,
     });
     row.expect(response.status === 200, `a subscription got ${response.status}`);
-    // Events are read until the end of the attack.
+    // Events are read until the attack ends.
     const drained = response.body?.pipeTo(new WritableStream());
     drained?.catch(() => {});
   }

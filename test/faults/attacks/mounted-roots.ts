@@ -1,5 +1,5 @@
 /**
- * A tenant views the root of its memory, which mounts 16 memories of 9,900 files, while another tenant views one file.
+ * A tenant views its memory's root, which mounts 16 memories of 9,900 files, while another tenant views one file.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,11 +14,11 @@ const CLIENTS = 32;
 const ATTACKER = 'mounting';
 const QUIET = 'quiet';
 const EVERY_MS = 20;
-/** Maximum growth of the quiet tenant's p99, and a latency that is always accepted. */
+/** Maximum growth factor for the quiet tenant's p99, and a latency that is always accepted. */
 const MAX_RATIO = 5;
 const LOW_MS = 50;
 
-/** MOUNTED_SECONDS (8) sets the duration of the views. */
+/** MOUNTED_SECONDS (8) sets how long the views are sent. */
 export async function mountedRoots({ postgres, option }: Environment): Promise<Row> {
   const seconds = option('MOUNTED_SECONDS', 8, 3);
   const row = new Row(`views of ${MOUNTS} mounts of ${FILES} files`);
@@ -64,7 +64,7 @@ export async function mountedRoots({ postgres, option }: Environment): Promise<R
     'the file is not made',
   );
 
-  /** Returns the p99 of views that are sent at a fixed rate, independent of responses. */
+  /** Returns the p99 for views that are sent at a fixed rate, independent of responses. */
   const quietP99 = async (isOver: () => boolean): Promise<number> => {
     const times: number[] = [];
     const sent: Promise<void>[] = [];

@@ -8,10 +8,10 @@ import { createDatabase, type Environment } from '../environment.ts';
 import { Row } from '../fault-report.ts';
 
 const CONNECTIONS = 8;
-/** Below the maximum of pipelined requests per connection. */
+/** Below the maximum for pipelined requests per connection. */
 const MAX_CONCURRENT = 4;
 const STATUS_LINE = 'HTTP/1.1 404 ';
-/** Maximum growth of the process after half of the requests, as garbage that is not collected yet. */
+/** Maximum growth of the process after half the requests, as garbage that is not collected yet. */
 const MAX_GROWTH_MIB = 64;
 
 export async function rejectedRequests({ postgres, option }: Environment): Promise<Row> {
@@ -55,7 +55,7 @@ export async function rejectedRequests({ postgres, option }: Environment): Promi
 }
 
 /**
- * Sends requests with a body of two bytes on one connection, the last one with `Connection: close`.
+ * Sends requests with two-byte bodies on one connection, the last one with `Connection: close`.
  *
  * @returns the number of responses with the status
  */

@@ -1,6 +1,6 @@
 /**
- * The keys of a deleted or renamed tenant, on two replicas that have cached them, after another customer received the
- * ID of the tenant.
+ * Keys for a deleted or renamed tenant, on two replicas that have cached them, after another customer received the
+ * tenant's ID.
  */
 import { cmd } from '../../support/step-table.ts';
 import type { Environment } from '../environment.ts';

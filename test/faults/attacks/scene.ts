@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 export interface Scene {
-  /** Name of the database. */
+  /** Database name. */
   database: string;
   replicas: Replica[];
   /** Sends a request to the admin API, by default with an unscoped admin key. */
@@ -23,7 +23,7 @@ export interface Scene {
   end(): Promise<void>;
 }
 
-/** @param env settings of all replicas, of which the first has the admin API */
+/** @param env settings for all replicas; the first replica has the admin API */
 export async function openScene(
   { postgres }: Environment,
   env: Record<string, string> = {},

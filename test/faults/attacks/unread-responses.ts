@@ -16,10 +16,10 @@ const PIPELINED = 4;
 const FILES = 5;
 const MIB = 1024 * 1024;
 const EVERY_MS = 50;
-/** With the default `MAX_IN_FLIGHT_BYTES` of 128 MiB. */
+/** With 128 MiB, the default for `MAX_IN_FLIGHT_BYTES`. */
 const MAX_RESIDENT_MIB = 900;
 const QUIET = 'quiet';
-/** Character of all files of a tenant: six and two bytes in JSON. */
+/** Character in all the tenant's files: six and two bytes in JSON. */
 const ATTACKERS = { control: '\u0001', quotes: '"' };
 
 export async function unreadResponses({ postgres, option }: Environment): Promise<Row> {

@@ -1,5 +1,5 @@
 /**
- * Compares `MemoryBackend` with the `StoreBackend` of Deep Agents, call by call, and runs an agent with it. Runs in a
+ * Compares `MemoryBackend` with the `StoreBackend` in Deep Agents, call by call, and runs an agent with it. Runs in a
  * project with the packages, and prints the number of calls.
  */
 import assert from 'node:assert/strict';
@@ -85,7 +85,7 @@ const CALLS = [
 ];
 
 /**
- * Times differ, all files of a memory are plain text, and the reference counts the characters of a file instead of its
+ * Times differ, all files in a memory are plain text, and the reference counts a file's characters instead of its
  * bytes.
  */
 const comparable = (value, key = '') => {
@@ -100,19 +100,19 @@ const byPath = (found) => found?.files?.sort((a, b) => (a.path < b.path ? -1 : 1
 
 for (const [method, ...args] of CALLS) {
   const [given, expected] = [await ours[method](...args), await theirs[method](...args)];
-  // The order of files with the same time is not defined.
+  // The order is not defined for files with the same time.
   byPath(given);
   byPath(expected);
   assert.deepEqual(comparable(given), comparable(expected), `${method} ${JSON.stringify(args).slice(0, 80)}`);
 }
 console.log(`${CALLS.length} calls as with StoreBackend`);
 
-// Concurrent edits of one file are all applied.
+// Concurrent edits to one file are all applied.
 await ours.write('/counts.md', 'a0 b0 c0 d0');
 await Promise.all(['a', 'b', 'c', 'd'].map((name) => ours.edit('/counts.md', `${name}0`, `${name}1`)));
 assert.equal((await ours.read('/counts.md')).content, 'a1 b1 c1 d1');
 
-/** Plays the calls of a model one by one. */
+/** Plays a model's calls one by one. */
 class Script extends BaseChatModel {
   calls = [
     { name: 'write_file', args: { file_path: '/memories/user.md', content: 'Lives in Lyon.\n' } },

@@ -1,4 +1,4 @@
-"""Compares `MemoryBackend` with the `StoreBackend` of Deep Agents, call by call, and runs an agent with it.
+"""Compares `MemoryBackend` with the `StoreBackend` in Deep Agents, call by call, and runs an agent with it.
 
 Runs with the installed `deepagents` against the built service.
 """
@@ -105,7 +105,7 @@ def compare(ours: MemoryBackend) -> None:
 
 
 class Script(BaseChatModel):
-    """Plays the calls of a model one by one."""
+    """Plays a model's calls one by one."""
 
     @property
     def _llm_type(self) -> str:

@@ -1,4 +1,4 @@
-"""Connects the official Python SDK of MCP to /mcp of the built service, with both eras of the protocol."""
+"""Connects the official Python SDK for MCP to /mcp in the built service, with both eras of the protocol."""
 
 from __future__ import annotations
 

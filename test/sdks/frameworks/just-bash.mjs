@@ -1,4 +1,4 @@
-/** Runs commands of just-bash on a memory and on its in-memory filesystem, and compares their output. */
+/** Runs just-bash commands on a memory and on its in-memory filesystem, and compares their output. */
 import assert from 'node:assert/strict';
 import { Bash, DefenseInDepthBox, InMemoryFs, MountableFs } from 'just-bash';
 import { MemoryClient } from 'memory-service-client';

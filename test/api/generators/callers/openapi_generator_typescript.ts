@@ -1,7 +1,7 @@
 import { Configuration, MemoryApi } from './index';
 
 const api = new MemoryApi(new Configuration({ basePath: process.argv[2] }));
-// This generator has one type for the three kinds of a body: the block.
+// This generator has one type for the three kinds of bodies: the block.
 const { content } = await api.execute({
   executeRequest: {
     type: 'tool_use',
