@@ -1,22 +1,22 @@
--- Changes many files and directories of a memory at once, as planned by src/core/history/restore-plan.ts, which guarantees that the
--- result is a tree. A transaction that has locked the tenant calls this function once or more. All calls have the time
--- of the change (memory_begin_change) and the same new random ID p_change.
+-- Changes many files and directories in a memory as one change, planned by src/core/history/restore-plan.ts, which
+-- guarantees that the result is a tree. A transaction that has locked the tenant calls this function once or more. All
+-- calls have the change's time (memory_begin_change) and the same new random ID p_change.
 --
 -- The first call creates versions, deletes entries, and creates directories. Each call writes a batch of files, which
--- bounds the size of a call. The last call has p_max_history_bytes, and prunes the excess of the history.
+-- bounds the call size. The last call has p_max_history_bytes, and prunes the history's excess.
 --
 -- - p_edited: paths of existing files whose content changes
--- - p_moved: paths of existing files of which only the path changes
+-- - p_moved: paths of existing files where only the path changes
 -- - p_leaving: paths of files in either list whose path changes
--- - p_deleted: paths of files to delete
--- - p_deleted_by: index of the origin in p_origins for each path in p_deleted
--- - p_removed: paths of directories to delete
--- - p_made: paths of directories to create
+-- - p_deleted: file paths to delete
+-- - p_deleted_by: origin index in p_origins, for each path in p_deleted
+-- - p_removed: directory paths to delete
+-- - p_made: directory paths to create
 -- - p_memories: IDs of existing and new files to write, with an element for each in the arrays below
 -- - p_paths: new paths
 -- - p_contents: new contents, or null
 -- - p_versions: versions whose content to copy, or null (if both are null, the content is unchanged)
--- - p_origin_of: index of the origin in p_origins
+-- - p_origin_of: origin index in p_origins
 --
 -- Array elements are assigned to variables before use, because an array element in a statement can crash Citus.
 CREATE OR REPLACE FUNCTION memory_change(

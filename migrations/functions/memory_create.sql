@@ -1,7 +1,7 @@
 -- Creates a file and its missing parent directories. p_version is a random ID: see memory_version_id. With
--- p_auto_create, the first file of a missing tenant creates the tenant.
+-- p_auto_create, the first file for a missing tenant creates the tenant.
 --
--- Outcomes in addition to memory_open_write, in the order of the contract (docs/contract.md, section 2): exists,
+-- Outcomes in addition to memory_open_write, in the contract's order (docs/contract.md, section 2): exists,
 -- not_a_directory {path}, over_quota {of, used, limit, needed}, created.
 CREATE OR REPLACE FUNCTION memory_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_auto_create boolean, p_origin jsonb,
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 
--- The slow path of memory_create, if the parent directory is missing or the file cannot be created.
+-- Slow path for memory_create, used if the parent directory is missing or the file cannot be created.
 CREATE OR REPLACE FUNCTION memory_create_below(
   p_tenant text, p_path text, p_content text, p_id uuid, p_at timestamptz, p_origin jsonb,
   p_files bigint, p_max_files bigint, p_bytes bigint, p_max_bytes bigint,

@@ -1,5 +1,5 @@
--- Deletes a file, or a directory with its descendants. p_change is a new random ID, from which the IDs of the recorded
--- versions are derived.
+-- Deletes a file, or a directory with its descendants. p_change is a new random ID, from which the recorded versions'
+-- IDs are derived.
 --
 -- Outcomes in addition to memory_open_write: missing, deleted.
 CREATE OR REPLACE FUNCTION memory_delete(
@@ -37,7 +37,7 @@ END
 $$;
 
 -- Deletes the entries at p_paths, which must include all descendants of a directory. Records the deletion as the change
--- p_change at p_at. The caller has locked the tenant. Returns the number of deleted files and their bytes.
+-- p_change at p_at. The caller has locked the tenant. Returns how many files were deleted, and their bytes.
 CREATE OR REPLACE FUNCTION memory_delete_entries(
   p_tenant text, p_paths text[], p_at timestamptz, p_id_prefix text, p_keeps_history boolean, p_change uuid, p_origin jsonb,
   p_max_history_bytes bigint, OUT files bigint, OUT bytes bigint
@@ -59,7 +59,7 @@ BEGIN
   ELSE
     history_bytes := memory_lose_entries(p_tenant, p_paths);
   END IF;
-  -- Descending order, so that the contents of a directory are deleted before the directory.
+  -- Descending order, so that a directory's contents are deleted before the directory.
   FOR deleted_path IN SELECT p.path FROM unnest(p_paths) AS p (path) ORDER BY p.path COLLATE "C" DESC LOOP
     IF p_keeps_history THEN
       INSERT INTO versions AS v (tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, bytes)

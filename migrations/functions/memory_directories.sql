@@ -1,6 +1,6 @@
--- Returns the ancestor of `p_path` that is a file, or null. At most one ancestor is a file, because files have no
--- children. Looks up each ancestor, because a plan for all at once may read all entries of the tenant
--- (docs/decisions/0028-flat-to-ten-million-files.md).
+-- Returns the file among the ancestors of `p_path`, or null. At most one ancestor is a file, because files have no
+-- children. Looks up each ancestor separately, because a plan for all ancestors together may read all the tenant's
+-- entries (docs/decisions/0028-flat-to-ten-million-files.md).
 CREATE OR REPLACE FUNCTION memory_file_above(p_tenant text, p_path text) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -13,7 +13,7 @@ BEGIN
 END
 $$;
 
--- Returns the quota that p_more directories would exceed, in the format of memory_exceeded_quota, or null. A tenant may
+-- Returns the quota that p_more directories would exceed, formatted as by memory_exceeded_quota, or null. A tenant may
 -- have as many directories, without the root, as files. Directories are counted on each creation, which is rare.
 CREATE OR REPLACE FUNCTION memory_exceeded_directories(
   p_tenant text, p_more bigint, p_max_directories bigint
@@ -31,8 +31,8 @@ BEGIN
 END
 $$;
 
--- Gives the root the creation time of its tenant. Reads compare the time to detect that a tenant was deleted and
--- another one has its ID (src/core/files/read-queries.ts). The root never changes, unlike the tenant's counters, and is on
+-- Gives the root its tenant's creation time. Reads compare this time to detect that a tenant was deleted and another
+-- tenant has its ID (src/core/files/read-queries.ts). The root never changes, unlike the tenant's counters, and is on
 -- the same index pages as the entries that are read.
 CREATE OR REPLACE FUNCTION memory_bind_root(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -42,8 +42,8 @@ BEGIN
 END
 $$;
 
--- Creates the missing ancestor directories of `p_path`, in a change at p_at. If this would exceed a quota, returns the
--- quota and creates none.
+-- Creates the missing directories above `p_path`, in a change at p_at. If the new directories would exceed a quota,
+-- returns the quota and creates none.
 CREATE OR REPLACE FUNCTION memory_make_directories(
   p_tenant text, p_path text, p_max_directories bigint, p_at timestamptz
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$

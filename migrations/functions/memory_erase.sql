@@ -1,7 +1,7 @@
--- Functions that delete the data of a tenant before the tenant itself. They record no versions.
+-- Functions that delete a tenant's data before the tenant itself. They record no versions.
 
--- Deletes at most p_limit entries of a tenant, in descending order of paths, so that the contents of a directory
--- precede the directory. Returns the number of deleted entries.
+-- Deletes at most p_limit entries from a tenant, in descending path order, so that a directory's contents precede the
+-- directory. Returns how many entries were deleted.
 CREATE OR REPLACE FUNCTION memory_erase_entries(p_tenant text, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -23,7 +23,7 @@ BEGIN
 END
 $$;
 
--- Deletes at most p_limit rows of a tenant's history. Returns the number of deleted rows per table.
+-- Deletes at most p_limit rows from a tenant's history. Returns how many rows were deleted per table.
 CREATE OR REPLACE FUNCTION memory_erase_history(p_tenant text, p_limit integer, OUT versions bigint, OUT directories bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -38,7 +38,7 @@ BEGIN
     RETURNING v.bytes
   )
   SELECT count(*), COALESCE(sum(x.bytes), 0) INTO versions, version_bytes FROM erased AS x;
-  -- All periods of a directory are deleted together, so the number of rows may exceed p_limit slightly.
+  -- All periods of a directory are deleted together, so the row count may exceed p_limit slightly.
   WITH erased AS (
     DELETE FROM past_directories AS d WHERE d.tenant_id = p_tenant AND d.path IN (
       SELECT old.path FROM past_directories AS old WHERE old.tenant_id = p_tenant LIMIT p_limit - versions

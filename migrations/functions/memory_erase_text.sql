@@ -1,8 +1,7 @@
 -- Functions that erase a text from one tenant or draft (src/features/incidents/erase.ts). The caller has decided which
--- versions and paths contain the text. Limits of the tenant do not apply, and archived tenants can be changed.
+-- versions and paths contain the text. The tenant's limits do not apply, and archived tenants can be changed.
 
--- Redacts superseded versions of files. p_memories has the file of each version. Returns the number of redacted
--- versions.
+-- Redacts superseded file versions. p_memories has each version's file. Returns how many versions were redacted.
 CREATE OR REPLACE FUNCTION memory_redact_versions(p_tenant text, p_memories uuid[], p_versions uuid[], p_by jsonb)
 RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -26,8 +25,8 @@ BEGIN
 END
 $$;
 
--- Redacts at most p_limit superseded versions whose paths are at or below p_path. Returns the number of redacted
--- versions.
+-- Redacts at most p_limit superseded versions whose paths are at or below p_path. Returns how many versions were
+-- redacted.
 CREATE OR REPLACE FUNCTION memory_redact_below(p_tenant text, p_path text, p_limit integer, p_by jsonb) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -44,8 +43,8 @@ BEGIN
 END
 $$;
 
--- Removes the records of past directories at p_paths, and below them with p_below. Returns the number of removed
--- records.
+-- Removes the records for past directories at p_paths, and below them with p_below. Returns how many records were
+-- removed.
 CREATE OR REPLACE FUNCTION memory_forget_paths(p_tenant text, p_paths text[], p_below boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -70,8 +69,8 @@ BEGIN
 END
 $$;
 
--- Moves a file, or a directory with its descendants, to a free path in the same directory. In a draft, also renames
--- the path in the base, and keeps unchanged files unchanged. Returns the number of moved entries.
+-- Moves a file, or a directory with its descendants, to a free path in the same directory. In a draft, also renames the
+-- path in the base, and keeps unchanged files unchanged. Returns how many entries were moved.
 CREATE OR REPLACE FUNCTION memory_erase_path(
   p_tenant text, p_from text, p_to text, p_change uuid, p_origin jsonb, p_history_days bigint, p_max_history_bytes bigint
 ) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
@@ -94,7 +93,7 @@ BEGIN
 END
 $$;
 
--- Renames a path in the base of a draft, with the paths below it. Returns the number of renamed paths.
+-- Renames a path in a draft's base, with the paths below it. Returns how many paths were renamed.
 CREATE OR REPLACE FUNCTION memory_erase_base_path(p_tenant text, p_from text, p_to text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -107,7 +106,7 @@ BEGIN
 END
 $$;
 
--- Marks files of a draft that were at the versions p_before as unchanged since the base, after an erasure has edited
+-- Marks a draft's files that were at the versions p_before as unchanged since the base, after an erasure has edited
 -- both sides.
 CREATE OR REPLACE FUNCTION memory_erase_base_versions(p_tenant text, p_memories uuid[], p_before uuid[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -119,7 +118,8 @@ BEGIN
 END
 $$;
 
--- Replaces the path and content of a superseded version, which is the base of a file in a draft. A merge needs it.
+-- Replaces path and content in a superseded version, which is the base for a file in a draft. A merge needs this
+-- version.
 CREATE OR REPLACE FUNCTION memory_rewrite_version(p_tenant text, p_memory uuid, p_version uuid, p_path text, p_content text)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

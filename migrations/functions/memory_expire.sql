@@ -1,5 +1,5 @@
--- Deletes at most p_limit files of a tenant that were neither read nor written since p_before, as the change p_change.
--- Keeps directories. Returns the number of deleted files and their bytes; 0 if the tenant does not exist.
+-- Deletes at most p_limit files in a tenant that were neither read nor written since p_before, as the change p_change.
+-- Keeps directories. Returns how many files were deleted, and their bytes; 0 if the tenant does not exist.
 CREATE OR REPLACE FUNCTION memory_expire(
   p_tenant text, p_before timestamptz, p_limit integer, p_change uuid, p_history_days bigint, p_max_history_bytes bigint, p_origin jsonb,
   OUT files bigint, OUT bytes bigint

@@ -1,7 +1,7 @@
--- The history of changes (docs/design.md, History). The caller of a function has locked the tenant.
+-- Functions for the change history (docs/design.md, History). Their callers have locked the tenant.
 
--- All versions. The content of a current version is in `live_content`. The columns of superseded versions are described
--- in src/core/database/schema/file-tables.ts.
+-- All versions. A current version's content is in `live_content`. The columns for superseded versions are described in
+-- src/core/database/schema/file-tables.ts.
 CREATE OR REPLACE VIEW memory_heads AS
 SELECT e.tenant_id, e.version AS id, e.memory_id, e.operation, e.path, e.size_bytes, NULL::bytea AS content_sha256,
   e.content AS live_content, NULL::integer AS splice_start, NULL::integer AS splice_length, NULL::text AS kept_content,
@@ -23,13 +23,13 @@ FROM entries AS e WHERE e.dir_path > '/memories'
 UNION ALL
 SELECT d.tenant_id, d.path, d.created_at, d.removed_at FROM past_directories AS d;
 
--- Returns the time of a change, which is always later than the tenant's last change, even if the clock is wrong.
+-- Returns the time for a change, which is always later than the tenant's last change, even if the clock is wrong.
 CREATE OR REPLACE FUNCTION memory_next_time(p_last timestamptz) RETURNS timestamptz
 LANGUAGE sql VOLATILE AS $$
   SELECT GREATEST(clock_timestamp(), p_last + interval '1 microsecond')
 $$;
 
--- Returns the first half of the version IDs of a time: a UUID of version 7 to the microsecond (RFC 9562, section 6.2,
+-- Returns the first half of the version IDs for a time: a version 7 UUID to the microsecond (RFC 9562, section 6.2,
 -- method 3). Append 16 hexadecimal digits to get an ID.
 CREATE OR REPLACE FUNCTION memory_id_prefix(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -37,8 +37,8 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     || to_hex(x'7000'::integer + extract(microseconds FROM p_at)::integer % 1000 * 4096 / 1000)
 $$;
 
--- Returns the lowest possible version ID of a time; null for null. Declared immutable although it calls functions that
--- are not: Citus only pushes immutable functions of columns down to the shard.
+-- Returns the lowest possible version ID for a time; null for null. Declared immutable although it calls functions that
+-- are not: Citus only pushes immutable functions on columns down to the shard.
 CREATE OR REPLACE FUNCTION memory_first_id(p_at timestamptz) RETURNS uuid
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
@@ -46,26 +46,26 @@ BEGIN
 END
 $$;
 
--- Returns a version ID from the prefix of its time and the second half of p_version, a UUID chosen by the writer.
+-- Builds a version ID from the prefix for its time and the second half of p_version, a UUID chosen by the writer.
 CREATE OR REPLACE FUNCTION memory_version_id(p_id_prefix text, p_version uuid) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (p_id_prefix || right(p_version::text, 17))::uuid
 $$;
 
--- Returns the ID of one of many versions in a change, derived from the random ID of the change and the ID of the file.
+-- Returns the ID for one of many versions in a change, derived from the change's random ID and the file's ID.
 CREATE OR REPLACE FUNCTION memory_version_id(p_id_prefix text, p_change uuid, p_memory uuid) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (p_id_prefix || '8' || right(md5(p_change::text || p_memory::text), 15))::uuid
 $$;
 
--- Whether a version is stored whole even if a splice would suffice. Selects about 1 in 256 versions, which limits the
--- number of splices needed to reconstruct a content.
+-- Whether a version is stored whole even if a splice would suffice. Selects about 1 in 256 versions, which limits how
+-- many splices are needed to reconstruct a content.
 CREATE OR REPLACE FUNCTION memory_is_whole(p_version uuid) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT right(p_version::text, 2) = '00'
 $$;
 
--- Estimates the size of a row of `versions` with its entries in the four full indexes, whose pages are two thirds full.
+-- Estimates the size of a `versions` row with its entries in the four full indexes, whose pages are two thirds full.
 -- p_content is the stored part of the content. Ignores compression.
 CREATE OR REPLACE FUNCTION memory_version_bytes(p_tenant text, p_path text, p_origin jsonb, p_content text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -73,18 +73,18 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     + COALESCE(octet_length(p_content), 0)
 $$;
 
--- Estimates the size of a row of `past_directories` with its index entries.
+-- Estimates the size of a `past_directories` row with its index entries.
 CREATE OR REPLACE FUNCTION memory_directory_bytes(p_tenant text, p_path text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT 135 + 9 * octet_length(p_tenant) / 2 + 16 * octet_length(p_path) / 5
 $$;
 
--- Copies the entries at p_paths to the history before a change at p_at replaces them: the current versions of files,
--- and the periods of directories. With p_whole, versions store their whole contents. Without p_whole, the change must
--- leave the contents unchanged. Returns the number of added versions and bytes.
+-- Copies the entries at p_paths to the history before a change at p_at replaces them: the files' current versions, and
+-- the directories' periods. With p_whole, versions store their whole contents. Without p_whole, the change must leave
+-- the contents unchanged. Returns how many versions and bytes were added.
 --
 -- Here and in other functions for many rows, each statement finds one row by its key, which is fast with any
--- statistics. A statement for a list of keys may scan all rows of the tenant for each key.
+-- statistics. A statement for a list of keys may scan all the tenant's rows for each key.
 CREATE OR REPLACE FUNCTION memory_keep_entries(
   p_tenant text, p_paths text[], p_at timestamptz, p_whole boolean, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -120,7 +120,7 @@ END
 $$;
 
 -- Prepares a change that replaces or deletes the files at p_paths without recording their current versions. Superseded
--- versions that are splices of these current versions are stored whole. Returns the growth of the history in bytes.
+-- versions that are splices of these current versions are stored whole. Returns the history's growth in bytes.
 CREATE OR REPLACE FUNCTION memory_lose_entries(p_tenant text, p_paths text[], OUT bytes bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -138,7 +138,7 @@ BEGIN
 END
 $$;
 
--- Updates the counters of a tenant for a change at p_at. With p_is_lost, the change replaced versions that are not
+-- Updates the tenant's counters for a change at p_at. With p_is_lost, the change replaced versions that are not
 -- recorded, so the history is complete only from p_at. A null p_max_history_bytes skips pruning, because the change has
 -- further calls.
 CREATE OR REPLACE FUNCTION memory_count_change(
@@ -160,8 +160,7 @@ BEGIN
 END
 $$;
 
--- Locks a tenant for a change of several statements, and returns the time of the change; null if the tenant does not
--- exist.
+-- Locks a tenant for a change in several statements, and returns the change's time; null if the tenant does not exist.
 CREATE OR REPLACE FUNCTION memory_begin_change(p_tenant text) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -1,9 +1,9 @@
 -- Starts a write: locks the tenant, and looks up an earlier result under the request's idempotency key. After the lock,
--- each further statement of the write sees the latest committed state, and other writes of the tenant wait.
+-- each further statement in the write sees the latest committed state, and other writes to the tenant wait.
 --
--- Returns the usage and limits of the tenant, the time of the change (`at`), and the prefix of its version IDs
--- (`id_prefix`). `keeps_history` is whether superseded versions are recorded. p_history_days is the default for tenants
--- without this setting.
+-- Returns the tenant's usage and limits, the change's time (`at`), and the prefix for its version IDs (`id_prefix`).
+-- `keeps_history` is whether superseded versions are recorded. p_history_days is the default for tenants without this
+-- setting.
 --
 -- A null outcome means that the write may continue. Otherwise, the write ends with the outcome:
 --
@@ -12,7 +12,7 @@
 -- - replaced: the tenant was not created at p_created_at, because it was deleted, and another may have its ID. If
 --   p_created_at is -infinity: the tenant exists
 -- - replayed: the key has a stored result {content, isError}
--- - key_reused: the key has a stored result of a different request
+-- - key_reused: the key has a stored result for a different request
 -- - p_if_archived: the tenant is archived, so that files may only be deleted (null allows the write)
 CREATE OR REPLACE FUNCTION memory_open_write(
   p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
@@ -53,7 +53,7 @@ BEGIN
     SELECT i.request_hash, i.content, i.is_error INTO stored
     FROM idempotency_keys AS i WHERE i.tenant_id = p_tenant AND i.key_hash = p_key_hash;
     IF FOUND THEN
-      -- A redaction clears the hash of the request. After that, every request with the key replays the result.
+      -- A redaction clears the request's hash. After that, every request with the key replays the result.
       IF stored.request_hash IN (p_request_hash, '') THEN
         outcome := 'replayed';
         data := jsonb_build_object('content', stored.content, 'isError', stored.is_error);

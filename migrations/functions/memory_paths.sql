@@ -6,8 +6,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT NULLIF(left(p_path, -strpos(reverse(p_path), '/')), '')
 $$;
 
--- Whether `p_path` is at or below `p_top`. '0' follows '/', so the condition is a range of the primary key, and `p_top`
--- needs no escaping. Columns of paths have the collation "C", and parameters have the collation of the database.
+-- Whether `p_path` is at or below `p_top`. '0' follows '/', so the condition is a primary key range, and `p_top` needs
+-- no escaping. Path columns have the collation "C", and parameters have the database's collation.
 CREATE OR REPLACE FUNCTION memory_in_subtree(p_path text, p_top text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT p_path COLLATE "C" >= p_top AND p_path COLLATE "C" < p_top || '0' AND (p_path = p_top OR p_path COLLATE "C" >= p_top || '/')

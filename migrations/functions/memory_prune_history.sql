@@ -1,6 +1,6 @@
--- Retention of superseded versions and past directories. Each call is a small batch that locks the tenant, so the
--- tenant's writes wait only briefly. The oldest versions of a file are deleted first, because no other version depends
--- on them.
+-- Retention for superseded versions and past directories. Each call is a small batch that locks the tenant, so the
+-- tenant's writes wait only briefly. A file's oldest versions are deleted first, because no other version depends on
+-- them.
 
 -- Returns the maximum number of bytes that a batch deletes, plus one row. Deleting a large content takes as long as
 -- deleting many rows.
@@ -9,8 +9,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT 16 * 1024 * 1024::bigint
 $$;
 
--- Updates the counters of a locked tenant after rows of its history were deleted. The history is then complete from
--- p_since, the latest end of a deleted row.
+-- Updates a locked tenant's counters after rows in its history were deleted. The history is then complete from p_since,
+-- the latest end among the deleted rows.
 CREATE OR REPLACE FUNCTION memory_count_pruned(p_tenant text, p_versions bigint, p_bytes bigint, p_since timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -21,9 +21,9 @@ BEGIN
 END
 $$;
 
--- Prunes rows superseded before p_before, except the newest p_keep versions of each existing file, including its
--- current version. Examines at most p_limit versions after (p_after, p_after_id), oldest first, and at most p_limit
--- past directories. Returns the position of the next batch; null at the end.
+-- Prunes rows superseded before p_before, except each existing file's newest p_keep versions, including its current
+-- version. Examines at most p_limit versions after (p_after, p_after_id), oldest first, and at most p_limit past
+-- directories. Returns the position for the next batch; null at the end.
 CREATE OR REPLACE FUNCTION memory_prune_old(
   p_tenant text, p_before timestamptz, p_keep integer, p_after timestamptz, p_after_id uuid, p_limit integer,
   OUT versions bigint, OUT bytes bigint, OUT next_after timestamptz, OUT next_after_id uuid
@@ -82,13 +82,13 @@ BEGIN
 END
 $$;
 
--- Prunes the oldest versions and past directories of a locked tenant, until p_bytes are freed or p_limit rows are
--- deleted. Returns the number of deleted versions and the freed bytes.
+-- Prunes a locked tenant's oldest versions and past directories, until p_bytes are freed or p_limit rows are deleted.
+-- Returns how many versions were deleted, and the freed bytes.
 CREATE OR REPLACE FUNCTION memory_prune_oldest(
   p_tenant text, p_bytes bigint, p_limit integer, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  -- Each row counts at least 150 bytes, so this number of rows frees p_bytes.
+  -- Each row counts at least 150 bytes, so this many rows free p_bytes.
   enough CONSTANT integer := LEAST(p_limit, p_bytes / 150 + 1);
   old record;
   since timestamptz;
@@ -127,8 +127,8 @@ BEGIN
 END
 $$;
 
--- Prunes a batch of at most p_limit rows of a tenant whose history exceeds p_max_bytes. Returns the number of deleted
--- versions and the freed bytes.
+-- Prunes a batch of at most p_limit rows from a tenant whose history exceeds p_max_bytes. Returns how many versions
+-- were deleted, and the freed bytes.
 CREATE OR REPLACE FUNCTION memory_prune_excess(
   p_tenant text, p_max_bytes bigint, p_limit integer, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$

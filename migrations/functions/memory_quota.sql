@@ -18,7 +18,7 @@ BEGIN
 END
 $$;
 
--- Returns the quota that additional files, directories, and bytes of a tenant would exceed, in the format of
+-- Returns the quota that a tenant would exceed with additional files, directories, and bytes, formatted as by
 -- memory_exceeded_quota, or null. p_max_files and p_max_bytes are defaults for tenants without these settings.
 CREATE OR REPLACE FUNCTION memory_exceeded(
   p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
@@ -35,8 +35,8 @@ BEGIN
 END
 $$;
 
--- Adds files and bytes to the usage of a locked tenant. If these or the additional directories exceed a quota, changes
--- no counters and returns the quota.
+-- Adds files and bytes to a locked tenant's usage. If these or the additional directories exceed a quota, changes no
+-- counters and returns the quota.
 CREATE OR REPLACE FUNCTION memory_reserve(
   p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$

@@ -1,4 +1,4 @@
--- Stores the result of a failed write, which changed no data, under its idempotency key.
+-- Stores a failed write's result under its idempotency key. The write changed no data.
 --
 -- Outcomes in addition to memory_open_write: recorded. For a missing tenant, the outcome is recorded, but the result
 -- is not stored.

@@ -1,13 +1,11 @@
--- Permanently removes the path and content of a superseded version, and of all superseded versions of the file with the
+-- Permanently removes path and content from a superseded version, and from all superseded versions of the file with the
 -- same content. Earlier versions keep their contents. Also removes the names of past directories above the redacted
--- paths that contain no other files, because their names are part of the paths. Redacted versions are not changed
--- again.
+-- paths that contain no other files, because the paths contain these names. Redacted versions are not changed again.
 --
--- Returns the number of redacted versions, the number of other versions that still have one of the paths, and the
--- outcome:
+-- Returns how many versions were redacted, how many other versions still have one of the paths, and the outcome:
 --
 -- - missing: the tenant or the version does not exist
--- - live: the version is current, or the current version `head` of the file has the same content
+-- - live: the version is current, or the file's current version `head` has the same content
 -- - redacted: the version was redacted at `redacted_at`, now or by an earlier call
 CREATE OR REPLACE FUNCTION memory_redact(
   p_tenant text, p_version uuid, p_by jsonb,
@@ -62,7 +60,7 @@ END
 $$;
 
 -- Redacts superseded versions of a file. Other versions keep their contents. Versions that are pruned or already
--- redacted are skipped. Returns the number of redacted versions, and the growth of the history in bytes.
+-- redacted are skipped. Returns how many versions were redacted, and the history's growth in bytes.
 CREATE OR REPLACE FUNCTION memory_redact_file(
   p_tenant text, p_memory uuid, p_versions uuid[], p_at timestamptz, p_by jsonb, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -89,7 +87,7 @@ END
 $$;
 
 -- Stores the version before each of p_versions whole, so that p_versions can be redacted or replaced. Returns the
--- growth of the history in bytes.
+-- history's growth in bytes.
 CREATE OR REPLACE FUNCTION memory_make_whole(p_tenant text, p_memory uuid, p_versions uuid[], OUT bytes bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -112,10 +110,10 @@ BEGIN
 END
 $$;
 
--- Permanently removes the records of directories that were at or below p_path. With p_dry_run, only returns the
+-- Permanently removes the records for directories that were at or below p_path. With p_dry_run, only returns the
 -- outcome.
 --
--- Returns the number of removed periods of directories, and the outcome:
+-- Returns how many directory periods were removed, and the outcome:
 --
 -- - missing: no such directory existed, or the tenant does not exist
 -- - live: an entry is at the path
@@ -151,7 +149,7 @@ BEGIN
 END
 $$;
 
--- Removes the records of past directories at or below p_paths. Returns the freed bytes of the history.
+-- Removes the records for past directories at or below p_paths. Returns the history bytes freed.
 CREATE OR REPLACE FUNCTION memory_forget_directories(p_tenant text, p_paths text[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

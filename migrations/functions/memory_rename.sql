@@ -1,7 +1,7 @@
--- Moves a file, or a directory with its descendants, and creates the missing ancestors of the destination. p_change is
--- a new random ID, from which the IDs of the files' new versions are derived.
+-- Moves a file, or a directory with its descendants, and creates the destination's missing ancestors. p_change is a new
+-- random ID, from which the IDs for the files' new versions are derived.
 --
--- Outcomes in addition to memory_open_write, in the order of the contract (docs/contract.md, section 2):
+-- Outcomes in addition to memory_open_write, in the contract's order (docs/contract.md, section 2):
 --
 -- - destination_exists
 -- - source_missing

@@ -1,4 +1,4 @@
--- The writes of the Memory Stores API (src/features/memory-stores), which identifies a file by its memory_id and has no
+-- Writes for the Memory Stores API (src/features/memory-stores), which identifies a file by its memory_id and has no
 -- directories. A directory without files is removed if its path is needed.
 --
 -- After a success, data has the format of memory_store_item. Common outcomes, in addition to memory_open_write:
@@ -28,7 +28,7 @@ BEGIN
     RETURN;
   END IF;
   -- The quota is checked before a directory is removed. After that, memory_create cannot exceed another quota, because
-  -- no ancestor of the path is missing.
+  -- the path has no missing ancestors.
   data := memory_exceeded_quota(
     opened.files, COALESCE(opened.max_files, p_max_files), 1, opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), octet_length(p_content)
   );
@@ -47,9 +47,9 @@ BEGIN
 END
 $$;
 
--- Changes the path or the content of a file, or both, in one version. Null keeps the path or the content. p_change is a
--- random ID: see memory_version_id. p_max_file_bytes limits the content, unless the content shrinks. If the file
--- already has the requested path and content, the outcome is `unchanged`, and p_expected is not checked.
+-- Changes a file's path or content, or both, in one version. Null keeps the path or the content. p_change is a random
+-- ID: see memory_version_id. p_max_file_bytes limits the content, unless the content shrinks. If the file already has
+-- the requested path and content, the outcome is `unchanged`, and p_expected is not checked.
 --
 -- Outcomes: missing, unchanged, precondition_failed, too_large, conflict, over_quota, updated.
 CREATE OR REPLACE FUNCTION memory_store_update(
@@ -196,8 +196,8 @@ BEGIN
 END
 $$;
 
--- Records the current version of a file before a change of its content or path at p_at, in the same way as
--- memory_write. Returns the growth of the history in bytes.
+-- Records a file's current version before a change to its content or path at p_at, in the same way as memory_write.
+-- Returns the history's growth in bytes.
 CREATE OR REPLACE FUNCTION memory_store_keep(p_tenant text, p_path text, p_file record, p_content text, p_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -222,8 +222,8 @@ BEGIN
 END
 $$;
 
--- Finds the shortest byte range of p_old whose replacement gives p_new. The range starts and ends at character
--- boundaries. `added` is the length of the replacement in p_new.
+-- Finds the shortest byte range in p_old whose replacement gives p_new. The range starts and ends at character
+-- boundaries. `added` is the replacement's length in p_new.
 CREATE OR REPLACE FUNCTION memory_splice(p_old bytea, p_new bytea, OUT start integer, OUT removed integer, OUT added integer)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -233,8 +233,7 @@ DECLARE
   tail integer := 0;
   middle integer;
 BEGIN
-  -- Binary search for the length of the common prefix: the first `start` bytes are equal, and at most `most` bytes can
-  -- be.
+  -- Binary search for the common prefix length: the first `start` bytes are equal, and at most `most` bytes can be.
   start := 0;
   WHILE start < most LOOP
     middle := (start + most + 1) / 2;
@@ -270,7 +269,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT p_offset < octet_length(p_text) AND get_byte(p_text, p_offset) & 192 = 128
 $$;
 
--- Returns the file at a path in the format of the API.
+-- Returns the file at a path in the API's format.
 CREATE OR REPLACE FUNCTION memory_store_item(p_tenant text, p_path text, p_with_content boolean) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- Returns the SHA-256 of a text. Declared immutable, which is valid for databases in UTF-8: Citus only pushes immutable
--- functions of columns down to the shard.
+-- Returns a text's SHA-256. Declared immutable, which is valid for UTF-8 databases: Citus only pushes immutable
+-- functions on columns down to the shard.
 CREATE OR REPLACE FUNCTION memory_sha256(p_content text) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -7,8 +7,8 @@ BEGIN
 END
 $$;
 
--- Returns the content of a version as bytes, reconstructed from the next newer version that is stored whole, or from
--- the current version. Null for deletions, redacted versions, and missing versions.
+-- Returns a version's content as bytes, reconstructed from the next newer version that is stored whole, or from the
+-- current version. Null for deletions, redacted versions, and missing versions.
 CREATE OR REPLACE FUNCTION memory_content_bytes(p_tenant text, p_memory uuid, p_version uuid) RETURNS bytea
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -68,7 +68,7 @@ BEGIN
 END
 $$;
 
--- Returns the superseded versions of a file before p_before that have content, newest first, until their contents reach
+-- Returns a file's superseded versions before p_before that have content, newest first, until their contents reach
 -- p_bytes in total. `is_right`: whether the content has the size and the hash in its row. With p_with_contents, also
 -- returns valid contents.
 CREATE OR REPLACE FUNCTION memory_past_contents(
@@ -102,7 +102,7 @@ BEGIN
 END
 $$;
 
--- Replaces the content of a superseded version. Versions that are splices of this version keep their contents.
+-- Replaces a superseded version's content. Versions that are splices of this version keep their contents.
 CREATE OR REPLACE FUNCTION memory_replace_content(p_tenant text, p_memory uuid, p_version uuid, p_content text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

@@ -1,9 +1,8 @@
--- Replaces p_removed bytes after the first p_start bytes of a file with p_text, if the file is still at the version
--- that was read (compare-and-swap). The rest of the content is not sent. A write that changes no bytes creates no
--- version.
+-- Replaces p_removed bytes after the file's first p_start bytes with p_text, if the file is still at the version that
+-- was read (compare-and-swap). The rest of the content is not sent. A write that changes no bytes creates no version.
 --
--- p_version is a random ID: see memory_version_id. p_read_version is compared by the second half of the ID, which the
--- writer chooses before the write.
+-- p_version is a random ID: see memory_version_id. p_read_version is compared by the ID's second half, which the writer
+-- chooses before the write.
 --
 -- Outcomes in addition to memory_open_write: missing (also for a directory), conflict (the file is at another
 -- version), over_quota {of, used, limit, needed}, written.
