@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 const write = (...paths: string[]): Access => ({ paths, isWrite: true });
 const read = (...paths: string[]): Access => ({ paths, isWrite: false });
 
-/** Starts requests of one caller, which arrive in the order of the calls, and records their starts. */
+/** Starts requests from one caller, which arrive in call order, and records their starts. */
 function recorder(order = new CallOrder()) {
   const started: string[] = [];
   const arrive = (name: string, caller = 'a') => {
@@ -20,8 +20,8 @@ function recorder(order = new CallOrder()) {
   return { started, arrive };
 }
 
-describe('the calls of one caller', () => {
-  it('runs calls of one caller in the order of their arrival if they need one file', async () => {
+describe("one caller's calls", () => {
+  it("runs one caller's calls in arrival order if they need the same file", async () => {
     const { started, arrive } = recorder();
     const [create, edit, view] = ['create', 'edit', 'view'].map((name) => arrive(name));
     view?.start(read('/memories/a'));
@@ -41,7 +41,7 @@ describe('the calls of one caller', () => {
     ['a directory above the file', write('/memories/a/b'), read('/memories/a')],
     ['a file below the directory', write('/memories/a'), write('/memories/a/b')],
     ['one of two paths', write('/memories/x', '/memories/a'), read('/memories/a')],
-  ])('starts a call only after an earlier write of %s', async (_, first, second) => {
+  ])('starts a call only after an earlier write to %s', async (_, first, second) => {
     const { started, arrive } = recorder();
     const [earlier, later] = [arrive('first'), arrive('second')];
     earlier.start(first);
@@ -57,7 +57,7 @@ describe('the calls of one caller', () => {
     ['read one file', read('/memories/a'), read('/memories/a')],
     ['need different files', write('/memories/a'), write('/memories/ab')],
     ['need no file', write('/memories/a'), read()],
-  ])('runs calls of one caller at the same time if they %s', async (_, first, second) => {
+  ])("runs one caller's calls at the same time if they %s", async (_, first, second) => {
     const { started, arrive } = recorder();
     const [earlier, later] = [arrive('first'), arrive('second')];
     earlier.start(first);
@@ -66,7 +66,7 @@ describe('the calls of one caller', () => {
     expect(started).toStrictEqual(['first', 'second']);
   });
 
-  it('waits at most a second for the body of an earlier request', async () => {
+  it("waits at most a second for an earlier request's body", async () => {
     const { started, arrive } = recorder();
     const slow = arrive('slow');
     arrive('view').start(read('/memories/a'));
@@ -87,7 +87,7 @@ describe('the calls of one caller', () => {
     expect(started).toStrictEqual(['view']);
   });
 
-  it('runs calls of two callers at the same time', async () => {
+  it('runs calls by two callers at the same time', async () => {
     const { started, arrive } = recorder();
     arrive('first', 'a').start(write('/memories/a'));
     arrive('second', 'b').start(write('/memories/a'));

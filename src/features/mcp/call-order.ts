@@ -3,7 +3,7 @@ import { ShortLivedMap } from '../../core/lib/queues.ts';
 import { parsePath, ROOT } from '../../core/memory/path.ts';
 import { parseUri } from './resource-uri.ts';
 
-/** Maximum time that a call waits for the bodies of earlier requests. */
+/** Maximum time that a call waits for earlier request bodies. */
 const MAX_BODY_WAIT_MS = 1000;
 
 /** The files and directories that a request reads or writes. */
@@ -13,12 +13,12 @@ export interface Access {
 }
 
 /**
- * Runs the calls of a caller that need the same files in the order in which their requests arrived. Hosts send the
- * calls of one turn at once over several connections, and a later call may view a file that an earlier call creates.
- * The protocol has no sessions and no order, so the arrival of a request's headers decides.
+ * Runs a caller's calls that need the same files in the order in which their requests arrived. Hosts send a turn's
+ * calls at the same time over several connections, and a later call may view a file that an earlier call creates. The
+ * protocol has no sessions and no order, so the arrival of a request's headers decides.
  */
 export class CallOrder {
-  /** The unfinished requests of each caller, in order of arrival. */
+  /** Each caller's unfinished requests, in arrival order. */
   readonly #callers = new ShortLivedMap<string, Set<Arrival>>();
 
   /**
@@ -41,11 +41,11 @@ export class CallOrder {
   }
 }
 
-/** The place of one request among the unfinished requests of its caller. */
+/** A request's place among its caller's unfinished requests. */
 export class Arrival {
   readonly #others: ReadonlySet<Arrival>;
   readonly #onEnd: () => void;
-  /** The access of the request. Undefined while its body is being read. */
+  /** The request's access. Undefined while its body is being read. */
   #access: Access | undefined;
   readonly #read = new Gate();
   readonly #ended = new Gate();
@@ -55,7 +55,10 @@ export class Arrival {
     this.#onEnd = onEnd;
   }
 
-  /** Waits until all earlier requests have ended that write a file of this request, or read a file that it writes. */
+  /**
+   * Waits until each earlier request has ended that writes a file needed by this request, or reads a file that this
+   * request writes.
+   */
   async start(access: Access): Promise<void> {
     this.#access = access;
     this.#read.open();
@@ -103,7 +106,7 @@ function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
 }
 
-/** Returns the files that the messages of a body read or write. */
+/** Returns the files that the messages in a body read or write. */
 export function requestAccess(body: unknown): Access {
   const accesses = [body].flat().map(messageAccess);
   return {

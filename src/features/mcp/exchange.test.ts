@@ -1,4 +1,4 @@
-/** The messages of both protocol eras, with a memory that returns the input of each call. */
+/** Messages in both protocol eras, with a memory that returns each call's input. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { headersFor, modern } from '../../../test/support/mcp.ts';
@@ -74,7 +74,7 @@ describe.each([
     expect(await send(method, params)).toMatchObject(error(-32602, message));
   });
 
-  it('treats null as the arguments of a call like an empty object', async () => {
+  it('treats null arguments in a call like an empty object', async () => {
     const { body } = await send('tools/call', { name: 'memory', arguments: null });
     expect(body.result).toMatchObject({ content: [{ type: 'text', text: '{}' }], isError: false });
   });
@@ -84,7 +84,7 @@ describe.each([
     ['memory:///memories/%E0%A4%A', 'The URI of a file looks like memory:///memories/notes.md.'],
     ['https://example.com/', 'The URI of a file looks like memory:///memories/notes.md.'],
     ['none', 'The URI of a file looks like memory:///memories/notes.md.'],
-  ])('reports the missing resource %s with the code of the version', async (uri, message) => {
+  ])("reports the missing resource %s with the protocol version's error code", async (uri, message) => {
     const code = version === '2026-07-28' ? -32602 : -32002;
     expect(await send('resources/read', { uri })).toMatchObject({
       body: { error: { code, message, data: { uri } } },
@@ -147,7 +147,7 @@ describe('a body', () => {
     expect(await answer(body)).toMatchObject({ status: 400, body: { error: { code: -32600 } } });
   });
 
-  it.each([['x'], [[]], [null]])('rejects %o as the params of a request', async (params) => {
+  it.each([['x'], [[]], [null]])('rejects %o as request params', async (params) => {
     expect(await answer(legacy('tools/list', params))).toMatchObject({
       status: 400,
       ...error(-32602, expect.stringMatching(/^The parameter `params` must be an object, not /)),
@@ -155,7 +155,7 @@ describe('a body', () => {
   });
 });
 
-describe('a request of protocol version 2026-07-28', () => {
+describe('a request in protocol version 2026-07-28', () => {
   const list = modern('tools/list');
   it.each([
     ['without the header of the version', { 'mcp-method': 'tools/list' }, -32020],
@@ -166,11 +166,11 @@ describe('a request of protocol version 2026-07-28', () => {
       { ...headersFor(list), 'mcp-protocol-version': '2025-11-25' },
       -32020,
     ],
-  ])('rejects a request of version 2026-07-28 %s', async (_, headers, code) => {
+  ])('rejects a version 2026-07-28 request %s', async (_, headers, code) => {
     expect(await answer(list, headers)).toMatchObject({ status: 400, ...error(code, expect.any(String)) });
   });
 
-  it('requires the name of the tool in a header, plain or in Base64', async () => {
+  it('requires the tool name in a header, plain or in Base64', async () => {
     const call = modern('tools/call', { name: 'memory' });
     const headers = headersFor(call);
     for (const [name, status] of [

@@ -17,7 +17,7 @@ import {
 } from './mcp-server.ts';
 import { checkForm } from './params.ts';
 
-/** Maximum number of messages in a JSON-RPC batch. The limit equals the number of calls in an array for `/execute`. */
+/** Message limit for a JSON-RPC batch, equal to the call limit for an `/execute` array. */
 export const MAX_MESSAGES = 32;
 
 /** Returns a message if a batch has too few or too many messages. */
@@ -30,10 +30,10 @@ export function batchProblem(body: unknown): string | undefined {
 export const INVALID_REQUEST = -32600;
 const INVALID_PARAMS = -32602;
 
-/** The headers of the protocol. Servers compare them with the body. */
+/** The protocol's headers. Servers compare them with the body. */
 export const PROTOCOL_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
 
-/** The parts of an HTTP request that the protocol uses. */
+/** HTTP request parts that the protocol uses. */
 export interface McpRequest {
   body: unknown;
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -45,13 +45,13 @@ export interface McpResponse {
   status: number;
   /** JSON, or an empty string if the messages have no response. */
   body: string;
-  /** The methods that the messages call, limited to the methods of MCP. */
+  /** The methods that the messages call, limited to MCP methods. */
   methods: string;
   isNewSession: boolean;
 }
 
 const SUBSCRIBE = 'subscriptions/listen';
-/** Maximum number of files that one subscription may name. */
+/** File limit for one subscription. */
 const MAX_SUBSCRIBED_FILES = 256;
 
 /** The methods that may appear in the log. Callers could send any text as a method. */
@@ -71,7 +71,7 @@ const METHODS = new Set([
   'notifications/cancelled',
 ]);
 
-/** Builds the schemas of all protocol versions, so that the first request does not wait for them. */
+/** Builds the schemas for all protocol versions, so that the first request does not wait for them. */
 export function warmUp(): void {
   preloadSchemas();
 }
@@ -93,7 +93,7 @@ export async function respondToMessages(
   };
 }
 
-/** Whether a request opens a stream of changes, which only hosts of protocol version 2026-07-28 or later can do. */
+/** Whether a request opens a change stream, which only hosts with protocol version 2026-07-28 or later can do. */
 export function isSubscription(request: Omit<McpRequest, 'signal'>): boolean {
   const { body } = request;
   return isObject(body) && body.method === SUBSCRIBE && requestEra(request) === 'modern';
@@ -105,7 +105,7 @@ export interface SubscribedFiles {
   resourcesListChanged: boolean;
 }
 
-/** Returns the files of a subscription. The SDK rejects a filter with other values. */
+/** Returns a subscription's files. The SDK rejects a filter with other values. */
 function subscriptionFilter(body: unknown): SubscribedFiles {
   const params = isObject(body) && isObject(body.params) ? body.params : {};
   const { resourcesListChanged, resourceSubscriptions: uris } = isObject(params.notifications)
@@ -118,16 +118,16 @@ function subscriptionFilter(body: unknown): SubscribedFiles {
 }
 
 export interface Subscription {
-  /** A stream of events, or JSON if the request was rejected. */
+  /** An event stream, or JSON if the request was rejected. */
   response: Response;
-  /** Ends the stream with the result of the request. */
+  /** Ends the stream with the request's result. */
   end(): Promise<void>;
 }
 
 /**
- * Opens a stream of changes.
+ * Opens a change stream.
  *
- * @param watch returns the source of the changes of these files
+ * @param watch returns a source for changes to these files
  */
 export async function openSubscription(
   name: ServerName,
@@ -147,7 +147,7 @@ export async function openSubscription(
 function rejection({ body, headers: { accept } }: McpRequest): Response | undefined {
   const problem = batchProblem(body);
   if (problem !== undefined) return errorResponse(400, INVALID_REQUEST, problem);
-  // The response to a subscription is a stream of events, and every other response is JSON.
+  // The response to a subscription is an event stream, and every other response is JSON.
   const type = isObject(body) && body.method === SUBSCRIBE ? 'text/event-stream' : 'application/json';
   if (accept !== undefined && quality(String(accept), type) === 0)
     return errorResponse(406, INVALID_REQUEST, `The response is ${type}, which the header Accept excludes.`);
@@ -163,7 +163,7 @@ function rejection({ body, headers: { accept } }: McpRequest): Response | undefi
   return errorResponse(400, INVALID_PARAMS, tooMany, id);
 }
 
-/** Whether a message is a request, with parameters of any form. */
+/** Whether a message is a request, with parameters in any form. */
 function isRequest({ jsonrpc, id, method }: Record<string, unknown>): boolean {
   const isIdentified = typeof id === 'string' || Number.isSafeInteger(id);
   return jsonrpc === '2.0' && isIdentified && typeof method === 'string';
@@ -198,7 +198,7 @@ async function respond(
   }
 }
 
-/** Returns the era of a request. The modern era includes requests that mix both eras, and rejects them. */
+/** Returns a request's era. The modern era includes requests that mix both eras, and rejects them. */
 function requestEra({ body, headers }: Omit<McpRequest, 'signal'>): Era {
   const [version, method, name] = PROTOCOL_HEADERS.map((header) => headers[header]?.toString());
   const { kind } = classifyInboundRequest({

@@ -1,6 +1,6 @@
 import type { Feature } from '../../core/feature.ts';
 
-/** `POST /mcp`: the memory as tools and resources of the Model Context Protocol. */
+/** `POST /mcp`: the memory as tools and resources for the Model Context Protocol. */
 export const mcp: Feature = {
   name: 'mcp',
   uses: [],

@@ -1,9 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { CallerTrace } from '../../core/http/tracing.ts';
 
-/** Metadata field in which Claude Code sends the ID of the call's `tool_use` block. */
+/** Metadata field in which Claude Code sends the ID from the call's `tool_use` block. */
 const TOOL_USE_ID = 'claudecode/toolUseId';
-/** Maximum length of an ID that the service accepts. */
+/** Maximum ID length that the service accepts. */
 const MAX_ID_LENGTH = 255;
 
 /** A call as a `tool_use` block. A call that is sent again with the same ID is applied once. */
@@ -11,11 +11,11 @@ export interface ToolUse {
   id: string;
   name: string;
   input: unknown;
-  /** The trace context in the metadata of the call. */
+  /** The trace context in the call's metadata. */
   trace?: CallerTrace | undefined;
 }
 
-/** The result of a call. A failure that the model can correct is also a result. */
+/** A call's result. A failure that the model can correct is also a result. */
 export interface ToolResult {
   content: string;
   isError: boolean;
@@ -48,7 +48,9 @@ function callId(meta: Record<string, unknown> | undefined): string {
   return isUsable ? id : newId();
 }
 
-/** Returns the trace context of a call. Hosts send it in the metadata, because one connection carries many traces. */
+/**
+ * Returns a call's trace context. Hosts send the context in the metadata, because one connection carries many traces.
+ */
 function toCallerTrace(meta: Record<string, unknown> | undefined): CallerTrace | undefined {
   const { traceparent, tracestate } = meta ?? {};
   if (typeof traceparent !== 'string') return undefined;

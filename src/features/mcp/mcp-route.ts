@@ -23,18 +23,18 @@ import { fileAt, listFiles } from './resource-files.ts';
 import { mcpResponseBytes } from './response-bytes.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-/** The JSON-RPC error code of a body that is not JSON. */
+/** JSON-RPC error code for a body that is not JSON. */
 const PARSE_ERROR = -32700;
 const SERVER = { name: 'memory-service', version };
 /**
- * Maximum time that a request waits for an earlier request of its session. The time is short because the earlier
+ * Maximum time that a request waits for an earlier request in its session. The time is short because the earlier
  * request may be at another replica.
  */
 const GAP_TIMEOUT_MS = 50;
-/** The service issues UUIDs as session IDs, so a longer ID cannot be one of them. */
+/** The service issues UUIDs as session IDs, so a longer ID cannot be a session ID. */
 const MAX_SESSION_ID_LENGTH = 64;
 
-/** The place of a request in an order. */
+/** A request's place in an order. */
 interface Place {
   start(body: unknown): Promise<void>;
   end(): void;
@@ -54,7 +54,7 @@ const load = () => {
 };
 
 /**
- * Serves `POST /mcp`: MCP over streamable HTTP for the tenant of the request. Every replica can handle every request,
+ * Serves `POST /mcp`: MCP over streamable HTTP for the request's tenant. Every replica can handle every request,
  * because the only state is the order of the current requests.
  */
 export async function mcpRoute(app: FastifyInstance, services: Services): Promise<void> {
@@ -93,7 +93,7 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
     },
   );
 
-  /** The requests of a session run in the order of their IDs, and other requests in the order of their arrival. */
+  /** Requests in a session run in ID order, and other requests in arrival order. */
   function takePlace(request: FastifyRequest): Place {
     const session = sessionHeader(request);
     if (session === undefined) {
@@ -167,7 +167,7 @@ async function exchange(request: FastifyRequest, services: Services): Promise<Mc
   }
 }
 
-/** Sends the changes of files until the client disconnects or the service stops. */
+/** Sends changes to files until the client disconnects or the service stops. */
 async function subscribe(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -184,7 +184,7 @@ async function subscribe(
       toMcpRequest(request, inFlight.closedSignal),
     ),
   );
-  // A connection that stays open after the stream would delay the shutdown of the service.
+  // A connection that stays open after the stream would delay the service's shutdown.
   reply.code(response.status).headers({ 'X-Accel-Buffering': 'no', Connection: 'close' });
   reply.type(response.headers.get('Content-Type') ?? 'application/json');
   if (response.body === null) return reply.send();
@@ -192,7 +192,7 @@ async function subscribe(
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
 }
 
-/** Sends the error of a body that is not JSON as an error of JSON-RPC. MCP has no form for the other errors. */
+/** Sends the error for a body that is not JSON as a JSON-RPC error. MCP has no form for the other errors. */
 function sendError(
   error: FastifyError | ServiceError,
   request: FastifyRequest,
@@ -209,10 +209,10 @@ function toMcpRequest({ body, headers }: FastifyRequest, signal: AbortSignal): M
   return { body, headers, signal };
 }
 
-/** Returns a function that runs calls like `/execute`. The calls of a batch run like the blocks of an array. */
+/** Returns a function that runs calls like `/execute`. The calls in a batch run like the blocks in an array. */
 function runnerFor(request: FastifyRequest, services: Services): (call: ValidCall) => Promise<ToolResult> {
   if (!Array.isArray(request.body)) return (call) => executeInTurn(request, call, services);
-  // The server starts the reads of a batch at the same time, and their results share one limit.
+  // The server starts a batch's reads at the same time, and their results share one limit.
   const turns = new SerialQueue();
   const run = callsInTurn(request, services);
   return (call) => turns.run('', () => run(call));
@@ -233,8 +233,8 @@ function send(request: FastifyRequest, reply: FastifyReply, response: McpRespons
 }
 
 /**
- * Returns the key of a caller, or of one of its sessions. The key contains the caller, so that no caller can use the
- * session of another caller.
+ * Returns the key for a caller, or for one of its sessions. The key contains the caller, so that no caller can use
+ * another caller's session.
  */
 function callerKey(request: FastifyRequest, session?: string): string {
   const { tenant, actor } = requireContext(request).principal;
@@ -248,7 +248,8 @@ function sessionHeader(request: FastifyRequest): string | undefined {
 }
 
 /**
- * Returns the challenge of a 401, with the URL at which the caller learns where to get a token (RFC 9728, section 5.1).
+ * Returns the challenge for a 401, with the URL at which the caller learns where to get a token (RFC 9728, section
+ * 5.1).
  */
 function bearerChallenge(request: FastifyRequest, config: Config): string {
   const base = authorizationServer(config) === undefined ? undefined : toPublicUrl(request, config);

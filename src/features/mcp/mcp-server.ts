@@ -27,9 +27,9 @@ export interface ServerName {
 
 export interface ServedMemory {
   execute: ExecuteTool;
-  /** Returns the content of a file; an error with its reason if there is no file at the path. */
+  /** Returns a file's content; an error with its reason if there is no file at the path. */
   read(path: string): Promise<ToolResult>;
-  /** Returns the paths of the files in two levels, without hidden files, one per line. */
+  /** Returns the file paths in two levels, without hidden files, one per line. */
   list(): Promise<ToolResult>;
   /** Returns text for the system prompt. */
   instructions(): Promise<string>;
@@ -38,9 +38,9 @@ export interface ServedMemory {
 /** `legacy` means the protocol versions with `initialize`, up to 2025-11-25. */
 export type Era = 'modern' | 'legacy';
 
-/** Time in which a host may reuse lists that change only with the version of the service. */
+/** Time in which a host may reuse lists that change only with the service version. */
 const STATIC: CacheHint = { ttlMs: 5 * 60_000, cacheScope: 'public' };
-/** The instructions name the mounts of the caller. */
+/** The instructions name the caller's mounts. */
 const DISCOVERED: CacheHint = { ttlMs: 60_000, cacheScope: 'private' };
 /** Another agent may change a file at any time. */
 const CHANGING: CacheHint = { ttlMs: 0, cacheScope: 'private' };
@@ -54,7 +54,7 @@ const CACHE_HINTS = {
   'resources/read': CHANGING,
 };
 
-/** Tools and prompts never change while the server runs. Only modern hosts can subscribe to changes of files. */
+/** Tools and prompts never change while the server runs. Only modern hosts can subscribe to file changes. */
 const CAPABILITIES: Readonly<Record<Era, ServerCapabilities>> = {
   legacy: { tools: {}, prompts: {}, resources: {} },
   modern: { tools: {}, prompts: {}, resources: { subscribe: true, listChanged: true } },
@@ -73,13 +73,13 @@ const FILE = {
 };
 
 const LEGACY_METHODS = new Set(['initialize', 'ping']);
-/** The error code of a missing resource before protocol version 2026-07-28. */
+/** Error code for a missing resource before protocol version 2026-07-28. */
 const LEGACY_RESOURCE_NOT_FOUND = -32002;
 
 /**
  * Creates an MCP server for one memory, not yet connected. Both `/mcp` and `memory-service-mcp` use it.
  *
- * @param instructions description of the memory, sent to the host when it connects
+ * @param instructions text that describes the memory, sent to the host when it connects
  */
 export function createMemoryServer(
   name: ServerName,
@@ -107,8 +107,8 @@ export function createServer(
 }
 
 /**
- * A server that checks the parameters of requests itself, and rejects invalid ones with one sentence. The SDK's
- * `Server` leaves the checks and the capabilities to this class, unlike `McpServer`.
+ * A server that checks request parameters itself, and rejects invalid ones with one sentence. The SDK's `Server` leaves
+ * the checks and the capabilities to this class, unlike `McpServer`.
  */
 class MemoryServer extends Server {
   override async connect(transport: Transport): Promise<void> {
@@ -134,7 +134,7 @@ class MemoryServer extends Server {
     return this.#isModern && LEGACY_METHODS.has(method) ? undefined : checkParams(method, params);
   }
 
-  /** The SDK sends the code of 2026-07-28 for a missing resource in all versions. */
+  /** For a missing resource, the SDK sends the 2026-07-28 error code in all versions. */
   #restoreCodes(transport: Transport): void {
     const send = transport.send.bind(transport);
     transport.send = (message, options) => {
@@ -151,7 +151,7 @@ function isMissingResource({ code, data }: { code: number; data?: unknown }): bo
   );
 }
 
-/** Handles calls without a check of their input, because the service returns its own messages for the model. */
+/** Handles calls without checking their input, because the service returns its own messages for the model. */
 function handleTools(server: Server, execute: ExecuteTool): void {
   // Hosts send several calls at once, and a later call may view a file that an earlier call creates.
   const calls = new SerialQueue();

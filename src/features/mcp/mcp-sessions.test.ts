@@ -23,7 +23,7 @@ function recorder(session: Session) {
 }
 
 describe('an MCP session', () => {
-  it('starts a request of a session after all earlier requests have ended, successful or not', async () => {
+  it('starts a request in a session after all earlier requests have ended, successful or not', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     const failing = run(0, async () => Promise.reject(new Error('failed')));
@@ -34,7 +34,7 @@ describe('an MCP session', () => {
     expect(session.isIdle).toBe(true);
   });
 
-  it('continues a session when the body of a request cannot be read', async () => {
+  it('continues a session when a request body cannot be read', async () => {
     const session = new Session({ gapTimeoutMs });
     const { started, run } = recorder(session);
     const aborted = session.arrive();

@@ -1,19 +1,19 @@
-/** Maximum number of sessions in memory. The limit is necessary because callers choose the session IDs. */
+/** Limit on sessions in memory. The limit is necessary because callers choose the session IDs. */
 const MAX_SESSIONS = 1000;
 /**
- * Maximum number of consecutive IDs that never arrived. Then another replica evidently handles some of the requests,
- * and waiting is pointless.
+ * Limit on consecutive IDs that never arrived. Then another replica evidently handles some requests, and waiting is
+ * pointless.
  */
 const MAX_GAPS = 3;
 
 /**
- * Runs the requests of a session one at a time, in the order of their JSON-RPC IDs, which clients count up. A host
- * sends several calls at once over several connections, and a later call may view a file that an earlier call creates.
+ * Runs a session's requests one at a time, ordered by their JSON-RPC IDs, which clients count up. A host sends several
+ * calls at the same time over several connections, and a later call may view a file that an earlier call creates.
  */
 export class Session {
   /** Maximum time that a request waits for a request with a lower ID. */
   readonly #gapTimeoutMs: number;
-  /** The next expected ID. Undefined before the first request of the session on this server. */
+  /** The next expected ID. Undefined before the session's first request on this server. */
   #nextId: number | undefined;
   readonly #waiting = new Set<Waiting>();
   /** Number of requests whose bodies are still being read, so that their IDs are unknown. */
@@ -84,7 +84,7 @@ interface Waiting {
   start: () => void;
 }
 
-/** The place of one request in the sequence of its session. */
+/** A request's place in the sequence for its session. */
 export class Turn {
   readonly #session: Session;
   #hasArrived = false;
@@ -130,10 +130,10 @@ export class Sessions {
     this.#gapTimeoutMs = gapTimeoutMs;
   }
 
-  /** @param nextId ID of the next request, for a new session */
+  /** @param nextId the next request's ID, for a new session */
   open(key: string, nextId?: number): Session {
     const session = this.#sessions.get(key) ?? new Session({ gapTimeoutMs: this.#gapTimeoutMs, nextId });
-    // The end of the map contains the most recently used session, so the session is moved to the end.
+    // The map's last entry is the most recently used session, so the session is moved to the end.
     this.#sessions.delete(key);
     this.#sessions.set(key, session);
     if (this.#sessions.size > MAX_SESSIONS) this.#forgetOldest();
@@ -149,7 +149,7 @@ export class Sessions {
   }
 }
 
-/** Returns the ID that determines the order of a request, or undefined for a message without a numeric ID. */
+/** Returns the ID that determines a request's order, or undefined for a message without a numeric ID. */
 export function requestOrder(message: unknown): number | undefined {
   const isRequest = typeof message === 'object' && message !== null && 'method' in message && 'id' in message;
   return isRequest && Number.isSafeInteger(message.id) ? Number(message.id) : undefined;

@@ -1,10 +1,10 @@
 import { isObject } from '../../core/lib/json.ts';
 
-/** A field of a method's parameters. */
+/** A field in a method's parameters. */
 interface Field {
   type: 'string' | 'object';
   isOptional?: boolean;
-  /** Value of the field if it is missing or null. */
+  /** Value for a missing or null field. */
   default?: unknown;
 }
 
@@ -12,7 +12,7 @@ const TEXT: Field = { type: 'string' };
 const ARGUMENTS: Field = { type: 'object', default: {} };
 const PAGE = { cursor: { type: 'string', isOptional: true } } as const;
 
-/** The parameters of each method with parameters, except for the metadata, which all methods share. */
+/** Each method's parameters, if it has any, except for the metadata, which all methods share. */
 const FIELDS = new Map<string, Readonly<Record<string, Field>>>([
   ['initialize', { protocolVersion: TEXT, capabilities: { type: 'object' }, clientInfo: { type: 'object' } }],
   ['ping', {}],
@@ -26,14 +26,14 @@ const FIELDS = new Map<string, Readonly<Record<string, Field>>>([
   ['resources/read', { uri: TEXT }],
 ]);
 
-/** Metadata of tasks, which the server does not offer. */
+/** Metadata for tasks, which the server does not offer. */
 const TASK = 'io.modelcontextprotocol/related-task';
 
 export type CheckedParams = { params: Record<string, unknown> } | { problem: string };
 
 /**
- * Checks the parameters of a request, and removes the parameters that the server does not use. Otherwise, the SDK
- * would report an internal error with the output of its validator.
+ * Checks a request's parameters, and removes the parameters that the server does not use. Otherwise, the SDK would
+ * report an internal error with its validator's output.
  *
  * @returns undefined for methods that the server does not know
  */
@@ -74,7 +74,7 @@ function checkMeta(meta: unknown): string | undefined {
   return isTask ? undefined : `The parameter \`_meta["${TASK}"]\` must name a task.`;
 }
 
-/** Checks and reduces the values of parameters. */
+/** Checks and reduces parameter values. */
 function checkValues(method: string, params: Record<string, unknown>): string | undefined {
   if (params.cursor !== undefined) return 'The parameter `cursor` names no page: the whole list is one page.';
   // The prompt has no arguments.
@@ -84,7 +84,7 @@ function checkValues(method: string, params: Record<string, unknown>): string | 
   if (typeof name !== 'string') return wrongType('clientInfo.name', 'string', name);
   if (typeof version !== 'string') return wrongType('clientInfo.version', 'string', version);
   params.clientInfo = { name, version };
-  // The server uses no capability of a client.
+  // The server uses no client capability.
   params.capabilities = {};
   return undefined;
 }

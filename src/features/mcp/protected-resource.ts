@@ -7,8 +7,8 @@ import { problemResponses } from '../../core/http/problem-responses.ts';
 const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
 
 /**
- * Returns the public URL of the service: the configured URL, or the URL of the request. Undefined if the request's host
- * is invalid.
+ * Returns the service's public URL: the configured URL, or the request's URL. Undefined if the request's host is
+ * invalid.
  */
 export function toPublicUrl(
   { protocol, host }: FastifyRequest,
@@ -18,7 +18,7 @@ export function toPublicUrl(
   return HOST.test(host) ? `${protocol}://${host}` : undefined;
 }
 
-/** The path of the metadata (RFC 9728). The path of the resource is appended. */
+/** Path for the metadata (RFC 9728). The resource's path is appended. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 const metadataSchema = z
@@ -85,7 +85,7 @@ export async function protectedResourceRoutes(
   }
 }
 
-/** Returns the URL of the configured issuer. Hosts cannot find an issuer whose name is not a URL. */
+/** Returns the configured issuer's URL. Hosts cannot find an issuer whose name is not a URL. */
 export function authorizationServer({
   AUTH,
   JWT_ISSUER = '',

@@ -1,4 +1,4 @@
-/* Reads of resources, which are files of the memory. */
+/* Reads resources, which are files in the memory. */
 
 import type { MemoryContext } from '../../core/memory/commands/memory-command.ts';
 import { maxEntriesShown } from '../../core/memory/commands/view.ts';
@@ -6,7 +6,7 @@ import { invalidPath, viewMissing } from '../../core/memory/messages.ts';
 import { parsePath, ROOT } from '../../core/memory/path.ts';
 import { failure, type MemoryResult, success } from '../../core/memory/result.ts';
 
-/** Reads the content of the file at a path, valid or not. */
+/** Reads the file content at a path, valid or not. */
 export const fileAt =
   (given: string) =>
   async ({ store }: MemoryContext): Promise<MemoryResult> => {
@@ -24,7 +24,7 @@ export const fileAt =
     }
   };
 
-/** Lists the paths of the files in a view of the root, one per line. */
+/** Lists the file paths in a view of the root, one per line. */
 export async function listFiles({ store, limits }: MemoryContext): Promise<MemoryResult> {
   const found = await store.lookup(ROOT, maxEntriesShown(ROOT, limits.maxViewChars));
   if (found.kind !== 'dir') throw new Error('The root is not a directory.');

@@ -13,11 +13,11 @@ import { RequestLimiter } from '../../core/tenants/request-limiter.ts';
 import type { SubscribedFiles } from './exchange.ts';
 import { parseUri } from './resource-uri.ts';
 
-/** Maximum number of open subscriptions of a replica, and of a tenant. A subscription uses no slot. */
+/** Limits on open subscriptions, per replica and per tenant. A subscription uses no slot. */
 const MAX_OPEN = { total: 1000, perKey: 100 };
 /**
- * The interval in which the credential of an open subscription is checked again, as for a new request. Keys and policies
- * are cached for `AUTH_CACHE_SECONDS`.
+ * Interval at which an open subscription's credential is checked again, as for a new request. Keys and policies are
+ * cached for `AUTH_CACHE_SECONDS`.
  */
 const CHECK_CREDENTIAL_MS = 1000;
 
@@ -25,7 +25,7 @@ interface Open {
   end(): Promise<void>;
 }
 
-/** The open subscriptions of a replica. */
+/** A replica's open subscriptions. */
 export class Subscriptions {
   readonly #services: Services;
   readonly #limiter = new RequestLimiter({ ...MAX_OPEN, maxWaiting: 0, maxWaitMs: 0 });
@@ -50,7 +50,7 @@ export class Subscriptions {
     await slot.acquire(1);
   }
 
-  /** Returns a source of the changes of a caller's files, which reads the state of the files at once. */
+  /** Returns a source for changes to a caller's files. The source reads the files' state immediately. */
   async watch(request: FastifyRequest, reply: FastifyReply, files: SubscribedFiles): Promise<ServerEventBus> {
     const listeners = new Set<(event: ServerEvent) => void>();
     const publish = (event: ServerEvent) => {
@@ -124,7 +124,7 @@ function hasSameMemories(before: RequestContext, now: RequestContext): boolean {
   return !isReplaced && JSON.stringify(seenMemories(before)) === JSON.stringify(seenMemories(now));
 }
 
-/** Divides the files of a subscription among the caller's memory and the mounted memories that can be read. */
+/** Divides a subscription's files among the caller's memory and the mounted memories that can be read. */
 async function readWatched(
   request: FastifyRequest,
   { resourceSubscriptions, resourcesListChanged }: SubscribedFiles,
