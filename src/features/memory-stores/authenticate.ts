@@ -6,8 +6,8 @@ import type { Caller, Credentials } from '../../core/tenants/principal.ts';
 import { notFound, StoreError } from './store-errors.ts';
 
 /**
- * The access that a route needs. `manage` covers creating and changing stores, and permanent loss of history: deleting
- * a store and redacting a version.
+ * The access that a route needs. `manage` covers creating and changing stores, and permanent history loss: deleting a
+ * store and redacting a version.
  */
 export type Access = 'read' | 'write' | 'manage';
 
@@ -19,11 +19,11 @@ declare module 'fastify' {
   }
 }
 
-/** The pseudo-tenant of requests without a store, which share one set of limits. No tenant can have this ID. */
+/** The pseudo-tenant for requests without a store, which share one set of limits. No tenant can have this ID. */
 export const ALL_STORES = '*';
 
 /**
- * Identifies the caller of a route whose URL may name a store. The policy is the policy of the store's tenant, or the
+ * Identifies the caller on a route whose URL may name a store. The policy belongs to the store's tenant, or is the
  * default policy without a store.
  *
  * @throws ServiceError or StoreError if the caller lacks access; 404 if the caller must not learn whether the store
@@ -50,7 +50,7 @@ export function identifyForStore(
 }
 
 /**
- * Returns the credentials of a request. The SDKs send an API key as `x-api-key` and an auth token as a bearer token.
+ * Returns a request's credentials. The SDKs send an API key as `x-api-key` and an auth token as a bearer token.
  */
 function requestCredentials({ headers, ip }: FastifyRequest): Credentials {
   const key = headers['x-api-key'];

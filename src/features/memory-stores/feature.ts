@@ -1,6 +1,6 @@
 import type { Feature } from '../../core/feature.ts';
 
-/** The API of Anthropic's hosted memory stores, on the tenants of this service. */
+/** Anthropic's API for hosted memory stores, on this service's tenants. */
 export const memoryStores: Feature = {
   name: 'memory-stores',
   uses: [],

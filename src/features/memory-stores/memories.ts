@@ -66,8 +66,8 @@ export const overQuota = ({ of, used, limit, needed }: Omit<OverQuota, 'kind'>):
   );
 
 /**
- * Maximum number of bytes of contents on a page, including contents that are only hashed. The file that exceeds the
- * limit is the last file of its page.
+ * Maximum content bytes on a page, including contents that are only hashed. The file that exceeds the limit is the last
+ * file on its page.
  */
 const PAGE_BYTES = { full: FULL_PAGE_BYTES, basic: 64 * 1024 * 1024 };
 
@@ -207,7 +207,7 @@ export const deleteMemory = defineOperation({
   },
 });
 
-/** @throws StoreError 404 if the text cannot be the ID of a memory */
+/** @throws StoreError 404 if the text cannot be a memory ID */
 function memoryUuid({ memory_id: id }: { memory_id: string }): string {
   const uuid = toUuid('mem', id);
   if (uuid === undefined) throw notFound('memory');

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { MemoryOperation, OperationSubject } from '../../core/http/tracing.ts';
 import { toPublicId, toUuid } from '../../core/tenants/store-ids.ts';
 
-/** Operations of the API that the GenAI conventions name. Reads are searches, the only operation that reads. */
+/** API operations that the GenAI conventions name. Reads map to `search_memory`, the only read in the conventions. */
 const OPERATIONS: ReadonlyMap<string, MemoryOperation> = new Map([
   ['createMemoryStore', 'create_memory_store'],
   ['deleteMemoryStore', 'delete_memory_store'],

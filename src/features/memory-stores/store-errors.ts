@@ -24,7 +24,7 @@ export type ErrorType =
   | 'memory_precondition_failed_error'
   | 'memory_path_conflict_error';
 
-/** An error of the Memory Stores API without an equivalent in the other APIs. */
+/** A Memory Stores API error without an equivalent in the other APIs. */
 export class StoreError extends Error {
   override name = 'StoreError';
   readonly status: number;
@@ -77,7 +77,7 @@ const TYPES: Partial<Record<number, ErrorType>> = {
   500: 'api_error',
 };
 
-/** Converts an error of the service, with a new message where the original uses terms of another API. */
+/** Converts a service error, with a new message where the original uses another API's terms. */
 export function ownError({ reason, status, message }: ServiceError): StoreError {
   switch (reason) {
     case 'no_such_tenant':

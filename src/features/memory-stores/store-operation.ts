@@ -14,13 +14,13 @@ export interface StoreContext extends RequestContext {
   database: Database;
   stores: Stores;
   history: History;
-  /** ID of the store, which is the ID of its tenant. */
+  /** Store ID, which is also its tenant's ID. */
   store: string;
-  /** Tenant that contains the memories: the store, or the draft of a propose-only key after its first write. */
+  /** Tenant that contains the memories: the store, or a propose-only key's draft after its first write. */
   tenant: string;
   origin: Origin;
   memories: Memories;
-  /** Returns the handling of secrets and kept-out texts in a write; undefined stores every text. */
+  /** Returns how a write handles secrets and kept-out texts; undefined stores every text. */
   redaction(): Redaction | undefined | Promise<Redaction | undefined>;
 }
 
@@ -31,8 +31,7 @@ export interface StoreTypes {
     /** Whether the operation accepts a suspended store, such as a store whose deletion was interrupted. */
     isForSuspended?: boolean;
     /**
-     * Maximum number of bytes of contents in a full response, which are reserved before the contents are read or
-     * written.
+     * Maximum content bytes in a full response, which are reserved before the contents are read or written.
      */
     contentBytes?(limits: RequestContext['policy']['limits']): number;
   };

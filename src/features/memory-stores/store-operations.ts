@@ -125,7 +125,7 @@ export const deleteMemoryStore = defineOperation({
 });
 
 /**
- * Whether a list with this filter contains the store. All times have the same format, so a comparison of texts is
+ * Whether a list with this filter contains the store. All times have the same format, so comparing them as texts is
  * correct.
  */
 function isListed(

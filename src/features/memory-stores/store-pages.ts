@@ -7,7 +7,7 @@ import { storedTime } from '../../core/lib/rfc3339.ts';
 import { storableText } from '../../core/lib/text-forms.ts';
 import type { MemoryLimits } from '../../core/memory/commands/memory-command.ts';
 
-/** The end position of a page in each list. */
+/** A page's end position in each list. */
 export const positions = {
   stores: z.tuple([z.literal('stores'), storedTime, storableText(128)]),
   memories: z.tuple([z.literal('memories'), storableText(1024)]),
@@ -30,12 +30,12 @@ export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): 
 }
 
 /**
- * Maximum number of bytes on a page with contents, as stored or as sent. The item that exceeds the limit is the last
- * item of its page.
+ * Maximum bytes on a page with contents, as stored or as sent. The item that exceeds the limit is the last item on its
+ * page.
  */
 export const FULL_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Returns the maximum expected number of bytes of a page with contents. */
+/** Returns the maximum expected bytes on a page with contents. */
 export function fullPageBytes(limits: MemoryLimits): number {
   return FULL_PAGE_BYTES + fileJsonBytes(limits);
 }

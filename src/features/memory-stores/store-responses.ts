@@ -85,7 +85,7 @@ const actorSchema = z
       'A key; the subject of a JSON Web Token; a person, or the name of an operator; or, of an imported version, a session of the hosted API.',
   });
 
-/** Returns the actor of a change, or null if this API has no type for the actor. */
+/** Returns the actor who made a change, or null if this API has no type for the actor. */
 function actorRecord(actor: Actor | null): z.output<typeof actorSchema> | null {
   switch (actor?.type) {
     case 'api_key':

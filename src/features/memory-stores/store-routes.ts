@@ -49,7 +49,7 @@ const OPERATIONS = [
   redactMemoryVersion,
 ] as StoreOperation[];
 
-/** Betas of the hosted API, each a version of this API. A request names at most one of them. */
+/** The hosted API's betas, each a version of this API. A request names at most one beta. */
 const BETAS = ['agent-memory-2026-07-22', 'managed-agents-2026-04-01'];
 
 const bothBetasError = () =>
@@ -168,7 +168,7 @@ function runRecorded(
 }
 
 /**
- * Parses a part of a request.
+ * Parses a request part.
  *
  * @throws StoreError that names the first invalid field, without its value
  */
@@ -178,7 +178,7 @@ function validate<T>(schema: z.ZodType<T>, part: string, given: unknown): T {
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const field = issue?.path.map(String).join('.') ?? '';
-  // Names of unknown fields are arbitrary text of the caller, and messages do not repeat such text.
+  // Unknown field names are arbitrary text from the caller, and messages do not repeat such text.
   const what =
     issue?.code === 'unrecognized_keys' ? 'the body has a field that this API does not know' : issue?.message;
   const named = field.startsWith('metadata.') ? 'metadata' : field;

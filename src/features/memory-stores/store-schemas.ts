@@ -5,19 +5,19 @@ import { MAX_METADATA, metadataPairs } from '../../core/tenants/metadata.ts';
 import { isFilePath, PATH_RULE } from '../../core/tenants/store-ids.ts';
 
 /*
- * Parameters and bodies of the API. Unknown query parameters are ignored, and unknown fields of a body are rejected.
+ * Parameters and bodies for the API. Unknown query parameters are ignored, and unknown fields in a body are rejected.
  * Null equals a missing field, because the SDKs send null.
  */
 
 export const MAX_PAGE = 100;
-/** Maximum number of items on a page with contents. */
+/** Item limit for a page with contents. */
 export const MAX_FULL_PAGE = 20;
 const DEFAULT_PAGE = 20;
 
 const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0');
 const NOT_STORABLE = 'must be Unicode text without U+0000';
 
-/** A text with a limited number of Unicode characters, not of UTF-16 code units. */
+/** A text whose length is limited in Unicode characters, not in UTF-16 code units. */
 const text = (min: number, max: number) =>
   z
     .string()

@@ -14,7 +14,7 @@ import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor } f
 import { done, pageSchema, versionRecord, versionSchema } from './store-responses.ts';
 import { MAX_FULL_PAGE, memoryView, storeParams, versionList, versionParams } from './store-schemas.ts';
 
-/** The filter of a list of versions. Null means any value. The ISO 8601 times are inclusive. */
+/** Filter for a version list. Null means any value. The ISO 8601 times are inclusive. */
 type VersionFilter = {
   operation: 'created' | 'modified' | 'deleted' | null;
   apiKey: string | null;
@@ -27,8 +27,8 @@ type VersionFilter = {
 type VersionPageParams = { tenant: string } & VersionFilter & { before: string | null; limit: number };
 
 /**
- * Returns the statement for a page of versions before `before`, newest first. IDs begin with the time. A rename counts
- * as a modification.
+ * Returns the statement for a page: versions before `before`, newest first. IDs begin with the time. A rename counts as
+ * a modification.
  */
 const versionsText = (ofMemory: '' | 'AND v.memory_id = $memory::text::uuid') => `
 SELECT ${COLUMNS} FROM (
@@ -52,7 +52,7 @@ const listStoreVersionsQuery = defineQuery<VersionPageParams, VersionRow>(
   versionsText(''),
 );
 
-/** Lists the versions of one memory. The separate statement lets the planner use the index on the memory. */
+/** Lists one memory's versions. The separate statement lets the planner use the index on the memory. */
 const listMemoryVersionsQuery = defineQuery<VersionPageParams & { memory: string }, VersionRow>(
   'list_memory_versions',
   versionsText('AND v.memory_id = $memory::text::uuid'),
@@ -136,7 +136,7 @@ async function listVersions(
   limit: number,
 ): Promise<Version[]> {
   const memory = query.memory_id === undefined ? null : toUuid('mem', query.memory_id);
-  // The text is not a valid ID of a memory, so no versions match.
+  // The text is not a valid memory ID, so no versions match.
   if (memory === undefined) return [];
   const page = {
     tenant,
@@ -167,7 +167,7 @@ function takeFitting(versions: Version[], bytes: number): Version[] {
 
 const withVersionId = ({ id, memoryId }: Version) => ({ versionId: id, memoryId });
 
-/** @throws StoreError 404 if the text cannot be the ID of a version */
+/** @throws StoreError 404 if the text cannot be a version ID */
 function versionUuid({ memory_version_id: id }: { memory_version_id: string }): string {
   const uuid = toUuid('memver', id);
   if (uuid === undefined) throw notFound('memory version');

@@ -12,7 +12,7 @@ import {
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { success } from '../../core/memory/result.ts';
 
-/* Queries of the Memory Stores API, which reads files by ID and in pages. They take no locks. */
+/* Queries for the Memory Stores API, which reads files by ID and in pages. They take no locks. */
 
 export type MemoryRow = StoredMemory & {
   /** Whether the access time should be updated. */
@@ -43,18 +43,18 @@ export type MemoryPageParams = {
   after: string;
   withContent: boolean;
   limit: number;
-  /** Maximum size of the contents. The file that exceeds it is the last one of the page. */
+  /** Maximum content size. The file that exceeds this size is the last file on the page. */
   bytes: number;
 };
 
 /**
- * A `dir` is a directory that contains files, and has only a path. `candidates` is the number of matching entries,
- * counted up to one more than `limit`.
+ * A `dir` is a directory that contains files, and has only a path. `candidates` counts the matching entries, up to one
+ * more than `limit`.
  */
 export type MemoryPageRow = { kind: 'file' | 'dir'; candidates: number } & MemoryRow;
 
 /**
- * Declares a query for a page of the entries that `candidates` selects, ordered by path. Only the contents that fit are
+ * Declares a query for one page: entries that `candidates` selects, ordered by path. Only the contents that fit are
  * read.
  */
 const pageQuery = (name: string, candidates: string) =>
@@ -81,7 +81,7 @@ export const listMemoriesQuery = pageQuery(
      AND f.path < $top || '0'`,
 );
 
-/** Direct entries of the directory: files, and directories that contain files. */
+/** Direct entries in the directory: files, and directories that contain files. */
 export const listChildrenQuery = pageQuery(
   'list_children',
   `SELECT d.path, d.size_bytes FROM entries AS d
@@ -102,7 +102,7 @@ export interface NewMemory {
 export interface MemoryUpdate {
   path: MemoryPath | null;
   content: string | null;
-  /** Required SHA-256 of the current content in hexadecimal; null for any content. */
+  /** Required SHA-256 for the current content, in hexadecimal; null for any content. */
   expected: string | null;
   /** 0 means no limit. */
   maxFileBytes: number;
@@ -113,8 +113,8 @@ export interface MemoryUpdate {
 const NO_RESULT = success('');
 
 /**
- * Files of one tenant by ID, for the Memory Stores API. Each method is atomic, and shares locks, quotas, history, and
- * batches with the methods of `MemoryStore`.
+ * One tenant's files by ID, for the Memory Stores API. Each method is atomic, and shares locks, quotas, history, and
+ * batches with the `MemoryStore` methods.
  */
 export class Memories {
   readonly #memory: Memory;
@@ -132,7 +132,7 @@ export class Memories {
   }
 
   /**
-   * Reads a page of the files below a directory or, with `depth` 1, of its direct entries. `hasMore` is whether another
+   * Reads one page: the files below a directory or, with `depth` 1, its direct entries. `hasMore` is whether another
    * page follows.
    */
   async page(
@@ -158,7 +158,7 @@ export class Memories {
     return this.#memory.write(storeUpdateFunction, params, NO_RESULT);
   }
 
-  /** @param expected required SHA-256 of the content in hexadecimal; null for any content */
+  /** @param expected required SHA-256 for the content, in hexadecimal; null for any content */
   delete(memory: string, expected: string | null) {
     const { origin, services } = this.#memory;
     const params = { memory, expected, change: randomUUID(), origin, ...services.defaults };

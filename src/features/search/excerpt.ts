@@ -1,15 +1,15 @@
 import type { FoundLine } from './search-query.ts';
 
-/** Maximum length of a line that is shown completely. */
+/** Maximum line length that is shown completely. */
 const MAX_LENGTH = 300;
-/** Number of characters shown before the match in a longer line. */
+/** Characters shown before the match in a longer line. */
 const BEFORE = 60;
 const ELLIPSIS = '…';
 
 /**
- * Returns line `line` (1-based) of a file for a result: the whole line, or the part around a match.
+ * Returns a file's line `line` (1-based) for a result: the whole line, or the part around a match.
  *
- * @param findColumn returns the position of the match in the line
+ * @param findColumn returns the match position in the line
  */
 export function cutExcerpt(content: string, line: number, findColumn: (line: string) => number): FoundLine {
   const text = readLine(content, line);

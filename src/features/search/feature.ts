@@ -3,7 +3,7 @@ import type { Feature } from '../../core/feature.ts';
 import { searchCommand } from './search-command.ts';
 import * as operations from './search-operations.ts';
 
-/** Search of memories by words, texts, and expressions. */
+/** Memory search by words, texts, and expressions. */
 export const search: Feature = {
   name: 'search',
   uses: [],

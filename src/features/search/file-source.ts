@@ -13,16 +13,16 @@ import { bytesInMemory, type CachedFile, type CachedMemory, type TextCache } fro
 /** A current file, as read from the database. */
 type StoredFile = SearchedFile<string> & Pick<CachedFile, 'version'>;
 
-/** Size of a page, which is read by one statement and searched as a whole. */
+/** Page size. A page is read by one statement and searched as a whole. */
 const PAGE = { files: 100, bytes: 2 ** 19 };
-/** Size of a page of files that are in memory. */
+/** Page size for files that are in memory. */
 const CACHED_PAGE = { files: 400, bytes: 2 ** 21 };
 
 const COLUMNS =
   'path, content, size_bytes AS bytes, extract(epoch FROM updated_at)::float8 AS modified, version::text AS version';
 
 /**
- * Reads a page of the files at a path and below it, sorted by path. It has at most `limit` files, and ends before the
+ * Reads a page: files at a path and below it, sorted by path. The page has at most `limit` files, and ends before the
  * file that would exceed `bytes`, but has at least one file. The first page is after ''.
  */
 const searchPageQuery = defineQuery<
@@ -42,7 +42,9 @@ WHERE before < $bytes::bigint ORDER BY path
 `,
 );
 
-/** Reads the state of a tenant. Each change of its files changes the state, also if another tenant gets the ID. */
+/**
+ * Reads a tenant's state. Each change to the tenant's files changes the state, even when another tenant gets the ID.
+ */
 const searchStateQuery = defineQuery<{ tenant: string }, { state: string }>(
   'search_state',
   `
@@ -54,7 +56,7 @@ FROM tenants WHERE id = $tenant
 
 const VERSIONS_PAGE = 10_000;
 
-/** Reads a page of the paths and versions of all files, sorted by path. */
+/** Reads a page: paths and versions for all files, sorted by path. */
 const searchVersionsQuery = defineQuery<
   { tenant: string; after: string; limit: number },
   Pick<CachedFile, 'path' | 'version' | 'bytes'>
@@ -71,11 +73,11 @@ const searchFilesQuery = defineQuery<{ tenant: string; paths: string[] }, Stored
   `SELECT e.* FROM ${entriesAtPaths(`kind, ${COLUMNS}`)} WHERE e.kind = 'file'`,
 );
 
-/** The files of a tenant that a search reads, now or at a time. Throws `DatabaseError`. */
+/** A tenant's files that a search reads, now or at a time. Throws `DatabaseError`. */
 export interface FileSource {
   /**
-   * Returns the page after the path `after` of the files at a path and below it. The first page is after ''. An empty
-   * page is the last one.
+   * Returns the page after the path `after`, with files at a path and below it. The first page is after ''. An empty
+   * page is the last page.
    */
   page(path: MemoryPath, after: string): Promise<SearchedFile[]>;
   /** Returns the files at paths, in any order. A file that does not exist anymore is missing. */
@@ -90,8 +92,8 @@ export function filesNow(database: Database, tenant: string, cache: TextCache): 
 }
 
 /**
- * Reads the changes of a tenant's files into the cache, so that the cache keeps only current contents. Drops the files if
- * they cannot be read.
+ * Reads the changes to a tenant's files into the cache, so that the cache keeps only current contents. Drops the files
+ * if they cannot be read.
  */
 export async function refreshCache(database: Database, tenant: string, cache: TextCache): Promise<void> {
   try {
@@ -166,14 +168,14 @@ class CurrentFiles implements FileSource {
     return memory.files;
   }
 
-  /** Returns the current files after the state of the tenant was read. */
+  /** Returns the current files after the tenant's state was read. */
   async #current(known: CachedMemory, state: string | undefined): Promise<CachedMemory> {
     if (state !== undefined && state === known.state) return known;
     const files = await this.#update(known.files);
     return { files, state: (await this.#state()) === state ? state : undefined };
   }
 
-  /** Returns the current files. Reads only the contents of files that changed. */
+  /** Returns the current files. Reads contents only for files that changed. */
   async #update(known: readonly CachedFile[]): Promise<readonly CachedFile[]> {
     const tenant = this.#tenant;
     const files = new Map(known.map((file) => [file.path, file]));
@@ -234,7 +236,7 @@ interface Collected {
   bytes: number;
 }
 
-/** Returns a page of the sorted files. */
+/** Returns a page from the sorted files. */
 function slicePage(files: readonly CachedFile[], path: MemoryPath, after: string): SearchedFile[] {
   const page: SearchedFile[] = [];
   let bytes = 0;
@@ -248,7 +250,7 @@ function slicePage(files: readonly CachedFile[], path: MemoryPath, after: string
   return page;
 }
 
-/** Returns the index of the first file after a path, by binary search. */
+/** Finds the first file after a path by binary search, and returns its index. */
 function indexAfter(files: readonly CachedFile[], after: string): number {
   let from = 0;
   let to = files.length;
@@ -274,7 +276,7 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
         const taken = takeRows(PAGE.bytes, rows);
         last = taken.at(-1)?.path ?? last;
         const files = await addContents(history, tenant, taken);
-        // A page may consist of directories only.
+        // A page may contain only directories.
         if (files.length > 0 || taken.length === 0) return files;
       }
     },
@@ -290,7 +292,7 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
   };
 }
 
-/** Returns the first entries of at most `max` bytes, but at least one entry. */
+/** Returns the first entries with at most `max` bytes, but at least one entry. */
 function takeRows(max: number, rows: readonly EntryRow[]): EntryRow[] {
   let sum = 0;
   return rows.filter(({ bytes }, i) => {

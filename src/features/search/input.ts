@@ -13,7 +13,7 @@ import { DEFAULT_MODE, describeModes, LINE_MODES, MODE_NAMES, MODES, type Mode, 
 import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, type Query, type Where } from './search-query.ts';
 import { queryWords } from './words.ts';
 
-/* Result strings of `memory_search`, defined in docs/contract.md. */
+/* Result strings for `memory_search`, defined in docs/contract.md. */
 
 export const foundFiles = (files: number, path: string) =>
   `Found ${amount(files, 'file')} in ${path}, the best first:`;
@@ -54,7 +54,7 @@ export const unknownMode = `must be ${MODE_NAMES}`;
 export const tooMuchWork =
   'The search takes too much time. Search a directory with `path`, or use a simpler query.';
 
-/** Name of the tool, whose calls arrive as `tool_use` blocks. */
+/** Tool name. Calls with this name arrive as `tool_use` blocks. */
 export const SEARCH_TOOL = 'memory_search';
 
 /** A match as structured data. */
@@ -72,7 +72,7 @@ export const foundSchema = z
   })
   .meta({ id: 'SearchMatch' });
 
-/** Input of `memory_search`. OpenAPI includes this schema. */
+/** Input for `memory_search`. OpenAPI includes this schema. */
 export const searchSchema = z.object({
   query: textField('The text or pattern to search for.', 'staging database password'),
   mode: z
@@ -89,7 +89,7 @@ export const searchSchema = z.object({
   ).nullish(),
 });
 
-/** Validated input of a search. */
+/** Validated search input. */
 export interface SearchRequest {
   query: Query;
   path: MemoryPath;

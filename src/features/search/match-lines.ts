@@ -7,11 +7,11 @@ import { lacksText, requiredTexts } from './required-texts.ts';
 import type { FoundLine, Query, SearchedFile, Where } from './search-query.ts';
 import { readText } from './shared-text.ts';
 
-/** Lines of a file that match a text or an expression. */
+/** Lines in a file that match a text or an expression. */
 interface MatchingLines {
   /** Empty if only the path matches. */
   lines: FoundLine[];
-  /** Number of matching lines. `lines` contains only the first ones. */
+  /** Number of matching lines. `lines` contains only the first matching lines. */
   count: number;
 }
 
@@ -21,16 +21,16 @@ interface Pattern {
   /**
    * Returns the matching line numbers, from 1.
    *
-   * @param bytes size of the content in UTF-8
+   * @param bytes content size in UTF-8
    */
   linesIn(content: string, bytes: number): number[];
-  /** Returns the position of the match in a line. */
+  /** Returns the match position in a line. */
   columnIn(line: string): number;
 }
 
 const PATTERNS: Record<LineMode, (text: string, ignoresCase?: boolean) => Pattern> = { literal, regex };
 
-/** Finds the lines of files that match a text or an expression. */
+/** Finds lines in files that match a text or an expression. */
 export class LineMatcher {
   readonly #pattern: Pattern;
   readonly #where: Where;
@@ -40,7 +40,7 @@ export class LineMatcher {
     this.#where = query.where;
   }
 
-  /** @param maxLines maximum number of lines in the result */
+  /** @param maxLines line limit for the result */
   match({ path, content: text, bytes }: SearchedFile, maxLines: number): MatchingLines | undefined {
     const content = this.#where === 'path' ? '' : readText(text);
     const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content, bytes);
@@ -62,14 +62,14 @@ function literal(text: string, ignoresCase = false): Pattern {
     },
     columnIn: (line) => {
       const { text: compared, originStart } = foldParts(line, prepared);
-      // A text of several lines begins at the end of the line.
+      // A text with several lines begins at the end of the line.
       const isWhole = firstLine.length === searched.length;
       return originStart(isWhole ? compared.indexOf(firstLine) : compared.length - firstLine.length);
     },
   };
 }
 
-/** Syntax whose meaning differs between the edges of a line and the edges of a file. */
+/** Syntax whose meaning differs between line edges and file edges. */
 const DEPENDS_ON_EDGES = /\\[Az]|\(\?[a-zA-Z]*-/;
 
 /** Matches line by line, as grep does. */

@@ -6,21 +6,21 @@ import type { FoundLine, SearchedFile, Where } from './search-query.ts';
 import { readText } from './shared-text.ts';
 import { findWordEnd, findWordStart, isAsciiLetter, similarity, type Word } from './words.ts';
 
-/** Statistics of the files of a page that contain words of a query. */
+/** Statistics on a page's files that contain query words. */
 export interface WordCounts {
-  /** Index of each file in the page. */
+  /** Each file's index in the page. */
   files: number[];
-  /** Bit set of the words in the best line of each file. */
+  /** For each file, the words in its best line as a bit set. */
   together: number[];
   /* The arrays below have one element per word for each file. */
   /**
-   * Weighted frequency of each word in the content. An occurrence in a heading counts more, and another form of the
-   * word counts less.
+   * Each word's weighted frequency in the content. An occurrence in a heading counts more, and another form of the word
+   * counts less.
    */
   inContent: Float64Array;
-  /** Weighted frequency of each word in the path. */
+  /** Each word's weighted frequency in the path. */
   inPath: Float64Array;
-  /** Similarity of the best match of each word. */
+  /** Similarity between each word and its best match. */
   best: Float64Array;
 }
 
@@ -28,12 +28,12 @@ const MAX_LINES = 3;
 const IN_HEADING = 2;
 const IN_NAME = 3;
 const IN_DIRECTORY = 1.5;
-/** Maximum number of cached tokens. A memory has fewer tokens that begin like the words of a query. */
+/** Limit on cached tokens. A memory has fewer tokens that begin like the query's words. */
 const MAX_REMEMBERED = 20_000;
-/** Maximum length of a cached token, in UTF-16 units. A longer substring would keep the whole text in memory. */
+/** Maximum length for a cached token, in UTF-16 units. A longer substring would keep the whole text in memory. */
 const MAX_REMEMBERED_LENGTH = 12;
 
-/** Index of a word of the query, and the similarity of the token. */
+/** A query word's index, and the token's similarity to the word. */
 interface Hit {
   word: number;
   similarity: number;
@@ -42,14 +42,14 @@ interface Hit {
 interface Line {
   start: number;
   end: number;
-  /** Offset of the first match. */
+  /** Offset at which the first match starts. */
   offset: number;
-  /** Bit set of the matched words. */
+  /** Bit set for the matched words. */
   words: number;
   weight: number;
 }
 
-/** Finds the words of a query in files. */
+/** Finds query words in files. */
 export class WordMatcher {
   readonly #words: readonly Word[];
   readonly #where: Where;
@@ -61,7 +61,7 @@ export class WordMatcher {
     this.#words = words;
     this.#where = where;
     for (const [i, { text, isUnspaced }] of words.entries()) if (isUnspaced) this.#unspaced.set(text, i);
-    // A pattern consists of letters, digits, and marks, so it needs no escaping.
+    // A pattern contains only letters, digits, and marks, so it needs no escaping.
     this.#scan = new RegExp([...new Set(words.map(({ scan }) => scan))].join('|'), 'g');
   }
 
@@ -70,7 +70,7 @@ export class WordMatcher {
     return this.#words.length;
   }
 
-  /** Counts the words in the files of a page. */
+  /** Counts the words in a page's files. */
   count(page: readonly SearchedFile[]): WordCounts {
     const width = this.#words.length;
     const counts: WordCounts = {
@@ -81,7 +81,7 @@ export class WordMatcher {
       best: new Float64Array(page.length * width),
     };
     for (const [i, { path, content, bytes }] of page.entries()) {
-      // The elements of a file without the words remain 0, and the next file uses them.
+      // A file's elements remain 0 if it has none of the words, and the next file uses these elements.
       const at = counts.files.length * width;
       if (this.#where !== 'content') this.#countPath(path, counts, at);
       const together =
@@ -102,7 +102,7 @@ export class WordMatcher {
     });
   }
 
-  /** Returns the bit set of the words in the best line. */
+  /** Returns the words in the best line as a bit set. */
   #countContent(text: string, { inContent, best }: WordCounts, at: number): number {
     let [end, heading, words, weight] = [-1, 1, 0, 0];
     let [bestWords, bestWeight] = [0, 0];
@@ -129,7 +129,7 @@ export class WordMatcher {
     return bestWords;
   }
 
-  /** Returns the best lines of a file, best first. */
+  /** Returns a file's best lines, best first. */
   findLines({ content: text, bytes }: Pick<SearchedFile, 'content' | 'bytes'>): FoundLine[] {
     if (this.#where === 'path') return [];
     const content = readText(text);
@@ -156,7 +156,7 @@ export class WordMatcher {
     return lines;
   }
 
-  /** Calls `each` for every token that is similar to words of the query, from left to right. */
+  /** Calls `each` for every token that is similar to query words, from left to right. */
   #find(text: string, each: (offset: number, hits: readonly Hit[]) => void): void {
     let seen = 0;
     this.#scan.lastIndex = 0;
@@ -166,7 +166,7 @@ export class WordMatcher {
       const unspaced = this.#unspaced.get(part);
       if (unspaced !== undefined) {
         each(offset, [{ word: unspaced, similarity: 1 }]);
-        // Pairs of characters overlap.
+        // Character pairs overlap.
         this.#scan.lastIndex = offset + 1;
       } else if (offset >= seen) {
         const start = findWordStart(text, offset);

@@ -1,6 +1,6 @@
 import type { Mode } from './modes.ts';
 
-/** Options of a command that decide how its text matches. */
+/** Command options that decide how the command's text matches. */
 export interface Matching {
   mode: Mode;
   text: string;
@@ -35,7 +35,7 @@ export function hintAfterNoMatch(command: 'search' | 'find', matching: Matching)
       : `Begin the expression with (?i) to ignore case, or try ${toWords}.`;
   if (isNormalized) return `Try ${toWords}.`;
   if (command === 'search') return `Try --mode regex '(?i)TEXT' to ignore case, or ${toWords}.`;
-  // `search --all` calls `find` with --exact, so the hint names the command of these options.
+  // `search --all` calls `find` with --exact, so the hint names the command with these options.
   return matching.ignoresCase
     ? `Try find without --exact to ignore white space and Unicode forms too, or ${toWords}.`
     : `Try find -i to ignore case, find without --exact to ignore white space too, or ${toWords}.`;

@@ -1,22 +1,22 @@
-/** A mode of the search and of the find over many tenants, in the words of each interface. */
+/** A search mode, also for the find over many tenants, in each interface's words. */
 interface SearchMode {
-  /** Meaning of the text, after the mode's name in OpenAPI. */
+  /** The text's meaning, after the mode's name in OpenAPI. */
   input: { search: string; find: string };
-  /** The mode in the options of the command line. */
+  /** The mode in the command line's options. */
   option: { search: string; find: string };
-  /** Use of the mode, for models. The default mode has another text. */
+  /** The mode's use, for models. The default mode has another text. */
   use?: string;
   /** Hint for models after a search without matches. */
   hint: (path: string) => string;
-  /** Button and hint in the form of the console. */
+  /** Button and hint in the console's form. */
   form: { label: string; hint: string };
   /** Whether a text can be invalid, so that a find compiles it before it starts. */
   compiles?: true;
 }
 
 /**
- * Modes of a search. A new mode is an entry here, and a pattern in `match-lines.ts`. The schemas, the command line, the
- * console, and the tools of MCP and of the clients follow.
+ * Search modes. A new mode is an entry here, and a pattern in `match-lines.ts`. The schemas, the command line, the
+ * console, and the MCP and client tools follow.
  */
 const entries = {
   words: {
@@ -67,7 +67,7 @@ export const MODES: Readonly<Record<Mode, SearchMode>> = entries;
 /** A mode that finds lines with a pattern, and sorts files by path. */
 export type LineMode = Exclude<Mode, 'words'>;
 
-/** Mode of a search that names none. */
+/** Mode for a search that names none. */
 export const DEFAULT_MODE: Mode = 'words';
 
 export const modes = Object.keys(MODES) as [Mode, ...Mode[]];

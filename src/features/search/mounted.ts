@@ -15,7 +15,7 @@ import { type MemorySearch, memorySearch } from './search.ts';
 import type { SearchedFile } from './search-query.ts';
 import { runSearch, type Search, type SearchResult } from './search-tool.ts';
 
-/** Returns the files of a mounted memory with the paths that the caller sees. */
+/** Returns a mounted memory's files with the paths that the caller sees. */
 export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSource {
   const withOuterPath = (file: SearchedFile) => ({ ...file, path: outerPath(file.path, mountedAt) });
   return {
@@ -39,7 +39,7 @@ export interface MountedFiles {
 }
 
 /**
- * Returns all files that the caller sees, sorted by path: the caller's files that no mount hides, and the files of the
+ * Returns all files that the caller sees, sorted by path: the caller's files that no mount hides, and the files in the
  * mounts.
  *
  * @param mounts all mounts
@@ -115,7 +115,7 @@ interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip'> {
   gone?: AbortSignal | undefined;
 }
 
-/** Runs one call of `memory_search`, with valid or invalid input, on the caller's memory and its mounts. */
+/** Runs one `memory_search` call, with valid or invalid input, on the caller's memory and its mounts. */
 export async function searchCall(input: unknown, call: SearchCall, all: Services): Promise<SearchResult> {
   const services = {
     policies: all.policies,
@@ -143,7 +143,7 @@ export async function searchCall(input: unknown, call: SearchCall, all: Services
   return result;
 }
 
-/** Records a read of the files of which the result shows lines. */
+/** Records a read for each file whose lines the result shows. */
 function noteShown(
   { matches }: SearchResult,
   { principal, policy }: SearchCall,
@@ -242,7 +242,7 @@ async function searchWithout(
   return result.isError ? result : { ...result, content: [result.content, ...notes].join('\n') };
 }
 
-/** Returns the same files, but calls `onUnreachable` before throwing the error of an unreachable database. */
+/** Returns the same files, but calls `onUnreachable` before throwing the error for an unreachable database. */
 function watchReads(files: FileSource, onUnreachable: () => void): FileSource {
   const watch = async (found: Promise<SearchedFile[]>) => {
     try {

@@ -11,7 +11,7 @@ import { runSearch, type SearchResult } from './search-tool.ts';
  * Searches for an operator, now or at a time (ISO 8601).
  *
  * @param options.gone signal that ends the search
- * @throws ServiceError for every error result of the tool
+ * @throws ServiceError for every error result from the tool
  * @throws DatabaseError
  */
 export async function searchForOperator(

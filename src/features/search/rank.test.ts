@@ -6,7 +6,7 @@ import { queryWords } from './words.ts';
 
 const NOW = 1_800_000_000;
 
-/** Returns the paths of the files that a search by words finds, best first. */
+/** Returns the file paths that a search by words finds, best first. */
 function ranked(query: string, contents: Record<string, string>): string[] {
   const words = queryWords(query);
   const matcher = new WordMatcher(words, 'both');
@@ -29,13 +29,13 @@ function ranked(query: string, contents: Record<string, string>): string[] {
 const filler = (words: number) => 'lorem ipsum dolor\n'.repeat(words / 3);
 const others = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`other${i}`, filler(60)]));
 
-it('ranks a file with two words of a query above a file twenty times as long with three of them', () => {
+it('ranks a file with two query words above a file twenty times as long with three', () => {
   const long = `alpha\n${filler(2000)}beta\n${filler(2000)}gamma\n`;
   const short = `alpha\nbeta\n${filler(100)}`;
   expect(ranked('alpha beta gamma', { ...others, long, short })).toStrictEqual(['short', 'long']);
 });
 
-it('ranks a long file with a rare word above short files with only the common word of a query', () => {
+it("ranks a long file with a rare word above short files with only the query's common word", () => {
   const common = Object.fromEntries(
     Array.from({ length: 10 }, (_, i) => [`common${i}`, `alpha\n${filler(60)}`]),
   );
@@ -43,7 +43,7 @@ it('ranks a long file with a rare word above short files with only the common wo
   expect(ranked('alpha beta', { ...others, ...common, long })[0]).toBe('long');
 });
 
-it('ranks files that are shorter than a passage independently of their length', () => {
+it('ignores the length when it ranks files that are shorter than a passage', () => {
   const files = { b: 'alpha', a: `alpha ${'x '.repeat(80)}` };
   expect(ranked('alpha', { ...others, ...files })).toStrictEqual(['a', 'b']);
 });
@@ -63,13 +63,13 @@ it('ranks a file with the word in its name above a file with the word in a line'
   expect(ranked('alpha', { ...others, ...files })).toStrictEqual(['alpha.md', 'b.md']);
 });
 
-it('ranks files independently of a few files that are far longer than the others', () => {
+it('keeps the ranking when a far longer file is added', () => {
   const files = { a: `alpha\n${filler(90)}`, b: `alpha alpha alpha\n${filler(900)}` };
   const order = ranked('alpha', { ...others, ...files });
   expect(ranked('alpha', { ...others, ...files, huge: filler(300_000) })).toStrictEqual(order);
 });
 
-it('ranks the chapter of a query above the other chapters', () => {
+it('ranks the chapter that a query names above the other chapters', () => {
   const chapters = Object.fromEntries(
     Array.from({ length: 9 }, (_, i) => [
       `chapter${i + 1}`,

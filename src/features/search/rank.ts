@@ -3,24 +3,24 @@
  * path, and the content. In the content, a word counts by its frequency per length, relative to the typical file.
  */
 const SATURATION = 1.2;
-/** Length of a short passage in bytes. Files with less text do not rank higher for their shortness. */
+/** Short passage length in bytes. Files with less text do not rank higher for their shortness. */
 const SHORT_BYTES = 200;
-/** Bonus of a line, or a path, that contains all words. */
+/** Bonus for a line, or a path, that contains all words. */
 const TOGETHER = 2;
-/** Bonus of a change that was just made. It halves every `RECENT_SECONDS`. */
+/** Bonus for a change that was just made. The bonus halves every `RECENT_SECONDS`. */
 const RECENT = 0.1;
 const RECENT_SECONDS = 30 * 86_400;
 
-/** Statistics of all searched files. */
+/** Statistics on all searched files. */
 export interface Corpus {
   files: number;
-  /** Sum of `logLength` of the files. */
+  /** Sum of `logLength` over the files. */
   logLengths: number;
-  /** Number of files that contain each word. Another form of the word counts less. */
+  /** For each word, the number of files that contain it. Another form of the word counts less. */
   frequencies: readonly number[];
 }
 
-/** Statistics of a file that contains words of a query. Each array has one element per word. */
+/** Statistics on a file that contains query words. Each array has one element per word. */
 export interface WordsFile {
   path: string;
   modified: number;

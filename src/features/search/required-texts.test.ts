@@ -21,7 +21,7 @@ describe('requiredTexts', () => {
     ['\\Qabc\\E', []],
     ['\\x{61}bcd', []],
     ['(?i)straße', ['stra']],
-  ])('finds the required texts of %s', (expression, texts) => {
+  ])('finds the required texts in %s', (expression, texts) => {
     expect(requiredTexts(expression).texts).toStrictEqual(texts);
   });
 

@@ -14,13 +14,13 @@ const MAX_LENGTH = 64;
 
 /** Flags for the whole expression. */
 const FLAGS = /^\(\?([ims]+)\)/;
-/** Syntax with which parts of the expression may have another meaning: flags, quoted texts, and codes. */
+/** Syntax that can give the expression's parts another meaning: flags, quoted texts, and codes. */
 const UNSUPPORTED = /\(\?(?![:P<])|\\[QExpPC0-9]/;
 const QUANTIFIER = /^\{\d+(?:,\d*)?\}/;
 
 /**
- * Returns texts outside of groups, classes, and repetitions of a valid RE2 expression. Looking for them is much faster
- * than running the expression, so most files need no run.
+ * Returns texts outside groups, classes, and repetitions in a valid RE2 expression. Looking for these texts is much
+ * faster than running the expression, so most files need no run.
  */
 export function requiredTexts(expression: string): RequiredTexts {
   const flags = FLAGS.exec(expression);
@@ -60,7 +60,7 @@ export function requiredTexts(expression: string): RequiredTexts {
     else {
       const literal = character === '\\' ? next : character;
       if (character === '\\') i++;
-      // Case folding of other characters has exceptions.
+      // Case folding for other characters has exceptions.
       if (ignoresCase && literal > '\x7f') end();
       else text.push(ignoresCase ? literal.toLowerCase() : literal);
     }
@@ -69,11 +69,11 @@ export function requiredTexts(expression: string): RequiredTexts {
   return { texts: texts.filter(({ length }) => length >= MIN_LENGTH), ignoresCase };
 }
 
-/** Returns the index of the bracket that closes the class at `start`. */
+/** Finds the bracket that closes the class at `start`, and returns its index. */
 function findClassEnd(characters: readonly string[], start: number): number {
   let i = start + 1;
   if (characters[i] === '^') i++;
-  // A bracket at the start of a class is a member.
+  // A bracket at the class start is a member.
   if (characters[i] === ']') i++;
   while (i < characters.length && characters[i] !== ']') {
     if (characters[i] === '\\') i++;

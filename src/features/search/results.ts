@@ -8,7 +8,7 @@ export interface ShownFile extends FoundFile {
   score: number;
 }
 
-/** Outcome of a search. */
+/** Search outcome. */
 export type Found =
   | { kind: 'words'; files: ShownFile[]; withAll: number; withSome: number; searched: number }
   | { kind: 'lines'; files: FoundFile[]; furtherLines: number; furtherFiles: number; searched: number }
@@ -16,7 +16,7 @@ export type Found =
   | { kind: 'invalid_expression'; problem: string }
   | { kind: 'too_much_work' };
 
-/** Number of best files that a word search keeps, more than a search shows. */
+/** Limit on the best files that a word search keeps, more than a search shows. */
 const MAX_KEPT = 1000;
 
 /** Keeps the best files, and counts all files. */
@@ -29,7 +29,7 @@ export class WordResults {
   #withAll = 0;
   #withSome = 0;
 
-  /** @param words number of words of the query */
+  /** @param words number of query words */
   constructor(words: number) {
     this.#frequencies = new Array<number>(words).fill(0);
   }
@@ -69,7 +69,7 @@ export class WordResults {
   }
 }
 
-/** Returns the counted files of a page. @param words number of words of the query */
+/** Returns a page's counted files. @param words number of query words */
 export function toWordsFiles(counts: WordCounts, page: readonly SearchedFile[], words: number): WordsFile[] {
   return counts.files.flatMap((index, i) => {
     const file = page[index];

@@ -13,20 +13,20 @@ import { receivedFiles, type SentPage } from './sent-page.ts';
 export interface Task {
   query: Query;
   page: SentPage;
-  /** Remaining number of lines to return. Further lines are only counted. Only for `literal` and `regex`. */
+  /** Remaining lines to return. Further lines are only counted. Only for `literal` and `regex`. */
   maxLines: number;
-  /** Number of best files of the page whose best lines to return beside the counts. Only for `words`. */
+  /** Number of best files on the page whose best lines to return beside the counts. Only for `words`. */
   bestFiles: number;
-  /** Whether to return the best lines of each file instead of counts. Only for `words`. */
+  /** Whether to return each file's best lines instead of counts. Only for `words`. */
   wantsExcerpts?: boolean;
 }
 
-/** Niceness of a search thread. The event loop and its requests run first. */
+/** Niceness for a search thread. The event loop and its requests run first. */
 const NICENESS = 5;
 // On Linux, each thread has its own niceness.
 if (!isMainThread && platform() === 'linux') setPriority(NICENESS);
 
-/** One matcher per concurrent search. The pages of a search share a matcher, and therefore its cache of tokens. */
+/** One matcher per concurrent search. A search's pages share a matcher, and therefore its token cache. */
 const MATCHERS = 4;
 const matchers = new LRUCache<string, WordMatcher | LineMatcher>({ max: MATCHERS });
 
@@ -39,7 +39,7 @@ function findMatcher(query: Query): WordMatcher | LineMatcher {
   return matcher;
 }
 
-/** Searches the files of a page, which may be empty. Runs in a search thread. */
+/** Searches the files on a page, which may be empty. Runs in a search thread. */
 export default function scan(task: Task): Scanned {
   try {
     return scanWith(findMatcher(task.query), task);
@@ -59,7 +59,7 @@ function scanWith(matcher: WordMatcher | LineMatcher, task: Task): Scanned {
   return { kind: 'counts', counts, excerpts: findExcerpts(matcher, counts, files, task.bestFiles) };
 }
 
-/** Returns the best lines of the best files of a page. */
+/** Returns the best lines from a page's best files. */
 function findExcerpts(
   matcher: WordMatcher,
   counts: WordCounts,

@@ -4,11 +4,11 @@ import type { Word } from './words.ts';
 
 /** In UTF-16 units. */
 export const MAX_QUERY_LENGTH = 1000;
-/** Maximum value of `max_results`. */
+/** Maximum for `max_results`. */
 export const MAX_RESULTS = 100;
 export const DEFAULT_RESULTS = 20;
 
-/** Parts of a file in which a match is searched. */
+/** File parts to search for a match. */
 export type Where = 'path' | 'content' | 'both';
 
 /** A validated query, as sent to the search threads. */
@@ -20,7 +20,7 @@ export type Query = { where: Where } & (
 export interface SearchedFile<Content = string | SharedText> {
   path: string;
   content: Content;
-  /** Size of the content in UTF-8 bytes. */
+  /** Content size in UTF-8 bytes. */
   bytes: number;
   /** In seconds since 1970. */
   modified: number;
@@ -31,14 +31,14 @@ export interface FoundLine {
   line: number;
   /** The line, or a part of a long line. */
   text: string;
-  /** Offset of the part in the line. */
+  /** The part's offset in the line. */
   from: number;
 }
 
 export interface FoundFile {
   path: string;
   /**
-   * Empty if only the path matches. For words, the best line is first; otherwise lines are in the order of the file.
+   * Empty if only the path matches. For words, the best line is first; otherwise lines are in file order.
    */
   lines: FoundLine[];
 }

@@ -31,8 +31,8 @@ export const notAnObject = () =>
   new ServiceError('invalid_parameter', 'The body is not a JSON object. Send {"query": "what to look for"}.');
 
 /**
- * Requests and responses for the documentation. The second example is valid after the examples of `POST /execute`, up
- * to their deletion.
+ * Requests and responses for the documentation. The second example is valid after the `POST /execute` examples, up to
+ * their deletion.
  */
 const examples = {
   search: {
@@ -56,7 +56,7 @@ const examples = {
   },
 };
 
-/** The schema of `POST /search`, for the documentation only. The route validates the body itself. */
+/** The `POST /search` schema, for the documentation only. The route validates the body itself. */
 export const searchRouteSchema: FastifySchema = {
   operationId: 'search',
   summary: 'Search the files of a memory',
@@ -105,7 +105,7 @@ export function searchTool(services: Services): FeatureTool {
   return { name: SEARCH_TOOL, blockSchema, run: (request, call) => searchMemory(request, call, services) };
 }
 
-/** Serves `POST /search`, which searches the memory of the request's tenant. */
+/** Serves `POST /search`, which searches the memory that belongs to the request's tenant. */
 export async function searchRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.post('/search', { schema: searchRouteSchema }, async (request, reply) => {
     // The response contains the results twice: as text and as matches.
@@ -121,7 +121,7 @@ export async function searchRoute(app: FastifyInstance, services: Services): Pro
   });
 }
 
-/** Runs one call of `memory_search` for the tenant of the request. */
+/** Runs one `memory_search` call for the request's tenant. */
 function searchMemory(
   request: FastifyRequest,
   { input, toolUseId, callerTrace }: { input: unknown } & Pick<ValidCall, 'toolUseId' | 'callerTrace'>,

@@ -27,16 +27,16 @@ export interface Match {
   /** Null if only the path matches. */
   line: number | null;
   text: string | null;
-  /** Score of the file; null in the modes that sort by path. */
+  /** File score; null in the modes that sort by path. */
   score: number | null;
 }
 
 /** Result text for the model, with the same matches as structured data. */
 export interface SearchResult extends MemoryResult {
   matches: Match[];
-  /** Number of further files, or of further matches in the modes that sort by path. */
+  /** Number of further files, or further matches in the modes that sort by path. */
   more: number;
-  /** Kind of a failure, and its description for models and people. */
+  /** Failure kind, and its description for models and people. */
   failed?: { about: Failed; rejection: string };
 }
 
@@ -49,7 +49,7 @@ export interface Search {
   input: unknown;
   /** `both` by default. */
   where?: Where;
-  /** Maximum length of the result in UTF-16 units; 0 means no limit. */
+  /** Maximum result length in UTF-16 units; 0 means no limit. */
   maxChars: number;
   /** Aborted when the client disconnects. */
   gone?: AbortSignal | undefined;
@@ -59,7 +59,7 @@ export interface Search {
 const DETAILED_FILES = 3;
 const DETAILED_LINES = 3;
 
-/** Runs one call of `memory_search`, with valid or invalid input. @throws ServiceError, DatabaseError */
+/** Runs one `memory_search` call, with valid or invalid input. @throws ServiceError, DatabaseError */
 export async function runSearch(
   search: MemorySearch,
   { countedAs, files, input, where, maxChars, gone }: Search,
@@ -123,7 +123,7 @@ function resultHeader(found: Matching, path: string): string {
   return withSome === 0 ? foundFiles(withAll, path) : foundAlsoSome(withAll, withSome, path);
 }
 
-/** Returns the number of files, or matches, that are not shown. */
+/** Counts the files, or matches, that are not shown. */
 function countHidden(found: Matching, shown: readonly Match[]): number {
   if (found.kind === 'lines') return listMatches(found).length + found.furtherLines - shown.length;
   return found.withAll + found.withSome - new Set(shown.map(({ path }) => path)).size;

@@ -14,7 +14,7 @@ function request(input: object): SearchRequest {
   return read.request;
 }
 
-/** Returns a source of pages that are read after `gate` is open. */
+/** Returns a source whose pages are read after `gate` is open. */
 function source(pages: SearchedFile[][], gate: Promise<void> = Promise.resolve()): FileSource {
   const all = pages.filter((page) => page.length > 0);
   return {
@@ -48,7 +48,7 @@ it('counts all files that contain the words and keeps the best ones', async () =
   expect(scores).toStrictEqual(scores.toSorted((one, other) => other - one));
 });
 
-it('shows lines of the first page without another read of its files', async () => {
+it('shows lines on the first page without reading its files again', async () => {
   const read = () => Promise.reject(new Error('The files were read again.'));
   const files = [file('a', 'x\nneedle'), file('needle', ''), file('c', 'a needle')];
   const found = await search.find('t', { ...source([files]), read }, request({ query: 'needle' }));
@@ -80,7 +80,7 @@ it('omits files that are deleted or changed before their lines are read', async 
   });
 });
 
-it('returns the first lines of several pages and counts the other lines', async () => {
+it('returns the first lines from several pages and counts the other lines', async () => {
   const pages = [
     [file('a', 'x\ny\nx'), file('b', 'x')],
     [file('c', 'x\nx\nx'), file('d', 'none'), file('e', 'x')],
@@ -118,7 +118,7 @@ it("runs one search per tenant at a time and other tenants' searches concurrentl
   expect(order).toStrictEqual(['other', 'first', 'second']);
 });
 
-/** Takes more than a minute: RE2 simulates hundreds of states for each character of random text. */
+/** Takes more than a minute: RE2 simulates hundreds of states for each character in random text. */
 const endless = { query: '[ab].{900}[x-z]', mode: 'regex' };
 const letters = Array.from({ length: 20 }, (_, i) => file(numbered(i), randomLetters(2_000_000)));
 
@@ -194,7 +194,7 @@ it("ends a search after its client disconnects and starts the tenant's next sear
   });
 });
 
-it('rejects a search with the error of a page that cannot be read', async () => {
+it('rejects a search with the error from a page that cannot be read', async () => {
   const broken: FileSource = {
     page: () => Promise.reject(new Error('no page')),
     read: async () => [],

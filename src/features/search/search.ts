@@ -13,23 +13,23 @@ import type { FoundLine, SearchedFile } from './search-query.ts';
 import { sentPage } from './sent-page.ts';
 import { TextCache } from './text-cache.ts';
 
-/** Maximum number of concurrent searches, at most one per tenant. Each search holds up to three pages in memory. */
+/** Limit on concurrent searches, at most one per tenant. Each search holds up to three pages in memory. */
 const MAX_CONCURRENT = 4;
-/** Maximum number of searches that may use two threads each. */
+/** Limit on searches that may use two threads each. */
 const PARALLEL = 2;
 const MAX_WAITING = 1000;
 const DEADLINE_MS = 10_000;
 /**
- * Heap limit of a search thread. Pages need far less; only files of many megabytes or huge expressions approach the
+ * Heap limit for a search thread. Pages need far less; only files with many megabytes or huge expressions approach the
  * limit.
  */
 const MAX_HEAP_MIB = 128;
-/** Maximum size of the files whose lines are shown together by a thread. */
+/** Maximum size for the files whose lines a thread shows together. */
 const MAX_SHOWN_BYTES = 2 ** 21;
 
-/** Searches the files of a tenant. The search engine of the tool, the admin API, and the CLI. */
+/** Searches a tenant's files. The search engine for the tool, the admin API, and the CLI. */
 export class MemorySearch implements FeatureService {
-  /** A search does not wait for the pages of another search, because each has a thread. */
+  /** A search does not wait for another search's pages, because each search has a thread. */
   readonly #threads = new WorkerThreads<Task, Scanned>({
     module: new URL('./scan', import.meta.url),
     threads: MAX_CONCURRENT + PARALLEL,
@@ -43,14 +43,14 @@ export class MemorySearch implements FeatureService {
     maxWaitMs: DEADLINE_MS,
   });
 
-  /** Current files of tenants that were searched recently. */
+  /** Current files for tenants that were searched recently. */
   readonly texts: TextCache;
   #running = 0;
   readonly #startDeadline: () => AbortSignal;
 
   /**
    * @param texts files that are kept between searches; by default none
-   * @param startDeadline called at the start of a search; its signal ends the search
+   * @param startDeadline called when a search starts; its signal ends the search
    */
   constructor(texts = new TextCache(0), startDeadline = () => AbortSignal.timeout(DEADLINE_MS)) {
     this.texts = texts;
@@ -80,7 +80,7 @@ export class MemorySearch implements FeatureService {
         throw error;
       } finally {
         this.#running--;
-        // Ends the scans of pages whose results are not needed anymore.
+        // Ends page scans whose results are not needed anymore.
         ended.abort();
       }
     };
@@ -95,10 +95,10 @@ export class MemorySearch implements FeatureService {
   ): Promise<Found> {
     const results =
       query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(maxResults);
-    /** Best lines of the best files of the first page, by path. A small memory needs no further task for its lines. */
+    /** Best lines in the first page's best files, by path. A small memory needs no further task for its lines. */
     const known = new Map<string, FoundLine[]>();
     const pending: { page: SearchedFile[]; scan: Promise<Scanned> }[] = [];
-    /** Adds the results of the first pending page, or returns the reason why the search fails. */
+    /** Adds the results from the first pending page, or returns the reason why the search fails. */
     const addFirst = async (): Promise<Found | undefined> => {
       const first = pending.shift();
       const scanned = await first?.scan;
@@ -141,7 +141,7 @@ export class MemorySearch implements FeatureService {
     return results.toFound(shown.flatMap((file) => addLines(file, lines.get(file.path)) ?? []));
   }
 
-  /** Returns the best lines of files, by path. A file that was deleted in the meantime is missing. */
+  /** Returns the best lines in files, by path. A file that was deleted in the meantime is missing. */
   async #excerpts(
     query: SearchRequest['query'],
     best: readonly RankedFile[],
@@ -175,7 +175,7 @@ export class MemorySearch implements FeatureService {
   }
 }
 
-/** Creates the search engine of a process, for `Services.of`. */
+/** Creates a process's search engine, for `Services.of`. */
 export function memorySearch({ config, database, watches }: Services): MemorySearch {
   const texts: TextCache = new TextCache(config.SEARCH_CACHE_BYTES, (tenant) =>
     watches.follow(tenant, () => refreshCache(database, tenant, texts)),
@@ -183,7 +183,7 @@ export function memorySearch({ config, database, watches }: Services): MemorySea
   return new MemorySearch(texts);
 }
 
-/** Splits files into blocks of at most `MAX_SHOWN_BYTES`, and returns the paths of each block. */
+/** Splits files into blocks with at most `MAX_SHOWN_BYTES`, and returns each block's paths. */
 function splitIntoBlocks(files: readonly RankedFile[]): MemoryPath[][] {
   const blocks: MemoryPath[][] = [];
   let bytes = Number.POSITIVE_INFINITY;

@@ -1,18 +1,19 @@
 import type { SearchedFile } from './search-query.ts';
 
 /**
- * The files of a page as columns. Files as objects take longer to send to a thread, because each names its properties.
+ * A page's files as columns. Files as objects take longer to send to a thread, because each object names its
+ * properties.
  */
 export interface SentPage {
   paths: string[];
-  /** Texts on the heap, in the order of their files. The other texts are in `buffers`. */
+  /** Texts on the heap, in file order. The other texts are in `buffers`. */
   texts: string[];
   buffers: SharedArrayBuffer[];
   /** For each file: `NUMBERS` numbers. */
   numbers: Float64Array;
 }
 
-/** Size, time of change, index in `buffers` (-1 for a text on the heap), start, end, and whether the text is ASCII. */
+/** Size, change time, index in `buffers` (-1 for a text on the heap), start, end, and whether the text is ASCII. */
 const NUMBERS = 6;
 
 export function sentPage(files: readonly SearchedFile[]): SentPage {

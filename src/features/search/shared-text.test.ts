@@ -3,13 +3,13 @@ import { readText, shareTexts } from './shared-text.ts';
 
 const file = (content: string) => ({ content, bytes: Buffer.byteLength(content) });
 
-it('restores texts of any characters from one buffer, at odd offsets too', () => {
+it('restores texts with any characters from one buffer, at odd offsets too', () => {
   const texts = ['abc', '', 'é', 'λόγος\n', 'x', '😀 日記', '\ufeffa'];
   const shared = shareTexts(texts.map(file));
   expect(shared.map(({ content }) => readText(content))).toStrictEqual(texts);
   expect(new Set(shared.map(({ content }) => content.buffer)).size).toBe(1);
 });
 
-it('shares an empty list of texts', () => {
+it('shares an empty text list', () => {
   expect(shareTexts([])).toStrictEqual([]);
 });

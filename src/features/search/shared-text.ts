@@ -1,6 +1,6 @@
 /**
  * A text outside the heap, in memory that all threads share, so it is sent to a thread without a copy. The buffer holds
- * the texts of several files, and never changes.
+ * several files' texts, and never changes.
  */
 export interface SharedText {
   buffer: SharedArrayBuffer;
@@ -12,7 +12,7 @@ export interface SharedText {
 
 interface Text {
   content: string;
-  /** Size of the content in UTF-8 bytes. */
+  /** Content size in UTF-8 bytes. */
   bytes: number;
 }
 
@@ -33,7 +33,7 @@ export function shareTexts<File extends Text>(
   });
 }
 
-/** Copies the texts of files to one new buffer, without the other texts of their buffers. */
+/** Copies the files' texts to one new buffer, without the other texts in their buffers. */
 export function compactTexts<File extends { content: SharedText }>(files: readonly File[]): File[] {
   const buffer = new SharedArrayBuffer(
     files.reduce((sum, { content }) => sum + content.end - content.start, 0),

@@ -7,22 +7,22 @@ export interface CachedFile extends SearchedFile<SharedText> {
   version: string;
 }
 
-/** Current files of a tenant, sorted by path. */
+/** A tenant's current files, sorted by path. */
 export interface CachedMemory {
   files: readonly CachedFile[];
-  /** State of the tenant with exactly these files; undefined if the tenant changed while the files were read. */
+  /** The tenant's state with exactly these files; undefined if the tenant changed while the files were read. */
   state: string | undefined;
 }
 
 /** Time after the last search for which files remain in memory. */
 const IDLE_MS = 60_000;
-/** Estimated size of a file without its path and content, in bytes. */
+/** Estimated file size without the path and content, in bytes. */
 const FILE_BYTES = 300;
 
-/** Follows the changes of a tenant until the returned function is called. */
+/** Follows a tenant's changes until the returned function is called. */
 export type Follow = (tenant: string) => () => void;
 
-/** Files of tenants that were searched recently. */
+/** Files from tenants that were searched recently. */
 export class TextCache {
   readonly maxBytes: number;
   readonly #memories: LRUCache<string, CachedMemory> | undefined;
@@ -30,7 +30,7 @@ export class TextCache {
   readonly #unfollow = new Map<string, () => void>();
 
   /**
-   * @param maxBytes maximum size of all files together; 0 turns the cache off
+   * @param maxBytes maximum size for all files together; 0 turns the cache off
    * @param follow called for each tenant whose files are kept
    */
   constructor(maxBytes: number, follow?: Follow, idleMs = IDLE_MS) {
@@ -54,12 +54,14 @@ export class TextCache {
     return this.#memories?.get(tenant);
   }
 
-  /** Keeps the files of a tenant for `IDLE_MS`, unless they exceed `maxBytes`. */
+  /** Keeps a tenant's files for `IDLE_MS`, unless they exceed `maxBytes`. */
   set(tenant: string, memory: CachedMemory): void {
     this.#keep(tenant, memory, false);
   }
 
-  /** Replaces the kept files of a tenant, and drops earlier contents. The time for which they are kept does not change. */
+  /**
+   * Replaces a tenant's kept files, and drops earlier contents. The time for which the files are kept does not change.
+   */
   update(tenant: string, memory: CachedMemory): void {
     if (this.#memories?.has(tenant)) this.#keep(tenant, memory, true);
   }
@@ -89,14 +91,14 @@ export class TextCache {
   }
 }
 
-/** Returns the size of earlier contents of files in the buffers, which remain until the whole buffer is unused. */
+/** Returns the size of earlier file contents in the buffers. These contents remain until the whole buffer is unused. */
 function unusedBytes(files: readonly CachedFile[]): number {
   const buffers = new Set(files.map(({ content }) => content.buffer));
   const held = [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0);
   return files.reduce((sum, { content: { start, end } }) => sum - (end - start), held);
 }
 
-/** Estimates the memory of a file. */
+/** Estimates a file's memory use. */
 export function bytesInMemory({ path, content }: CachedFile): number {
   return FILE_BYTES + 2 * path.length + content.end - content.start;
 }

@@ -12,7 +12,7 @@ const one = (query: string) => {
   return word;
 };
 
-it('keeps the number of lines of a folded text', { tags: 'random' }, () => {
+it('keeps the line count when it folds a text', { tags: 'random' }, () => {
   fc.assert(
     fc.property(fc.string({ unit: character }), (text) => {
       expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
@@ -55,7 +55,7 @@ describe('wordsOf', () => {
     expect(queryWords(query).map(({ text }) => text)).toStrictEqual(words);
   });
 
-  it('returns at most 32 words of a query', () => {
+  it('returns at most 32 words for a query', () => {
     const query = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
     expect(queryWords(query)).toHaveLength(32);
   });
@@ -71,11 +71,11 @@ it.each([
   ['contract', 'control', 0],
   ['v2', 'v21', 0],
   ['it', 'item', 0],
-])('rates a query of %s against %s as %d', (query, token, expected) => {
+])('rates the query %s against %s as %d', (query, token, expected) => {
   expect(similarity(token, one(query))).toBe(expected);
 });
 
-it('finds exactly the words of a text that are similar to a query', () => {
+it('finds exactly the words in a text that are similar to a query', () => {
   const words = fc.constantFrom(
     'deploy',
     'deploys',
@@ -97,7 +97,7 @@ it('finds exactly the words of a text that are similar to a query', () => {
   );
 });
 
-/** Returns the number of the query's words that a content has, and the text of its best line. */
+/** Returns how many of the query's words a content has, and its best line's text. */
 function foundIn(query: string, content: string) {
   const words = queryWords(query);
   const file = { path: '/memories/f', content, bytes: Buffer.byteLength(content), modified: 0 };
@@ -147,11 +147,11 @@ describe('words in a text', () => {
       'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b856',
     ],
     ['ガス', 'カス'],
-  ])('rejects %s as a word of %s', (query, content) => {
+  ])('does not find %s in %s', (query, content) => {
     expect(foundIn(query, content).missing).toBe(1);
   });
 
-  it('finds every letter of Unicode with a canonical equivalent in either form', { tags: 'random' }, () => {
+  it('finds every Unicode letter with a canonical equivalent in either form', { tags: 'random' }, () => {
     const missed: string[] = [];
     for (const letter of unicodeSample().characters) {
       const other = letter.normalize('NFD');
@@ -177,7 +177,7 @@ describe('words in a text', () => {
     },
   );
 
-  it.each(['ß', 'İ', 'ŉ', 'ﬃ'])('shows the match of a literal without case after many %s', (character) => {
+  it.each(['ß', 'İ', 'ŉ', 'ﬃ'])("shows a literal's match without case after many %s", (character) => {
     const content = `${character.repeat(5000)} NEEDLE ${'end '.repeat(200)}`;
     const query = { mode: 'literal', text: 'needle', ignoresCase: true, where: 'content' } as const;
     const file = { path: '/memories/f', content, bytes: Buffer.byteLength(content), modified: 0 };

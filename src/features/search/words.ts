@@ -1,7 +1,7 @@
 import { fold } from '../../core/lib/folding.ts';
 
 /**
- * Folded words of questions and sentences that do not identify a file: English, German, French, Spanish, Italian, and
+ * Folded words from questions and sentences that do not identify a file: English, German, French, Spanish, Italian, and
  * Portuguese. A word that is meaningful in another of these languages is omitted.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
@@ -23,26 +23,25 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
     .filter((word) => word !== ''),
 );
 
-/** Maximum number of words in a query. Further words are ignored. */
+/** Word limit for a query. Further words are ignored. */
 const MAX_WORDS = 32;
 
 const WORD = /[\p{L}\p{N}\p{M}]/u;
 /**
- * Scripts without spaces, or with particles attached to words. In these scripts, each pair of characters counts as a
- * word.
+ * Scripts without spaces, or with particles attached to words. In these scripts, each character pair counts as a word.
  */
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー]/u;
-/** Characters that occur in words of every script, such as digits and marks. */
+/** Characters that occur in every script's words, such as digits and marks. */
 const SHARED = /[\p{N}\p{sc=Common}\p{sc=Inherited}]/u;
-/** Scripts that are told apart. Words of the other scripts are told apart from them, but not from each other. */
+/** Scripts that are told apart. Words in other scripts are told apart from these scripts, but not from each other. */
 const SPACED = [/\p{sc=Latin}/u, /\p{sc=Greek}/u, /\p{sc=Cyrillic}/u, /\p{sc=Arabic}/u, /\p{sc=Hebrew}/u];
 
-/** Classes of characters. A word consists of characters of one class; the scripts with spaces share digits and marks. */
+/** Character classes. All characters in a word have one class; the scripts with spaces share digits and marks. */
 const Class = { none: 1, shared: 2, unspaced: 3, otherScript: 4, firstScript: 5 } as const;
 
 const ASCII = 128;
-/** Classes of code points, computed when a code point first occurs; 0 before that. */
+/** Code point classes, computed when a code point first occurs; 0 before that. */
 const classes = new Uint8Array(0x110000);
 
 function characterClass(codePoint: number): number {
@@ -61,11 +60,11 @@ function computeClass(character: string): number {
   return SHARED.test(character) ? Class.shared : Class.otherScript;
 }
 
-/** Whether a UTF-16 unit of a folded text is an ASCII letter. */
+/** Whether a UTF-16 unit in a folded text is an ASCII letter. */
 export const isAsciiLetter = (unit: number) => unit >= 97 && unit <= 122;
 const isAsciiWord = (unit: number) => isAsciiLetter(unit) || (unit >= 48 && unit <= 57);
 
-/** Returns the start of the word with the character at `offset`, of a folded text. */
+/** Returns the start of the word that has the character at `offset` in a folded text. */
 export function findWordStart(text: string, offset: number): number {
   let start = offset;
   while (start > 0 && isAsciiWord(text.charCodeAt(start - 1))) start--;
@@ -91,7 +90,7 @@ function startByScripts(text: string, offset: number): number {
 }
 
 /**
- * Returns the end of the word that starts at `start`, of a folded text; `start` if no word starts there.
+ * Returns the end of the word that starts at `start` in a folded text; `start` if no word starts there.
  *
  * @param known offset up to which the word contains only Latin letters and digits, to save time
  */
@@ -117,7 +116,7 @@ function endByScripts(text: string, start: number): number {
   return end;
 }
 
-/** Returns the class of two neighbors in a word; undefined if a word ends between them. */
+/** Returns the class for two neighbors in a word; undefined if a word ends between them. */
 function joinedClass(one: number, other: number): number | undefined {
   if (one === other) return one === Class.none ? undefined : one;
   if (one === Class.shared && other > Class.unspaced) return other;
@@ -131,7 +130,7 @@ function isLowSurrogate(text: string, offset: number): boolean {
 const ONLY_HIRAGANA = /^\p{Script=Hiragana}+$/u;
 
 export interface Word {
-  /** Folded text of the word. */
+  /** The word's folded text. */
   text: string;
   stem: string;
   /** Text that every matching word contains, usually at its start. */
@@ -140,7 +139,7 @@ export interface Word {
   isUnspaced: boolean;
 }
 
-/** Returns the distinct words of a query. Stop words are omitted, unless the query has no other words. */
+/** Returns a query's distinct words. Stop words are omitted, unless the query has no other words. */
 export function queryWords(query: string): Word[] {
   const parts = [...new Set(splitTokens(fold(query)).flatMap(wordParts))];
   const telling = parts.filter((part) => !STOP_WORDS.has(part) && !/^\p{Script=Latin}$/u.test(part));
@@ -158,11 +157,11 @@ function splitTokens(text: string): string[] {
   return tokens;
 }
 
-/** Splits a word in a script without spaces into pairs of characters. */
+/** Splits a word in a script without spaces into character pairs. */
 function wordParts(word: string): string[] {
   if (!UNSPACED.test(word)) return [word];
   const pairs = letterPairs(word);
-  // Pairs of hiragana are mostly grammar.
+  // Hiragana pairs are mostly grammar.
   const telling = pairs.filter((pair) => !ONLY_HIRAGANA.test(pair));
   return telling.length > 0 ? telling : pairs;
 }
@@ -184,12 +183,12 @@ function toWord(text: string): Word {
   return { text, stem: shortest, scan: isFixed ? text : text.slice(0, length), isUnspaced };
 }
 
-/** Returns the length of the common prefix that two forms of a word must have. */
+/** Returns the common prefix length that two forms of a word must have. */
 function commonLength(word: string): number {
   return Math.max(4, Math.ceil(word.length * 0.7));
 }
 
-/** Returns the similarity of a folded token: 1 for the word itself, 0 for no similarity. */
+/** Returns a folded token's similarity: 1 for the word itself, 0 for no similarity. */
 export function similarity(token: string, { text, stem: stemmed }: Word): number {
   if (token === text) return 1;
   if (text.length < 3) return 0;
@@ -211,7 +210,7 @@ function areForms(one: string, other: string): boolean {
   return common >= Math.max(commonLength(one), commonLength(other)) && longest - common <= 3;
 }
 
-/** Returns the stem of a folded word, by simple rules for English endings. */
+/** Returns a folded word's stem, by simple rules for English endings. */
 export function stem(word: string): string {
   const base = withoutEnding(word);
   // The last vowel may be replaced by an ending: `migrate`, `migrating`; `policy`, `policies`.
