@@ -15,12 +15,12 @@ import {
 import { BatchLimits, isWorthSending, RunningStatements } from './running-statements.ts';
 
 /**
- * Maximum size of the parameters of a batched call, in characters. A larger call is sent separately, because batching
- * saves it little and would delay the other calls.
+ * Maximum size of a batched call's parameters, in characters. A larger call is sent separately, because batching saves
+ * it little and would delay the other calls.
  */
 const MAX_CHARACTERS = 32 * 1024;
 
-/** A queued call of any query. Only the caller knows the type of the row. */
+/** A queued call of any query. Only the caller knows the row type. */
 interface Call {
   readonly params: Record<string, Value>;
   /** Traced requests that wait for the call. */
@@ -31,7 +31,7 @@ interface Call {
   fallBack(): Promise<void>;
 }
 
-/** Queued calls of one batch query. */
+/** Queued calls for one batch query. */
 interface Kind {
   readonly waiting: Call[];
   readonly statements: RunningStatements;
@@ -43,7 +43,8 @@ interface Kind {
  * collect only while other batches run. Batches therefore grow with the load, and an idle service adds no delay.
  *
  * A batch executes the simple calls and returns their item numbers. The queue sends the other calls as single queries,
- * one per tenant at a time. It also does so for all calls of a batch that failed on the server or was never sent.
+ * one per tenant at a time. The queue does the same with all calls in a batch that failed on the server or was never
+ * sent.
  */
 export class BatchQueue {
   readonly #batched: QueryExecutor;
@@ -126,7 +127,7 @@ export class BatchQueue {
     }
     kind.statements.end();
     if (isWorthSending(kind.waiting.length, calls.length)) {
-      // The server runs the next batch while the callers of this batch build their responses.
+      // The server runs the next batch while this batch's callers build their responses.
       void this.#send(batch, kind);
       setImmediate(finish);
     } else {
@@ -149,7 +150,7 @@ export class BatchQueue {
   }
 }
 
-/** Fails the calls of a batch. If the outcome is unknown, each caller decides whether to retry. */
+/** Fails the calls in a batch. If the outcome is unknown, each caller decides whether to retry. */
 function fail(calls: readonly Call[], error: unknown): void {
   const isKnown = error instanceof DatabaseError && (!error.outcomeUnknown || error.neverSent);
   for (const call of calls) {

@@ -6,8 +6,8 @@ import { MEANING } from './database.ts';
 import { defineQuery } from './query.ts';
 
 /*
- * Citus, the extension that distributes tables over several Postgres servers. All rows of a tenant are on one shard,
- * and a write is one call of a database function on that shard. See docs/scaling.md.
+ * Citus, the extension that distributes tables over several Postgres servers. A tenant's rows are all on one shard, and
+ * a write is one call to a database function on that shard. See docs/scaling.md.
  */
 
 /** Tables sharded by tenant and colocated with `tenants`. */
@@ -102,8 +102,8 @@ export async function hasCitus(client: pg.ClientBase): Promise<boolean> {
 }
 
 /**
- * Query for the state of each table: the distribution column, `reference`, `coordinator`, `another way`, or null for a
- * table that Citus does not manage.
+ * Query for each table's state: the distribution column, `reference`, `coordinator`, `another way`, or null for a table
+ * that Citus does not manage.
  */
 export const TABLE_STATES = `
 SELECT w.name, CASE
@@ -119,8 +119,8 @@ LEFT JOIN pg_dist_partition AS tenants ON tenants.logicalrelid = to_regclass('pu
 ORDER BY w.item`;
 
 /**
- * Query for the delegated functions that are not distributed yet, including functions of earlier releases with the same
- * name.
+ * Query for the delegated functions that are not distributed yet, including functions from earlier releases with the
+ * same name.
  */
 export const UNDISTRIBUTED_FUNCTIONS = `
 SELECT f.oid::regprocedure::text AS name FROM pg_proc AS f
@@ -136,7 +136,7 @@ SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES.replace('$1', '$tables')}) AS t W
   AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$functions')}) AS "isDistributed"`;
 
 /**
- * Settings of `MEANING` that the sessions between nodes need too. The time zone is left out, because the service sends
+ * Settings in `MEANING` that the sessions between nodes need too. The time zone is left out, because the service sends
  * and formats times in UTC.
  */
 const { TimeZone: _, ...NEEDED_BY_NODES } = MEANING;
@@ -144,8 +144,8 @@ const { TimeZone: _, ...NEEDED_BY_NODES } = MEANING;
 const CHECKED_SETTINGS = ['plan_cache_mode', ...Object.keys(NEEDED_BY_NODES)];
 
 /**
- * Query for the settings of the sessions that Citus opens, for each node that responds. These sessions use the settings
- * of their node, database, and role, not the settings of the client's session.
+ * Query for the settings in the sessions that Citus opens, for each node that responds. These sessions use the settings
+ * for their node, database, and role, not the settings in the client's session.
  */
 export const NODE_SETTINGS = `
 SELECT n.nodename || ':' || n.nodeport AS node, r.result::jsonb AS settings, current_database() AS database
@@ -173,8 +173,8 @@ export function describeLeakingNodes(nodes: readonly NodeSettings[]): string | u
 }
 
 /**
- * Describes, in one line, the nodes that would misread the statements of a session with `MEANING`, or send results in
- * another format, and the commands that fix them. Returns undefined if no node does.
+ * Describes, in one line, the nodes that would misread statements from a session with `MEANING`, or send results in
+ * another format, and the commands that fix these nodes. Returns undefined if there are no such nodes.
  */
 export function describeUnfitNodes(nodes: readonly NodeSettings[]): string | undefined {
   const unfit = Object.entries(NEEDED_BY_NODES).flatMap(([name, needed]) =>
@@ -194,7 +194,7 @@ export function describeUnfitNodes(nodes: readonly NodeSettings[]): string | und
   return `The sessions that Citus opens on its nodes have settings that would change texts: ${found.join(', ')}. On the coordinator, as the same user, run: ${[...new Set(commands)].join(' ')}`;
 }
 
-/** Returns a setting without the order of day and month in `DateStyle`, which ISO 8601 does not use. */
+/** Returns a setting without the day and month order in `DateStyle`, which ISO 8601 does not use. */
 function settingFormat(setting: string): string {
   return setting.replace(/, .*/, '');
 }
@@ -203,12 +203,12 @@ function quoteDatabase({ database }: NodeSettings): string {
   return `"${database.replaceAll('"', '""')}"`;
 }
 
-/** Oldest major version of Citus that the tests cover. */
+/** Oldest major Citus version that the tests cover. */
 const OLDEST_MAJOR_VERSION = 13;
 
 /**
- * Checks the cluster. Makes Citus modify the shards of a table sequentially, because otherwise a migration cannot
- * change tables of several kinds in one transaction.
+ * Checks the cluster. Makes Citus modify a table's shards sequentially, because otherwise a migration cannot change
+ * tables of several kinds in one transaction.
  *
  * @throws OperatorError when the cluster cannot be migrated
  */
@@ -255,7 +255,7 @@ async function readCitusVersion(client: pg.ClientBase): Promise<string> {
 interface Worker {
   name: string;
   success: boolean;
-  /** Version of the worker's extension, or empty if it is not installed. */
+  /** Version of the worker's extension, or empty if the extension is not installed. */
   result: string;
 }
 
@@ -279,7 +279,7 @@ function workerFault({ name, success, result }: Worker, version: string): string
 /**
  * Distributes the remaining tables, with their rows, and functions in one transaction. Writes wait until it ends.
  *
- * @param directory directory of the migrations
+ * @param directory directory with the migrations
  * @throws OperatorError when a table is already distributed in a different way
  */
 export async function distribute(client: pg.ClientBase, directory: string): Promise<void> {
@@ -291,7 +291,7 @@ export async function distribute(client: pg.ClientBase, directory: string): Prom
     await distributeByTenant(client, tenantTables);
     const referenceTables = await localTables(client, REFERENCE_TABLES, () => 'reference');
     for (const table of referenceTables) await client.query('SELECT create_reference_table($1)', [table]);
-    // The coordinator tables are last, because the first distributed table registers the coordinator of a cluster
+    // The coordinator tables are last, because the first distributed table registers the coordinator in a cluster
     // without workers.
     for (const table of await localTables(client, COORDINATOR_TABLES, () => 'coordinator')) {
       await client.query('SELECT citus_add_local_table_to_metadata($1)', [table]);

@@ -9,8 +9,8 @@ const databaseTimeQuery = defineQuery<NoParams, { now: string }>(
 );
 
 /**
- * Returns the time of the database in ISO 8601 with microseconds; in a transaction, the time of its start. All committed changes
- * are earlier.
+ * Returns the database time in ISO 8601 with microseconds; in a transaction, the transaction's start time. All
+ * committed changes are earlier.
  */
 export async function databaseInstant(database: Pick<Database, 'query'>): Promise<string> {
   return readInstant(database.query, databaseTimeQuery);
@@ -36,8 +36,8 @@ async function readInstant(
 }
 
 /**
- * Returns the time of the database in milliseconds. Jobs use it instead of the local clock, because a replica with a
- * wrong clock would delete recent data.
+ * Returns the database time in milliseconds. Jobs use it instead of the local clock, because a replica with a wrong
+ * clock would delete recent data.
  */
 export async function databaseTime(database: Database): Promise<Date> {
   return new Date(await databaseInstant(database));

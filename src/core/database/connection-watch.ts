@@ -5,14 +5,14 @@ export interface ConnectionEvents {
   reachable(): void;
 }
 
-/** Minimum interval between two reports of the same reason. */
+/** Minimum interval between two reports with the same reason. */
 const REPEAT_AFTER_MS = 10 * 60_000;
 
-/** Limits the reports of failed connection attempts, of which there may be thousands. */
+/** Limits the reports on failed connection attempts, because there may be thousands. */
 export class ConnectionWatch {
   readonly #events: ConnectionEvents;
   readonly #now: () => number;
-  /** Time of the last report by reason. Cleared when a connection is opened. */
+  /** Last report time by reason. Cleared when a connection is opened. */
   readonly #reported = new Map<string, number>();
 
   constructor(events: ConnectionEvents, now: () => number = performance.now.bind(performance)) {

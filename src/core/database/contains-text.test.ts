@@ -8,7 +8,7 @@ it.each([
   ['ı\u212a', ['ik', 'ıI\u212aK', 'iikk']],
   ['1%_𝐀𐐀', ['1%_𝐀𐐨', '𐐀', '𐐨']],
   ['', ['', '', '']],
-])('folds each character of %s to one character', (text, part) => {
+])('folds each character in %s to one character', (text, part) => {
   expect(soughtPart(text)).toStrictEqual(part);
 });
 

@@ -1,14 +1,14 @@
 import { withoutCase } from '../lib/folding.ts';
 
 /**
- * A text to find without regard to case, as the value of a parameter: the folded text, the characters to replace in the
+ * A text to find without regard to case, as a parameter value: the folded text, the characters to replace in the
  * searched text, and their replacements. Null finds every text.
  */
 export type SoughtPart = string[] | null;
 
 /**
- * Folds a text for `containsText`. The service folds it, because `lower` in SQL depends on the locale of the database:
- * in the locale C, it changes only ASCII. A character whose folded form is longer is unchanged.
+ * Folds a text for `containsText`. The service folds it, because `lower` in SQL depends on the database locale: in the
+ * locale C, `lower` changes only ASCII. A character whose folded form is longer is unchanged.
  */
 export function soughtPart(text: string | null | undefined): SoughtPart {
   if (text == null) return null;
@@ -25,7 +25,7 @@ export function soughtPart(text: string | null | undefined): SoughtPart {
 
 const isOneCharacter = (text: string) => [...text].length === 1;
 
-/** SQL condition: whether `text` contains the value of `soughtPart` in a parameter. Null for null. */
+/** SQL condition: whether `text` contains a parameter's `soughtPart` value. Null for null. */
 export function containsText(text: string, parameter: string): string {
   const part = (n: number) => `($${parameter}::text[])[${n}]`;
   return `strpos(translate(${text}, ${part(2)}, ${part(3)}), ${part(1)}) > 0`;

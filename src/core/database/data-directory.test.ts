@@ -16,7 +16,7 @@ function directoryWith(files: Record<string, string>): string {
   return directory;
 }
 
-/** Returns the message of the `OperatorError` thrown by `work`. */
+/** Returns the message from the `OperatorError` that `work` throws. */
 function rejection(work: () => unknown): string {
   try {
     work();
@@ -72,7 +72,7 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it('rejects a locked data directory with the ID of the locking process until it is unlocked', () => {
+it("rejects a data directory locked by another process, with that process's ID, until it is unlocked", () => {
   const directory = directoryWith({});
   const unlock = lockDataDirectory(directory);
   expect(rejection(() => lockDataDirectory(directory))).toBe(

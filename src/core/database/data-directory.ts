@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../errors/errors.ts';
 
-/** Major version of PGlite's Postgres. PGlite cannot open a directory of another version. */
+/** Major Postgres version in PGlite. PGlite cannot open a directory from another version. */
 const POSTGRES_VERSION = '18';
 
 const RESTORE =
@@ -104,7 +104,7 @@ const SQLITE_BUSY = 5;
  * way. The kernel locks the file `memory-service.lock`, which is never deleted
  * (docs/decisions/0021-lock-of-the-data-directory.md).
  *
- * @throws DataDirectoryInUse with the ID of the other process
+ * @throws DataDirectoryInUse with the other process's ID
  * @throws OperatorError when the directory is not writable
  */
 export function lockDataDirectory(directory: string): () => void {
@@ -132,18 +132,18 @@ export function lockDataDirectory(directory: string): () => void {
 /**
  * Checks that no process uses the directory, for example before a database is created in it.
  *
- * @throws DataDirectoryInUse with the ID of the other process
+ * @throws DataDirectoryInUse with the other process's ID
  */
 export function checkUnlocked(directory: string): void {
   if (existsSync(join(directory, 'memory-service.lock'))) lockDataDirectory(directory)();
 }
 
-/** Returns the path of the Unix domain socket on which a service accepts commands for a data directory. */
+/** Returns the path to the Unix domain socket on which a service accepts commands for a data directory. */
 export function socketPath(directory: string): string {
   return join(directory, 'memory-service.sock');
 }
 
-/** The operating system's maximum length of a socket path. */
+/** The operating system's maximum length for a socket path. */
 const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
 /** Explains why the process that uses a data directory accepts no commands. */
@@ -182,8 +182,8 @@ export async function isServed(directory: string): Promise<boolean> {
 
 /**
  * Locks a file through a SQLite write transaction, because Node offers kernel file locks only through SQLite. The file
- * remains empty. Closing any file descriptor of the file would release the lock, so other code in this process must not
- * open the file.
+ * remains empty. Closing any file descriptor for the file would release the lock, so other code in this process must
+ * not open the file.
  *
  * @returns undefined when another connection holds the lock
  */

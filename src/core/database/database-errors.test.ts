@@ -17,7 +17,7 @@ it('asks the caller to retry when a Citus server stops', () => {
   expect(error.retryAfter).toBeGreaterThan(0);
 });
 
-it('maps other internal errors of the server to status 500', () => {
+it("maps the server's other internal errors to status 500", () => {
   expect(createError('XX000', 'unexpected data beyond EOF')).toMatchObject({
     status: 500,
     code: 'internal_error',

@@ -6,9 +6,9 @@ import { describeUnavailability, type Layer } from './unavailability.ts';
 export const FOREIGN_KEY_VIOLATION = '23503';
 export const CHECK_VIOLATION = '23514';
 const SERIALIZATION_FAILURE = '40001';
-/** SQLSTATE of an expired `lock_timeout`. */
+/** SQLSTATE for an expired `lock_timeout`. */
 export const LOCK_NOT_AVAILABLE = '55P03';
-/** SQLSTATE of an expired `statement_timeout`. */
+/** SQLSTATE for an expired `statement_timeout`. */
 export const QUERY_CANCELED = '57014';
 const DEADLOCK_DETECTED = '40P01';
 const ADMIN_SHUTDOWN = '57P01';
@@ -20,12 +20,12 @@ const INVALID_SCHEMA_NAME = '3F000';
 const NOT_MIGRATED: ReadonlySet<string> = new Set([UNDEFINED_TABLE, UNDEFINED_FUNCTION, INVALID_SCHEMA_NAME]);
 
 /**
- * SQLSTATEs of a rejected session. On an open connection they come from a pooler, which has not forwarded the
+ * SQLSTATEs for a rejected session. On an open connection they come from a pooler, which has not forwarded the
  * statement.
  */
 const SESSION_REJECTED = /^(28...|3D000|53300|57P03)$/;
 
-/** SQLSTATEs of a working database that did not execute the statement in time. */
+/** SQLSTATEs from a working database that did not execute the statement in time. */
 const BUSY: ReadonlySet<string> = new Set([
   LOCK_NOT_AVAILABLE,
   QUERY_CANCELED,
@@ -33,40 +33,40 @@ const BUSY: ReadonlySet<string> = new Set([
   DEADLOCK_DETECTED,
 ]);
 
-/** SQLSTATEs of a server or a connection that is currently unavailable. By class: */
+/** SQLSTATEs for a server or a connection that is currently unavailable. By class: */
 const UNAVAILABLE =
   // connection exception, invalid authorization, insufficient resources, operator intervention (but not 57014), system
   // error
   /^(08...|28...|53...|57P..|58...|25006|25P03|3D000|42501)$/;
 
-/** SQLSTATEs of an unavailability that lasts until an operator fixes it. */
+/** SQLSTATEs for an unavailability that lasts until an operator fixes the cause. */
 const LASTING = /^(28...|3D000|42501)$/;
 
-/** Error codes of the operating system and of TLS for a broken connection. */
+/** Operating system and TLS error codes for a broken connection. */
 const BROKEN_CONNECTION =
   /^(E(CONN\w+|HOST\w+|NET\w+|NOTFOUND|AI_\w+|PIPE|PROTO|TIMEDOUT)|ERR_(SSL|STREAM|SOCKET)_\w+)$/;
 
 type DatabaseErrorCode = 'database_busy' | 'database_unavailable' | 'internal_error';
 
 /**
- * Error of a statement or a connection. The driver's error is dropped, because its message and detail may contain
+ * Error in a statement or a connection. The driver's error is dropped, because its message and detail may contain
  * parameters, such as paths and contents. The SQLSTATE is kept for the log.
  */
 export class DatabaseError extends ServiceError<DatabaseErrorCode> {
   override name = 'DatabaseError';
-  /** SQLSTATE; undefined for an error of the connection or the driver. */
+  /** SQLSTATE; undefined for a connection or driver error. */
   readonly sqlState: string | undefined;
   /** SQLSTATE, or the system's code for a connection error, such as ECONNREFUSED. */
   readonly faultCode: string | undefined;
   /** Whether the database or the connection failed, and not the statement. */
   readonly isUnavailable: boolean;
-  /** Whether the failure may end without an operator, such as the restart of a server. */
+  /** Whether the failure may end without an operator, such as a server restart. */
   readonly mayPass: boolean;
   /** Whether a retry cannot execute the statement twice, because it was never sent or was rolled back. */
   readonly neverSent: boolean;
   /** Whether a Citus session has lost its connection to another node. */
   readonly isNodeLost: boolean;
-  /** Name of the driver's error. */
+  /** The driver's error name. */
   readonly errorName: string;
   /** Reason why the database is unavailable, without secrets. */
   readonly unavailability: string | undefined;
@@ -81,7 +81,7 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
     const isUnavailable = connecting || isServerOrNetwork;
     const unavailability = isUnavailable ? describeUnavailability(layers, connecting) : undefined;
     const errorName = error instanceof Error ? error.name : typeof error;
-    // `ConnectionWatch` logs the reason of a failed connection attempt once, instead of once per request.
+    // `ConnectionWatch` logs the reason for a failed connection attempt once, instead of once per request.
     const cause = connecting ? undefined : { sqlState: state, code, errorName, reason: unavailability };
     super(databaseErrorCode(state, isUnavailable), cause);
     this.sqlState = state;
@@ -126,12 +126,12 @@ export function throwDatabaseError(error: unknown): never {
   throw asDatabaseError(error);
 }
 
-/** Rethrows any error of a connection attempt as a `DatabaseError`. */
+/** Rethrows any error from a connection attempt as a `DatabaseError`. */
 export function throwConnectionError(error: unknown): never {
   throw new DatabaseError(error, { connecting: true });
 }
 
-/** Message of a Citus session that lost its connection to a failed node. Citus rolls back the transaction. */
+/** Message from a Citus session that lost its connection to a failed node. Citus rolls back the transaction. */
 const NODE_LOST = /^failure on connection marked as essential\b/;
 
 /** Errors that Citus reports as an internal error (XX000), recognized by message, with their correct SQLSTATE. */
@@ -153,7 +153,7 @@ function findSqlState(layers: readonly Layer[]): string | undefined {
   return undefined;
 }
 
-/** Yields an error, its causes, and the errors of an AggregateError, which has one error per address of a host. */
+/** Yields an error, its causes, and the errors in an AggregateError, which has one error per host address. */
 function* causeChain(error: unknown, depth = 0): Generator<Layer> {
   if (typeof error !== 'object' || error === null || depth > 5) return;
   yield error;
@@ -180,8 +180,8 @@ function isConnectionFault(layers: readonly Layer[]): boolean {
 }
 
 /**
- * Runs the work of a transaction. After an error, Postgres rejects all further statements with SQLSTATE 25P02, and
- * silently turns the commit into a rollback. Therefore the first error is thrown even if `work` catches it.
+ * Runs a transaction's work. After an error, Postgres rejects all further statements with SQLSTATE 25P02, and silently
+ * turns the commit into a rollback. Therefore the first error is thrown even if `work` catches it.
  */
 export async function failWithFirstFault<T>(
   query: QueryExecutor,
@@ -203,7 +203,7 @@ export async function failWithFirstFault<T>(
   return result;
 }
 
-/** Short delays bridge the restart of a pooler or the end of a failover, and cost little while the database is down. */
+/** Short delays bridge a pooler restart or the end of a failover, and cost little while the database is down. */
 const DELAYS_MS = [50, 200];
 
 /**

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { QueryExecutor, StatementTracer } from './query.ts';
 import type { BatchLimits } from './running-statements.ts';
 
-/** State of the connection pool, in connections. `waiting` counts queued requests for a connection. */
+/** Connection pool state, in connections. `waiting` counts queued requests for a connection. */
 export interface PoolState {
   total: number;
   idle: number;
@@ -11,14 +11,17 @@ export interface PoolState {
   max: number;
 }
 
-/** Whether all statements of a transaction see the same snapshot. A snapshot is read-only unless `writable`. */
+/** Whether all statements in a transaction see the same snapshot. A snapshot is read-only unless `writable`. */
 export type Snapshot = boolean | 'writable';
 
 /** A Postgres server, a Citus cluster, or the embedded database. */
 export interface Database {
   readonly kind: 'postgres' | 'citus' | 'pglite';
   readonly tracer?: StatementTracer | undefined;
-  /** Limits of statements for many calls, across tenants. One call on Citus, where tenants are on different shards. */
+  /**
+   * Limits for statements that combine many calls, across tenants. One call on Citus, where tenants are on different
+   * shards.
+   */
   readonly batches: BatchLimits;
   /** Executes a query in a separate transaction. Concurrent reads may share a statement (`BatchQueue`). */
   readonly query: QueryExecutor;
@@ -35,11 +38,11 @@ export interface Database {
   /**
    * Applies the migrations, then the functions, one process at a time. On Citus, then distributes both.
    *
-   * @param directory directory of the migrations
+   * @param directory directory with the migrations
    * @param functions script that creates the functions
    */
   migrate(directory: string, functions: string): Promise<void>;
-  /** Reclaims the space of deleted rows. Only for the embedded database, because a server has autovacuum. */
+  /** Reclaims the space that deleted rows occupied. Only for the embedded database, because a server has autovacuum. */
   vacuum?(): Promise<void>;
   pool(): PoolState;
   /** Waits for running queries, then closes the connections. */
@@ -47,7 +50,7 @@ export interface Database {
 }
 
 /**
- * Planner settings of each session. Every query finds a few rows by key, so one plan suits all values. With Postgres'
+ * Planner settings for each session. Every query finds a few rows by key, so one plan suits all values. With Postgres'
  * defaults, listings are planned anew for each call. Large tables get parallel workers, JIT compilation, or an outdated
  * plan with a sequential scan. See docs/decisions/0003-planner-settings.md.
  */
@@ -61,8 +64,8 @@ export const PLANNER = {
 };
 
 /**
- * Settings of each session that determine the text form of values and the meaning of statements. A role, a
- * database, or a server may have other defaults.
+ * Settings in each session that determine how values are written as text and what statements mean. A role, a database,
+ * or a server may have other defaults.
  */
 export const MEANING = {
   DateStyle: 'ISO, MDY',

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { MIGRATIONS_DIRECTORY } from './migrate.ts';
 
-/** drizzle-kit qualifies columns with the table, but the shards of a distributed table have other names. */
-it('finds no qualified column in the check constraints of migrations', () => {
+/** drizzle-kit qualifies columns with the table, but a distributed table's shards have other names. */
+it("finds no qualified column in the migrations' check constraints", () => {
   const migrations = readdirSync(MIGRATIONS_DIRECTORY).filter((file) => file.endsWith('.sql'));
   expect(migrations).toContain('0000_init.sql');
   for (const file of migrations) {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { RepeatedFaults } from '../lib/repeated-faults.ts';
 import { asDatabaseError } from './database-errors.ts';
 
-/** Logs the faults of background jobs. A repeated fault is logged once, and then at intervals. */
+/** Logs faults in background jobs. A repeated fault is logged once, and then at intervals. */
 export class JobFaults {
   readonly #log: Logger;
   readonly #faults = new RepeatedFaults();

@@ -15,15 +15,15 @@ import type { Database } from './database.ts';
 import { asDatabaseError, DatabaseError } from './database-errors.ts';
 import { defineQuery, type QueryExecutor } from './query.ts';
 
-/** Directory of the SQL files. The relative path is valid from both `src` and `dist`. */
+/** Directory with the SQL files. The relative path is valid from both `src` and `dist`. */
 export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../../migrations', import.meta.url));
 
-/** Sources of the database functions and their views, each a `CREATE OR REPLACE`. */
+/** Source files for the database functions and their views, each a `CREATE OR REPLACE`. */
 const FUNCTIONS_DIRECTORY = join(MIGRATIONS_DIRECTORY, 'functions');
 
 /**
- * Version of the schema, which consists of the migrations and the functions in `FUNCTIONS_DIRECTORY`. It is stored in the
- * database. Increment it once per release that changes either.
+ * Schema version, which covers the migrations and the functions in `FUNCTIONS_DIRECTORY`. The version is stored in the
+ * database. Increment it once per release that changes migrations or functions.
  *
  * Old and new replicas run side by side, so a released function must remain compatible. A function with a new meaning
  * gets a new name, and the old function is dropped one release later. An older replica does not replace newer
@@ -50,8 +50,8 @@ export async function migrate(database: Database): Promise<void> {
 }
 
 /**
- * Returns a script that creates all functions, unless the database has a newer version. The order of the functions is
- * arbitrary, because the script does not call them.
+ * Returns a script that creates all functions, unless the database has a newer version. The function order is
+ * arbitrary, because the script does not call the functions.
  */
 export function functionsScript(): string {
   const sources = readdirSync(FUNCTIONS_DIRECTORY)
@@ -149,7 +149,7 @@ export function assertCompatible(state: SchemaState): void {
 
 let times: number[] | undefined;
 
-/** Returns the times of the migrations, oldest first. The database identifies a migration by its time. */
+/** Returns the migration times, oldest first. The database identifies a migration by its time. */
 function migrationTimes(): number[] {
   if (times === undefined) {
     const journal = JSON.parse(readFileSync(`${MIGRATIONS_DIRECTORY}/meta/_journal.json`, 'utf8')) as {
@@ -177,10 +177,10 @@ export async function isStandby(database: Database): Promise<boolean> {
 const nodeSettingsQuery = defineQuery<Record<string, never>, NodeSettings>('node_settings', NODE_SETTINGS);
 
 /**
- * Checks the settings of the Citus nodes that respond, and reports the nodes whose settings make them leak memory. Call
+ * Checks the settings on the Citus nodes that respond, and reports the nodes whose settings make them leak memory. Call
  * this before `migrate`, which sends the functions to the nodes.
  *
- * @throws OperatorError when the settings of a node would change texts
+ * @throws OperatorError when a node's settings would change texts
  */
 export async function checkNodes(database: Database, report: (line: string) => void): Promise<void> {
   if (database.kind !== 'citus') return;

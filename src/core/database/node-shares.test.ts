@@ -6,7 +6,7 @@ import { parseQuery, type QueryExecutor } from './query.ts';
 const statement = parseQuery<{ tenant: string | null }>('statement', 'SELECT $tenant');
 const timeout = () => new DatabaseError({ code: '57014' });
 
-/** A cluster with the nodes `a` and `b`. The first letter of a tenant's ID names its node. */
+/** A cluster with the nodes `a` and `b`. The first letter in a tenant's ID names the tenant's node. */
 function cluster(share = 2) {
   let now = 0;
   const running: { tenant: unknown; end(error?: unknown): void }[] = [];
@@ -43,7 +43,7 @@ function cluster(share = 2) {
     query: startQuery(shares.executor(execute, { waits: true })),
     inTransaction: startQuery(shares.executor(execute, { waits: false })),
     running: () => running.map(({ tenant }) => tenant),
-    /** Ends the oldest statement of a tenant. */
+    /** Ends a tenant's oldest statement. */
     end: (tenant: string | null, error?: unknown) =>
       running.find((each) => each.tenant === tenant)?.end(error),
     wait: (ms: number) => {
@@ -58,7 +58,7 @@ function cluster(share = 2) {
 
 const REJECTED = ['database_unavailable', 503, 2];
 
-it('sends only a share of the statements for one node, and the statements for other nodes beside them', async () => {
+it('runs at most its share of statements on a node, and statements on other nodes at the same time', async () => {
   const { query, running, end, nextTurn, lookups } = cluster();
   const outcomes = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', null].map(query);
   await nextTurn();
@@ -75,7 +75,7 @@ it('sends only a share of the statements for one node, and the statements for ot
   expect(lookups).toStrictEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2']);
 });
 
-it('rejects the tenants of a node whose share gives no result, and serves the tenants of other nodes', async () => {
+it('rejects tenants on a node whose share gives no result, and serves tenants on other nodes', async () => {
   const { query, inTransaction, running, wait, nextTurn, end } = cluster();
   const first = [query('a1'), query('a2')];
   await nextTurn();
@@ -130,7 +130,7 @@ it('sends one statement at a time to a node after a timeout, until it responds',
   await Promise.all(all);
 });
 
-it('takes a slow statement for no fault of its node while others have results', async () => {
+it('does not suspect a node because of a slow statement while other statements have results', async () => {
   const { query, wait, nextTurn, end, events } = cluster(2);
   const slow = query('a1');
   await nextTurn();
@@ -138,7 +138,7 @@ it('takes a slow statement for no fault of its node while others have results', 
     wait(1000);
     const quick = query('a2');
     await nextTurn();
-    // An error of the statement is a result.
+    // A statement that ends with an error also counts as a result.
     end('a2', n % 2 === 0 ? undefined : new DatabaseError({ code: '23505' }));
     expect(await quick).toStrictEqual(n % 2 === 0 ? 'done' : ['internal_error', 500, undefined]);
   }

@@ -4,7 +4,7 @@ import { maxEntries } from '../lib/max-entries.ts';
 import { DatabaseError, QUERY_CANCELED } from './database-errors.ts';
 import type { QueryExecutor } from './query.ts';
 
-/** Maximum time of a statement in the queue of its node. A node without a result for this time is suspected to hang. */
+/** Maximum time for a statement in its node's queue. A node without a result for this time is suspected to hang. */
 const PATIENCE_MS = 2000;
 const MAX_WAITING = 1000;
 const CACHED_TENANTS = 50_000;
@@ -13,7 +13,7 @@ const CACHED_MS = 60_000;
 
 interface Node {
   running: number;
-  /** Time of the last result, or of the first statement after an idle time. */
+  /** Time when the last result arrived, or when the first statement after an idle time began. */
   resultAt: number;
   /** Whether a statement ended without a result, and no later one had a result. */
   hangs: boolean;
@@ -26,9 +26,9 @@ export interface NodeEvents {
 }
 
 /**
- * Limits the connections for the tenants of each Citus node to a share of the pool, so that a node that hangs, without
- * closing its connections, does not use all of them. While a node hangs, its tenants are rejected immediately, except
- * for one statement at a time, which finds out whether the node responds again.
+ * Limits the connections for each Citus node's tenants to a share of the pool, so that a node that hangs, without
+ * closing its connections, does not use all connections. While a node hangs, its tenants are rejected immediately,
+ * except for one statement at a time, which finds out whether the node responds again.
  */
 export class NodeShares {
   readonly #tenants: LRUCache<string, string>;
@@ -39,8 +39,8 @@ export class NodeShares {
   readonly #now: () => number;
 
   /**
-   * @param share maximum number of concurrent statements for each node
-   * @param findNode looks up the node of a tenant
+   * @param share maximum for concurrent statements on each node
+   * @param findNode looks up a tenant's node
    */
   constructor(
     share: number,
@@ -59,10 +59,10 @@ export class NodeShares {
   }
 
   /**
-   * Returns an executor that counts the statements of tenants. Other statements, which may concern all nodes, are not
+   * Returns an executor that counts statements for tenants. Other statements, which may concern all nodes, are not
    * counted.
    *
-   * @param options.waits whether a statement waits for the share of its node. A transaction does not wait, because it
+   * @param options.waits whether a statement waits for its node's share. A transaction does not wait, because it
    * already has a connection
    */
   executor(execute: QueryExecutor, { waits }: { waits: boolean }): QueryExecutor {
@@ -126,7 +126,7 @@ function isWithoutResult(error: unknown): boolean {
   return error instanceof DatabaseError && (error.isUnavailable || error.sqlState === QUERY_CANCELED);
 }
 
-/** Creates the error of a statement that was not sent. */
+/** Creates the error for a statement that was not sent. */
 function nodeHangs(): DatabaseError {
   return new DatabaseError(new Error('the node of the tenant does not respond'), { connecting: true });
 }

@@ -41,7 +41,7 @@ const EMBEDDED_FAULTS: Partial<Record<string, string>> = {
 /**
  * Describes in one line why the service cannot listen, with advice.
  *
- * @param address.variables prefix of the address's environment variables
+ * @param address.variables prefix for the address's environment variables
  */
 export function describeListenFault(
   { host, port, variables }: { host: string; port: number; variables: '' | 'ADMIN_' },
@@ -64,7 +64,7 @@ export function describeStartFault(config: Config, error: unknown): string {
   return `${capitalize(describeDatabase(config))} cannot be used: ${reason}.`;
 }
 
-/** Describes in one line that the database lacks the schema of this version. */
+/** Describes in one line that the database lacks this version's schema. */
 export function describeUnmigrated(config: Config): string {
   return `${capitalize(describeDatabase(config))} is not set up for this version. Run memory-service migrate, or start the service.`;
 }
@@ -73,7 +73,7 @@ export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Events of a database of either kind. */
+/** Events from either kind of database. */
 export type DatabaseEvents = EmbeddedEvents & ConnectionEvents & NodeEvents;
 
 const NO_EVENTS: DatabaseEvents = {
@@ -130,8 +130,7 @@ const RETRY_AFTER_MS = 1000;
 type Report = (line: string) => void;
 
 /**
- * Opens the database of the service and migrates it. Creates a missing embedded database. Reports Citus nodes that leak
- * memory.
+ * Opens and migrates the service's database. Creates a missing embedded database. Reports Citus nodes that leak memory.
  *
  * @throws OperatorError when the database cannot be used
  */
@@ -175,8 +174,8 @@ export async function openSession(
 }
 
 /**
- * Opens the source or the target of a data migration: a Postgres URL, or the directory of an embedded database. No
- * other process may use the embedded database during the migration.
+ * Opens the source or the target of a data migration: a Postgres URL, or an embedded database's directory. No other
+ * process may use the embedded database during the migration.
  *
  * @param options.migrate whether to migrate the database, and to create a missing embedded database; otherwise it must
  * exist and be up to date
@@ -241,7 +240,7 @@ function createMigrator(
 /** A service on this machine that accepts commands through a socket. */
 export interface LocalService {
   socketPath: string;
-  /** Data directory of the service. */
+  /** The service's data directory. */
   directory: string;
 }
 
@@ -249,7 +248,7 @@ export interface LocalService {
  * Finds the service that runs on the configured embedded database.
  *
  * @returns undefined when no service runs, or when the configuration names a server
- * @throws OperatorError when the service accepts no commands of this user
+ * @throws OperatorError when the service accepts no commands from this user
  */
 export async function findService(env: NodeJS.ProcessEnv): Promise<LocalService | undefined> {
   const { DATABASE_URL, DATA_DIR: directory } = readConfigured(() => loadConfig(env));
@@ -265,7 +264,7 @@ export async function findService(env: NodeJS.ProcessEnv): Promise<LocalService 
 async function openExistingDatabase(config: Config, events: DatabaseEvents): Promise<Database> {
   if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
   const { DATA_DIR: directory } = config;
-  // Checked first, because the incomplete database of a starting service would look damaged.
+  // Checked first, because a starting service's incomplete database would look damaged.
   runExplainingUse(directory, () => checkUnlocked(directory));
   if (!hasDatabase(join(directory, 'pglite'))) {
     throw new OperatorError(

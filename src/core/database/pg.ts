@@ -27,7 +27,7 @@ import {
 import { BatchLimits } from './running-statements.ts';
 
 /**
- * Encodes arrays of strings in Postgres' binary format, which pg uses for a Buffer. The text format is slower, because
+ * Encodes string arrays in Postgres' binary format, which pg uses for a Buffer. The text format is slower, because
  * client and server scan each character for quotes (docs/decisions/0002-binary-arrays.md).
  */
 export function encodeValue(value: Value): unknown {
@@ -44,7 +44,7 @@ function textArray(strings: (string | null)[]): Buffer {
   buffer.writeInt32BE(strings.includes(null) ? 1 : 0, 4);
   buffer.writeInt32BE(pg.types.builtins.TEXT, 8);
   buffer.writeInt32BE(strings.length, 12);
-  buffer.writeInt32BE(1, 16); // index of the first element
+  buffer.writeInt32BE(1, 16); // first element's index
   let at = 20;
   for (const [i, string] of strings.entries()) {
     at = buffer.writeInt32BE(string === null ? -1 : (lengths[i] ?? 0), at);
@@ -108,7 +108,7 @@ async function losesStatements(one: pg.Client, other: pg.Client): Promise<boolea
   return false;
 }
 
-/** Other names of the time zone UTC. Servers often have one of them as their default. */
+/** Other names for the time zone UTC. Servers often have one of them as their default. */
 const UTC = ['Etc/UTC', 'Etc/UCT', 'UCT', 'Etc/Universal', 'Universal', 'Etc/Zulu', 'Zulu'];
 
 /** Returns the commands that set the missing settings for the role. */
@@ -155,18 +155,18 @@ const NO_TIME_LIMITS = {
 /** Additional time that the client waits beyond the server's statement timeout. */
 const GRACE_MS = 1000;
 
-/** Interval of TCP keep-alive, below the idle timeout of common firewalls. */
+/** TCP keep-alive interval, below the idle timeout in common firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**
- * Number of connections reserved for batches, and maximum number of statements of one kind that run at the same time.
- * Batches never wait for locks, so few connections suffice, and more are slower.
+ * Number of connections reserved for batches, and maximum for statements of one kind that run at the same time. Batches
+ * never wait for locks, so few connections suffice, and more are slower.
  */
 export const BATCH_CONNECTIONS = 4;
 
 /**
  * Opens a database server through a pool of connections. Detects Citus and a pooler once, because they determine the
- * settings of the sessions.
+ * session settings.
  *
  * @throws DatabaseError when the server cannot be reached
  * @throws OperatorError when the encoding is not UTF-8, or the service cannot work through the pooler
@@ -245,13 +245,13 @@ export async function openPostgres(
   };
 }
 
-/** Leaves half of a pool's connections to the tenants of other nodes. The lookups of nodes have separate connections. */
+/** Leaves half of a pool's connections to tenants on other nodes. Node lookups have separate connections. */
 function createNodeShares(poolMax: number, query: QueryExecutor, events: NodeEvents): NodeShares {
   const findNode = async (tenant: string) => (await query(findNodeQuery, { tenant })).rows[0]?.node ?? '';
   return new NodeShares(Math.ceil(poolMax / 2), findNode, events);
 }
 
-/** Runs `work` on a separate connection. Throws the errors of `work`, and a `DatabaseError` if it cannot connect. */
+/** Runs `work` on a separate connection. Throws any error from `work`, and a `DatabaseError` if it cannot connect. */
 async function onOneConnection<T>(
   connection: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
@@ -305,7 +305,7 @@ function unmigratedBehindPooler(config: Config): OperatorError {
 const deadlines = new Deadlines();
 
 /**
- * Executes queries on a connection, or on a free connection of a pool. A connection prepares each query on first use.
+ * Executes queries on a connection, or on a free connection in a pool. A connection prepares each query on first use.
  * Throws `DatabaseError`.
  *
  * @param maxMs time after which an unresponsive connection is closed; 0 means no limit
@@ -329,13 +329,12 @@ export function executorOn(connection: ConnectionPool | pg.ClientBase, maxMs = 0
 }
 
 /**
- * Sends a query with a separate promise and time limit. The closures in pg's own `query` would keep the rows of every
- * query alive beyond minor garbage collections (docs/decisions/0011-short-lived-entries.md).
+ * Sends a query with a separate promise and time limit. The closures in pg's own `query` would keep every query's rows
+ * alive beyond minor garbage collections (docs/decisions/0011-short-lived-entries.md).
  */
 function send(client: pg.ClientBase, query: pg.QueryConfig, maxMs: number): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
-    // Ending a connection during a query closes the socket, which fails the query. Clients of a pool have `end` as
-    // well.
+    // Ending a connection during a query closes the socket, which fails the query. Pool clients have `end` as well.
     const end = () => void (client as pg.Client).end();
     const deadline = maxMs > 0 ? deadlines.start(maxMs, end) : undefined;
     client.query(query, (error: Error | null, result) => {
@@ -382,7 +381,7 @@ const tryLockQuery = defineQuery<{ lock: number }, { locked: boolean }>(
 
 /**
  * Holds an advisory lock while a job runs. The lock belongs to a transaction, because a pooler keeps sessions open. The
- * lock has a separate connection, so that the job also runs with a pool of one connection.
+ * lock has a separate connection, so that the job also runs with a one-connection pool.
  */
 async function withAdvisoryLock(
   connection: pg.ClientConfig,
@@ -422,7 +421,7 @@ async function migrateOnOneConnection(
     // Overrides the limits that a role needs for sessions through a pooler.
     options: asOptions({ ...NO_TIME_LIMITS, ...MEANING }),
   };
-  // The end of the session releases the lock.
+  // Ending the session releases the lock.
   await onOneConnection(connection, async (client) => {
     await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
     const isCitus = await hasCitus(client);

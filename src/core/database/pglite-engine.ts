@@ -10,15 +10,15 @@ import { throwDatabaseError } from './database-errors.ts';
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * Free disk space below which the embedded database rejects writes. Postgres creates its write-ahead log in segments of
- * 16 MiB, and stops if it cannot create one. The reserve is for running statements and for the next start.
+ * Free disk space below which the embedded database rejects writes. Postgres creates its write-ahead log in 16 MiB
+ * segments, and stops if it cannot create a segment. The reserve is for running statements and for the next start.
  */
 export const RESERVED_BYTES = 64 * MEBIBYTE;
 
 /** Free space required to create an embedded database: its initial size and the reserve. */
 export const NEW_DATABASE_BYTES = 128 * MEBIBYTE;
 
-/** Returns the free bytes on the file system of a directory, or `Infinity` if the file system does not report them. */
+/** Returns the free bytes on a directory's file system, or `Infinity` if the file system does not report them. */
 export function freeBytes(directory: string): number {
   const { bavail, bsize, blocks } = statfsSync(directory);
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
@@ -37,19 +37,19 @@ export function mebibytes(bytes: number): string {
 
 type Client = Pick<PGliteInterface, 'exec' | 'query'>;
 
-/** Size of the write-ahead log that Postgres keeps for reuse after a checkpoint. */
+/** Write-ahead log size that Postgres keeps for reuse after a checkpoint. */
 export const LOG_SETTINGS = { max_wal_size: '128MB', min_wal_size: '32MB' };
 
-/** Size of the log that triggers a checkpoint. A checkpoint writes about as much data, and all requests wait for it. */
+/** Log size that triggers a checkpoint. A checkpoint writes about as much data, and all requests wait for it. */
 const CHECKPOINT_AFTER_BYTES = 32 * 1024 * 1024;
-/** Number of statements between two checks. The largest statements (of imports) log a few MiB each. */
+/** Number of statements between two checks. The largest statements (imports) log a few MiB each. */
 const STATEMENTS_PER_CHECK = 16;
 
 const LOGGED_BYTES = 'SELECT pg_current_wal_insert_lsn() - redo_lsn AS bytes FROM pg_control_checkpoint()';
 
 /**
- * Returns a function to call before each statement, including statements of a transaction. It makes a checkpoint if one
- * is due, so that Postgres can reuse the log.
+ * Returns a function to call before each statement, including statements in a transaction. The function makes a
+ * checkpoint if one is due, so that Postgres can reuse the log.
  */
 export function checkpoints(): (client: Client) => Promise<void> {
   let statements = 0;
@@ -98,8 +98,8 @@ export class PgliteEngine extends PGlite {
   readonly #end: { reason?: string };
 
   /**
-   * @param directory directory of the database; a new database is created if it is empty or missing
-   * @param onEnd called once, with the message of Postgres, when Postgres stops
+   * @param directory database directory; a new database is created if the directory is empty or missing
+   * @param onEnd called once, with the message from Postgres, when Postgres stops
    */
   constructor(directory: string, onEnd: (reason: string) => void) {
     const end: { reason?: string } = {};
@@ -198,8 +198,8 @@ let keepsByteOrderMarks = false;
 
 /**
  * Keeps byte order marks in contents. PGlite decodes text with `new TextDecoder('utf-8')`, which drops a leading
- * U+FEFF. It creates a decoder at construction and after each database error, so the default of the process is changed
- * permanently. Callers that pass options are not affected.
+ * U+FEFF. It creates a decoder at construction and after each database error, so the default is changed permanently for
+ * the process. Callers that pass options are not affected.
  */
 function keepByteOrderMarks(): void {
   if (keepsByteOrderMarks) return;

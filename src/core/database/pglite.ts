@@ -128,7 +128,7 @@ function diskGuard(directory: string, client: PgliteEngine, events: EmbeddedEven
 }
 
 /**
- * Runs `work` in a transaction. Throws the errors of `work`, and a `DatabaseError` if the transaction cannot begin or
+ * Runs `work` in a transaction. Throws any error from `work`, and a `DatabaseError` if the transaction cannot begin or
  * commit.
  */
 async function transactionOn<T>(

@@ -3,7 +3,7 @@ import { parse } from 'pg-connection-string';
 import type { ConnectionWatch } from './connection-watch.ts';
 import { DatabaseError, throwDatabaseError } from './database-errors.ts';
 
-/** The last readable options by URL, including the contents of certificate files. */
+/** Last readable options by URL, including certificate file contents. */
 const lastRead = new Map<string, pg.ClientConfig>();
 
 /**
@@ -40,8 +40,8 @@ function withPlainSslMode(text: string): string {
  * A connection whose errors always reject `connect`, or the current or next query. Without this class, pg may throw an
  * error while the pool opens a connection, or emit an `error` event without a listener. Both would end the process.
  *
- * A parameter of the URL never replaces a field of `config`. For `options`, the server reads the URL's options first,
- * and the last value of a setting applies.
+ * A URL parameter never replaces a field in `config`. For `options`, the server reads the URL's options first, and a
+ * setting's last value applies.
  */
 export class Connection extends pg.Client {
   constructor({ connectionString, ...config }: pg.ClientConfig = {}) {
@@ -53,7 +53,7 @@ export class Connection extends pg.Client {
   }
 }
 
-/** Internals of a pg connection that its types lack. */
+/** Internals in a pg connection that pg's types lack. */
 interface Wire {
   attachListeners(stream: NodeJS.ReadableStream & { destroy(error: unknown): void }): void;
 }
@@ -85,7 +85,7 @@ const IDLE_TIMEOUT_MS = 10 * 60_000;
 /** pg-pool's message when no connection became free in time. */
 const EXHAUSTED = /^timeout exceeded when trying to connect/;
 
-/** Pool of connections to a server. A connection is closed after a failed statement. */
+/** Connection pool for a server. A connection is closed after a failed statement. */
 export class ConnectionPool {
   readonly #pool: pg.Pool;
   readonly #watch: ConnectionWatch;
@@ -118,7 +118,7 @@ export class ConnectionPool {
     }
   }
 
-  /** @param error of the connection's last statement; the connection is then closed */
+  /** @param error from the connection's last statement; the connection is then closed */
   release(client: pg.PoolClient, error?: unknown): void {
     client.release(error !== undefined);
     // All other sessions have also lost their connection to the node, and each would fail once.

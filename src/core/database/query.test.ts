@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { statements } from '../../../test/support/statements.ts';
 import { definedQueries, parameterValues, parseQuery } from './query.ts';
 
-it('gives every statement a unique name of at most 63 characters, the maximum of Postgres', () => {
+it('gives every statement a unique name with at most 63 characters, the maximum in Postgres', () => {
   const names = definedQueries.map(({ name }) => name);
   expect(names.length).toBeGreaterThan(statements.length);
   expect(statements.length).toBeGreaterThan(90);
@@ -16,7 +16,7 @@ it('declares every statement once', () => {
   expect(repeated.map(({ name }) => name)).toStrictEqual([]);
 });
 
-it('numbers parameters in the order of the text, starting with the tenant', () => {
+it('numbers parameters in text order, starting with the tenant', () => {
   const text = " SELECT $path::text, '$$' WHERE path > $after AND path <> $path AND tenant_id = $tenant ";
   expect(parseQuery('page', text)).toStrictEqual({
     name: 'page',

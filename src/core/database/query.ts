@@ -10,11 +10,11 @@ export function countCharacters(params: Record<string, Value>): number {
   return characters;
 }
 
-/** A SQL statement with numbered parameters, as the driver expects it, and the names of the parameters. */
+/** A SQL statement with numbered parameters, as the driver expects it, and the parameter names. */
 export interface Query<Params extends Record<string, Value>, Row> {
   readonly name: string;
   readonly sql: string;
-  /** Names of `$1`, `$2`, … */
+  /** Parameter names for `$1`, `$2`, … */
   readonly parameters: readonly string[];
   /** Query that executes many calls in one statement. */
   readonly batch?: BatchQuery | undefined;
@@ -27,18 +27,18 @@ export interface Query<Params extends Record<string, Value>, Row> {
  * the same name as in the single query. The result has a row for each executed call. The single query executes the
  * other calls.
  */
-export type BatchQuery = Query<Record<string, Value>, { /** Number of the call, from 1. */ item: number }> & {
-  /** Whether calls receive their results in the order of their arrival. Then one statement runs at a time. */
+export type BatchQuery = Query<Record<string, Value>, { /** Call number, from 1. */ item: number }> & {
+  /** Whether calls receive their results in arrival order. If so, one statement runs at a time. */
   readonly inOrder?: boolean;
 };
 
-/** Result of a query. For a statement without result rows, `count` is the number of written rows. */
+/** Query result. For a statement without result rows, `count` is the number of written rows. */
 export interface QueryResult<Row> {
   rows: Row[];
   count: number;
 }
 
-/** OpenTelemetry context of a sampled request. */
+/** OpenTelemetry context for a sampled request. */
 export type TracedRequest = Context;
 
 /**
@@ -56,14 +56,14 @@ export type AnyQuery = Query<Record<string, Value>, Record<string, unknown>>;
 
 const defined: AnyQuery[] = [];
 
-/** All queries of the loaded modules, including batch queries, for tests and tools. */
+/** All queries in the loaded modules, including batch queries, for tests and tools. */
 export const definedQueries: readonly AnyQuery[] = defined;
 
 /** Matches a named parameter such as `$tenant`, but not the end of a dollar quote such as `$$;`. */
 const PARAMETER = /(?<!\$)\$([a-z]\w*)/gi;
 
 /**
- * Numbers the parameters of a text in order of appearance, beginning with `$tenant`.
+ * Numbers a text's parameters in order of appearance, beginning with `$tenant`.
  *
  * @throws Error when the text contains a numbered parameter
  */
@@ -83,8 +83,8 @@ export function parseQuery<Params extends Record<string, Value>, Row = never>(
  * Declares a query. Called only when a module loads. Except in batch queries, the text must restrict each table to
  * `tenant_id = $tenant` (or `tenants.id = $tenant`), so that the query runs on one shard.
  *
- * Queries are plain SQL, because reviewers assess the SQL, and because drizzle's query builder numbers each use of a
- * parameter separately.
+ * Queries are plain SQL, because reviewers assess the SQL, and because drizzle's query builder gives a parameter a new
+ * number for each use.
  */
 export function defineQuery<Params extends Record<string, Value>, Row = never>(
   name: string,
@@ -97,7 +97,7 @@ export function defineQuery<Params extends Record<string, Value>, Row = never>(
 }
 
 /**
- * Returns the values of a query's parameters, in order.
+ * Returns the values for a query's parameters, in order.
  *
  * @throws Error when a value is missing
  */
@@ -114,8 +114,8 @@ export function parameterValues(
 }
 
 /*
- * Batch queries (see `BatchQueue`). Every join restricts rows to the tenant of the call: `tenant_id = c.tenant`. A
- * batch query executes the simple calls and leaves the others to the single query.
+ * Batch queries (see `BatchQueue`). Every join restricts rows to the call's tenant: `tenant_id = c.tenant`. A batch
+ * query executes the simple calls and leaves the others to the single query.
  */
 
 /**
@@ -129,7 +129,7 @@ export const MAX_BYTES = 32_768;
  *
  * @param parameters names and SQL types (strings are `text`)
  * @param text returns the SQL for a FROM item with the calls: alias `c`, a column for each parameter, and `item`
- * @param options.inOrder whether calls receive their results in the order of their arrival
+ * @param options.inOrder whether calls receive their results in arrival order
  */
 export function defineBatchQuery(
   name: string,
@@ -146,9 +146,9 @@ export function defineBatchQuery(
 
 /** Traces statements. Undefined while tracing is off. */
 export interface StatementTracer {
-  /** Returns the traced requests that are being served: the caller's request, or the requests of `serve`. */
+  /** Returns the traced requests that are being served: the caller's request, or the requests passed to `serve`. */
   current(): readonly TracedRequest[];
-  /** Runs work on behalf of traced requests, because a queue sends calls outside of their requests. */
+  /** Runs work for traced requests, because a queue sends calls outside their requests. */
   serve<T>(requests: readonly TracedRequest[], work: () => T): T;
   /** Executes a statement with a span in each traced request. Throws `DatabaseError`. */
   trace<T>(statement: string, execute: () => Promise<T>): Promise<T>;
@@ -161,7 +161,7 @@ export function traceExecutor(execute: QueryExecutor, tracer: StatementTracer | 
 }
 
 /**
- * Returns an executor whose statements are spans of the requests that made `calls`, which waited in a queue. Without a
+ * Returns an executor whose statements are spans in the requests that made `calls`, which waited in a queue. Without a
  * tracer, returns `execute` itself.
  */
 export function serveRequests(

@@ -1,4 +1,4 @@
-/** Limits of a database's statements for many calls, and the number of running ones. */
+/** Limits for a database's statements that combine many calls, and the number of such statements now running. */
 export class BatchLimits {
   /** Maximum number of calls in a statement; 1 disables batching. */
   readonly calls: number;
@@ -13,12 +13,12 @@ export class BatchLimits {
   }
 }
 
-/** Weight of the newest statement in the average. */
+/** The newest statement's weight in the average. */
 const WEIGHT = 1 / 16;
 
 /**
- * Running statements of one kind, such as the views of files or the calls of a write function. Decides when waiting
- * calls are sent. See docs/decisions/0030-statements-side-by-side.md.
+ * Running statements of one kind, such as views of files or calls to a write function. Decides when waiting calls are
+ * sent. See docs/decisions/0030-statements-side-by-side.md.
  */
 export class RunningStatements {
   readonly #limits: BatchLimits;

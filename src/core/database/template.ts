@@ -10,14 +10,14 @@ import { extract } from 'tar-stream';
 import { functionsScript, MIGRATIONS_DIRECTORY } from './migrate.ts';
 
 /**
- * Directory of the template, which the build writes (`write-template.ts`). The relative path is valid from both `src`
- * and `dist`.
+ * Template directory, which the build writes (`write-template.ts`). The relative path is valid from both `src` and
+ * `dist`.
  */
 export const TEMPLATE_DIRECTORY = fileURLToPath(new URL('../../../template', import.meta.url));
 
 /**
- * Returns the path of the template: an archive of an empty, migrated embedded database. The name identifies the schema
- * and the version of PGlite, so the template of another version is never used.
+ * Returns the template path: an archive with an empty, migrated embedded database. The name identifies the schema and
+ * the PGlite version, so another version's template is never used.
  */
 export function templatePath(templates: string): string {
   const hash = createHash('sha256').update(pgliteVersion()).update(functionsScript());
@@ -35,8 +35,8 @@ function pgliteVersion(): string {
 }
 
 /**
- * Creates a database as a copy of the template, in a directory that is missing or empty. The directory appears at once,
- * so a process that ends meanwhile leaves no incomplete database.
+ * Creates a database by copying the template to a directory that is missing or empty. The directory appears in one
+ * step, so a process that ends meanwhile leaves no incomplete database.
  *
  * @returns false without a template for this version, or if it cannot be copied
  */

@@ -30,7 +30,7 @@ export interface TenantJob<Tenant extends { id: string }> {
   job: keyof typeof JOB_LOCKS;
   /** The database's time by default. */
   now?: Date | undefined;
-  /** Reads a page of at most `limit` tenants, ordered by ID, after the ID `after`. The first page is after ''. */
+  /** Reads a page with at most `limit` tenants, ordered by ID, after the ID `after`. The first page is after ''. */
   readTenants: (page: { after: string; limit: number }) => Promise<{ rows: Tenant[] }>;
   work: (tenant: Tenant, now: Date) => Promise<void>;
 }

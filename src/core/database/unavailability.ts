@@ -1,7 +1,7 @@
 /*
- * Reasons why a database cannot be used, each with advice. Apart from codes, all texts are fixed, because messages
- * of the driver and the server may contain users and parameters. They may even contain parts of a password, if a URL
- * was parsed wrongly.
+ * Reasons why a database cannot be used, each with advice. Apart from codes, all texts are fixed, because messages from
+ * the driver and the server may contain users and parameters. They may even contain parts of a password, if a URL was
+ * parsed wrongly.
  */
 
 const NOT_RESOLVED = 'the host name does not resolve to an address; check DATABASE_URL';
@@ -138,7 +138,7 @@ const DRIVER: readonly [RegExp, string][] = [
   ],
 ];
 
-/** The inspected fields of an error of the driver, the server, or the system. */
+/** The inspected fields in an error from the driver, the server, or the system. */
 export interface Layer {
   code?: unknown;
   message?: unknown;
@@ -187,7 +187,7 @@ function describeLayer({ code, message, name, syscall }: Layer, connecting: bool
   return DRIVER.find(([words]) => typeof message === 'string' && words.test(message))?.[1];
 }
 
-/** Describes a code of OpenSSL, which has hundreds of them. */
+/** Describes an OpenSSL code. There are hundreds of such codes. */
 function describeTlsCode(code: string): string | undefined {
   if (/^ERR_OSSL_/.test(code))
     return `the file of sslrootcert, sslcert, or sslkey in DATABASE_URL is no PEM that can be used (${code})`;

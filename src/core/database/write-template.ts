@@ -6,7 +6,7 @@ import { functionsScript, MIGRATIONS_DIRECTORY } from './migrate.ts';
 import { migrateEngine, PgliteEngine } from './pglite-engine.ts';
 import { TEMPLATE_DIRECTORY, templatePath } from './template.ts';
 
-/** Writes the template unless it exists, and removes the templates of other versions. */
+/** Writes the template unless it exists, and removes templates for other versions. */
 export async function writeTemplate(): Promise<void> {
   const path = templatePath(TEMPLATE_DIRECTORY);
   if (existsSync(path)) return;
@@ -26,7 +26,7 @@ export async function writeTemplate(): Promise<void> {
 
 function compress(archive: Buffer): Promise<Buffer> {
   const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_MAX_WINDOW_BITS } = constants;
-  // The databases of Postgres contain the same tables, far apart.
+  // Postgres' databases contain the same tables, far apart.
   const params = { [BROTLI_PARAM_QUALITY]: 5, [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS };
   return promisify(brotliCompress)(archive, { params });
 }

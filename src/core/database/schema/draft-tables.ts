@@ -4,7 +4,7 @@ import { key } from './columns.ts';
 import { tenants } from './tenant-tables.ts';
 
 /**
- * Open and closed drafts of tenants (src/features/drafts). The memory of an open draft is a tenant with the draft's ID and a
+ * Open and closed drafts of tenants (src/features/drafts). An open draft's memory is a tenant with the draft's ID and a
  * `draft_of`.
  */
 export const drafts = pgTable(
@@ -19,7 +19,7 @@ export const drafts = pgTable(
     author: jsonb('author').notNull(),
     /** The propose-only key whose writes go to the draft; null if the draft was created explicitly. */
     keyId: key('key_id'),
-    /** Time of the tenant's memory from which the draft was copied. */
+    /** Time in the tenant's memory from which the draft was copied. */
     baseAt: timestamp('base_at', { withTimezone: true }).notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     state: key('state')
@@ -28,9 +28,9 @@ export const drafts = pgTable(
       .default('open'),
     closedAt: timestamp('closed_at', { withTimezone: true }),
     closedBy: jsonb('closed_by'),
-    /** Time of the merge in the tenant's history; null if the draft was not merged. */
+    /** Merge time in the tenant's history; null if the draft was not merged. */
     mergedAt: timestamp('merged_at', { withTimezone: true }),
-    /** Comments of reviewers on an open draft (src/features/drafts/comments.ts). */
+    /** Reviewers' comments on an open draft (src/features/drafts/comments.ts). */
     comments: jsonb('comments').notNull().default([]),
   },
   (t) => [
@@ -41,7 +41,7 @@ export const drafts = pgTable(
 );
 
 /**
- * Entries of an open draft at its creation, by the draft's tenant ID. A file keeps its `memory_id` in the draft, and
+ * An open draft's entries at its creation, by the draft's tenant ID. A file keeps its `memory_id` in the draft, and
  * keeps its version until it is changed there.
  */
 export const draftBase = pgTable(

@@ -20,11 +20,11 @@ type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
 
 /**
  * The tree, with one row per file or directory. Constraints protect its invariants against any interleaving and any
- * crash. The parent of an entry exists and is a directory, because only directories have a `dir_path`.
+ * crash. An entry's parent exists and is a directory, because only directories have a `dir_path`.
  *
  * `entry_is_valid` (migrations/0000_init.sql) checks that `parent_path` matches the path, that only the root has no
- * parent, that only files have a content, and that paths obey the limits of the contract. A foreign key to `tenants`
- * would slow down each insert, and is not needed: only functions that have locked the tenant write here.
+ * parent, that only files have a content, and that paths obey the contract's limits. A foreign key to `tenants` would
+ * slow down each insert, and is not needed: only functions that have locked the tenant write here.
  */
 export const entries = pgTable(
   'entries',
@@ -33,16 +33,18 @@ export const entries = pgTable(
     path: key('path').notNull(),
     parentPath: key('parent_path'),
     kind: key('kind').$type<'file' | 'dir'>().notNull(),
-    /** Path of a directory; null for a file, so that a file cannot be a parent. */
+    /** A directory's path; null for a file, so that a file cannot be a parent. */
     dirPath: key('dir_path').generatedAlwaysAs(sql`CASE WHEN kind = 'dir' THEN path END`),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
-    /** Day of the last read of a file. Expiration uses it together with `updated_at`. */
+    /** Day when a file was last read. Expiration uses it together with `updated_at`. */
     accessedAt: timestamp('accessed_at', { withTimezone: true }).notNull().defaultNow(),
-    /** Time of the current version; for a directory, the time when it was created at or moved to its path. */
+    /**
+     * Time when the current version was created; for a directory, the time when it was created at or moved to its path.
+     */
     changedAt: timestamp('changed_at', { withTimezone: true }).notNull(),
-    // The row of a file is its current version. These columns are null for a directory.
-    /** ID of the version. An edit compares the ID before it writes. */
+    // A file's row is its current version. These columns are null for a directory.
+    /** Version ID. An edit compares the ID before it writes. */
     version: uuid('version'),
     /** ID of the file's first version. It identifies the file across renames. */
     memoryId: uuid('memory_id'),
@@ -53,8 +55,8 @@ export const entries = pgTable(
     sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
   },
   (t) => [
-    // The only index for a path of a tenant. If another complete index began with the tenant, a plan for tenants with
-    // few entries could use it, and would read all entries of a large tenant
+    // The only index for a path in a tenant. If another complete index began with the tenant, a plan for tenants with
+    // few entries could use it, and would read all entries in a large tenant
     // (docs/decisions/0028-flat-to-ten-million-files.md).
     primaryKey({ columns: [t.tenantId, t.path] }),
     // Files have a null `dir_path`, so moving or deleting a file does not check the foreign key.
@@ -77,12 +79,12 @@ export const entries = pgTable(
 );
 
 /**
- * Superseded versions of files, each valid from `created_at` until `superseded_at`. A deletion is also a version,
- * without content and superseded immediately. An ID begins with `created_at` (memory_id_prefix), so IDs sort by time.
- * Only redaction changes a row.
+ * Superseded file versions, each valid from `created_at` until `superseded_at`. A deletion is also a version, without
+ * content and superseded immediately. An ID begins with `created_at` (memory_id_prefix), so IDs sort by time. Only
+ * redaction changes a row.
  *
- * The content is a delta to the next newer version of the file: `content` replaces `splice_length` bytes after the
- * first `splice_start` bytes. If both are null, `content` is the complete content.
+ * The content is a delta to the file's next newer version: `content` replaces `splice_length` bytes after the first
+ * `splice_start` bytes. If both are null, `content` is the complete content.
  */
 export const versions = pgTable(
   'versions',
@@ -111,10 +113,10 @@ export const versions = pgTable(
     primaryKey({ columns: [t.tenantId, t.id] }),
     // Finds the newer versions from which a content is reconstructed.
     index('versions_memory').on(t.tenantId, t.memoryId, t.id),
-    // For retention. The ID allows a batch to end between two versions of the same change.
+    // For retention. The ID allows a batch to end between two versions from the same change.
     index('versions_superseded').on(t.tenantId, t.supersededAt, t.id),
     index('versions_path').on(t.tenantId, t.path, t.id),
-    // Counts the redacted files of a past tree without reading the other versions.
+    // Counts the redacted files in a past tree without reading the other versions.
     index('versions_redacted').on(t.tenantId, t.supersededAt).where(sql`redacted_at IS NOT NULL`),
   ],
 );
@@ -135,9 +137,9 @@ export const pastDirectories = pgTable(
 );
 
 /**
- * Stored results of writes with an idempotency key. A retried write returns the stored result instead of running again.
- * A foreign key to `tenants` would slow down each insert, and is not needed: only writers that have locked the tenant
- * insert here.
+ * Stored results for writes with an idempotency key. A retried write returns the stored result instead of running
+ * again. A foreign key to `tenants` would slow down each insert, and is not needed: only writers that have locked the
+ * tenant insert here.
  */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',

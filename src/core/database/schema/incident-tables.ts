@@ -27,16 +27,16 @@ export const jobs = pgTable(
     state: key('state').$type<'queued' | 'running' | 'done' | 'cancelled'>().notNull(),
     /** The request without its texts. */
     request: jsonb('request').notNull(),
-    /** Texts of the request, such as the text to find. Null after the end of the job. */
+    /** Texts from the request, such as the text to find. Null after the job ends. */
     texts: jsonb('texts'),
-    /** Filter of tenants (src/features/incidents/tenant-selection.ts). */
+    /** Filter for tenants (src/features/incidents/tenant-selection.ts). */
     selection: jsonb('selection').notNull(),
     /** Tenants to which the job is limited; null for all tenants that match the selection. */
     onlyTenants: text('only_tenants').array(),
     createdBy: jsonb('created_by').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     endedAt: timestamp('ended_at', { withTimezone: true }),
-    /** Place of the job in its tenants, as JSON; empty before the first tenant and after the end. */
+    /** The job's place in its tenants, as JSON; empty before the first tenant and after the end. */
     position: key('position').notNull().default(''),
     /** Number of selected tenants when the job was created. */
     tenants: bigint('tenants', { mode: 'number' }).notNull(),
@@ -44,16 +44,16 @@ export const jobs = pgTable(
     tenantsFailed: bigint('tenants_failed', { mode: 'number' }).notNull().default(0),
     /** Whether every completed tenant was processed completely, so that the counts are exact. */
     isComplete: boolean('is_complete').notNull().default(true),
-    /** Sums of the counts of the tenants, by name. */
+    /** Totals over the tenants' counts, by name. */
     counts: jsonb('counts').notNull().default({}),
-    /** Counts of the tenants that are being processed; null for none. */
+    /** Counts for the tenants that are being processed; null for none. */
     progress: jsonb('progress'),
     /** Process that runs the job, until `lease_until`. */
     holder: key('holder'),
     leaseUntil: timestamp('lease_until', { withTimezone: true }),
-    /** IDs of the tenants that have arrived since the creation of the job (src/core/tenants/arrivals.ts). */
+    /** IDs of tenants that have arrived since the job was created (src/core/tenants/arrivals.ts). */
     arrived: text('arrived').array().notNull().default([]),
-    /** Time of the last claim. Jobs are claimed in this order. */
+    /** Last claim time. Jobs are claimed in this order. */
     sliceAt: timestamp('slice_at', { withTimezone: true }).notNull(),
   },
   (t) => [
@@ -62,7 +62,7 @@ export const jobs = pgTable(
   ],
 );
 
-/** Outcomes of jobs for a tenant. Jobs record only tenants with a result or an error. */
+/** Job outcomes for a tenant. Jobs record only tenants with a result or an error. */
 export const jobOutcomes = pgTable(
   'job_outcomes',
   {
@@ -71,11 +71,11 @@ export const jobOutcomes = pgTable(
       .references(() => tenants.id, { onDelete: 'cascade' }),
     jobId: uuid('job_id').notNull(),
     at: timestamp('at', { withTimezone: true }).notNull(),
-    /** Code of the error; null for a success. */
+    /** Error code; null for a success. */
     error: key('error'),
     isComplete: boolean('is_complete').notNull(),
     counts: jsonb('counts').notNull(),
-    /** Details that depend on the kind of the job, without contents and paths. */
+    /** Details that depend on the job kind, without contents and paths. */
     details: jsonb('details').notNull(),
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.jobId] }), index('job_outcomes_job').on(t.jobId, t.tenantId)],
@@ -103,11 +103,11 @@ export const keptOut = pgTable(
     id: uuid('id').primaryKey(),
     /** Empty for all tenants. */
     tenantId: key('tenant_id').notNull(),
-    /** HMAC of the normal form of the text. */
+    /** HMAC of the text's normal form. */
     hash: bytea('hash').notNull(),
-    /** Keyed tag of the first tokens. */
+    /** Keyed tag for the first tokens. */
     prefix: integer('prefix').notNull(),
-    /** Number of tokens. */
+    /** Token count. */
     tokens: integer('tokens').notNull(),
     label: key('label').notNull().default(''),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
@@ -115,8 +115,8 @@ export const keptOut = pgTable(
     /** Number of the change that wrote the row, by which replicas read only the rows that have changed. */
     change: bigint('change', { mode: 'number' }).notNull().default(0),
     /**
-     * `entry` of a removed entry, whose ID is then its hash; `all` for a row that represents the removal of all earlier
-     * entries of the tenant. Null for an entry.
+     * `entry` for a removed entry, whose ID is then its hash; `all` for a row which records that all the tenant's
+     * earlier entries were removed. Null for an entry.
      */
     removed: key('removed'),
   },
@@ -124,7 +124,7 @@ export const keptOut = pgTable(
 );
 
 /**
- * Receipts of erasures (src/core/tenants/receipts.ts), which outlive their tenant. On Citus, the table is on the
+ * Erasure receipts (src/core/tenants/receipts.ts), which outlive their tenant. On Citus, the table is on the
  * coordinator.
  */
 export const receipts = pgTable(
@@ -132,7 +132,7 @@ export const receipts = pgTable(
   {
     id: uuid('id').primaryKey(),
     at: timestamp('at', { withTimezone: true }).notNull(),
-    /** ID of the tenant, or the hash that replaces the ID. Empty for a job over many tenants. */
+    /** Tenant ID, or the hash that replaces the ID. Empty for a job over many tenants. */
     tenantId: key('tenant_id').notNull(),
     body: jsonb('body').notNull(),
     signature: key('signature').notNull(),

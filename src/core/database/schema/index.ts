@@ -1,4 +1,4 @@
-/* Tables of the database. drizzle-kit writes the migrations from these tables. */
+/* Database tables. drizzle-kit writes the migrations from these tables. */
 
 export * from './draft-tables.ts';
 export * from './file-tables.ts';

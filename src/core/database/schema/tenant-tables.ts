@@ -27,7 +27,7 @@ function settingColumns() {
 }
 
 /**
- * A tenant and its usage. Every write locks the tenant's row first, so the counters are exact, and writes of one tenant
+ * A tenant and its usage. Every write locks the tenant's row first, so the counters are exact, and a tenant's writes
  * are serialized. Readers never wait.
  */
 export const tenants = pgTable(
@@ -36,9 +36,9 @@ export const tenants = pgTable(
     id: key('id').primaryKey(),
     fileCount: bigint('file_count', { mode: 'number' }).notNull().default(0),
     byteCount: bigint('byte_count', { mode: 'number' }).notNull().default(0),
-    /** Time of the suspension; null while the tenant is active. */
+    /** Suspension time; null while the tenant is active. */
     suspendedAt: timestamp('suspended_at', { withTimezone: true }),
-    // Settings of the tenant. Null means the service's default, and 0 means no limit.
+    // The tenant's settings. Null means the service's default, and 0 means no limit.
     ...settingColumns(),
     /** Number of rows in `versions`. */
     historyVersions: bigint('history_versions', { mode: 'number' }).notNull().default(0),
@@ -46,21 +46,21 @@ export const tenants = pgTable(
     historyBytes: bigint('history_bytes', { mode: 'number' }).notNull().default(0),
     /** Start of the complete history. Versions that were superseded earlier may be missing. */
     historySince: timestamp('history_since', { withTimezone: true }).notNull().defaultNow(),
-    /** Time of the latest change. The next change gets a later time. */
+    /** Time when the latest change was made. The next change gets a later time. */
     lastChangeAt: timestamp('last_change_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
-    /** Memories of other tenants, shown as directories (src/core/tenants/mounts.ts); null for none. */
+    /** Other tenants' memories, shown as directories (src/core/tenants/mounts.ts); null for none. */
     mounts: jsonb('mounts').$type<Mount[]>(),
-    // Fields of the Memory Stores API (src/core/tenants/store.ts).
-    /** Null means the ID of the tenant. */
+    // Fields in the Memory Stores API (src/core/tenants/store.ts).
+    /** Null means the tenant ID. */
     name: key('name'),
     description: key('description').notNull().default(''),
     metadata: jsonb('metadata').$type<Record<string, string>>().notNull().default({}),
     /** Time since which files can only be read and deleted; null while they can be changed. */
     archivedAt: timestamp('archived_at', { withTimezone: true }),
-    /** Time of the last change to one of these fields. */
+    /** Time when one of these fields last changed. */
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
-    /** ID of the original tenant if this tenant is a draft (src/features/drafts); otherwise null. */
+    /** The original tenant's ID if this tenant is a draft (src/features/drafts); otherwise null. */
     draftOf: key('draft_of'),
   },
   (t) => [
@@ -74,8 +74,7 @@ export const tenants = pgTable(
 );
 
 /**
- * Sessions of the console that ended by a sign-out, until their cookies expire. On Citus, the table is on the
- * coordinator.
+ * Console sessions that ended by a sign-out, until their cookies expire. On Citus, the table is on the coordinator.
  */
 export const endedSessions = pgTable('ended_sessions', {
   id: uuid('id').primaryKey(),
@@ -90,14 +89,14 @@ export const apiKeys = pgTable(
   'api_keys',
   {
     hash: key('hash').primaryKey(),
-    /** Public identifier of the key, for listing and revocation. */
+    /** Public identifier for the key, for listing and revocation. */
     id: key('id').notNull(),
     tenantId: key('tenant_id'),
     /** `operate` is for admin keys, and `propose` is for tenant keys. */
     access: key('access').$type<'read_write' | 'propose' | 'operate' | 'read_only'>().notNull(),
     /** Whether the key is an admin key, which works only for the admin API. */
     isAdmin: boolean('is_admin').notNull().default(false),
-    /** Scope of an admin key; null for all tenants. */
+    /** An admin key's scope; null for all tenants. */
     onlyTenants: text('only_tenants').array(),
     /** Whether a service key may create, change, archive, and delete stores, and redact versions. */
     managesStores: boolean('manages_stores').notNull().default(false),
@@ -109,13 +108,13 @@ export const apiKeys = pgTable(
     revokedAt: timestamp('revoked_at', { withTimezone: true }),
     lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
     /**
-     * Time of the rotation. The new secret is another row with the same ID. Listings show the row in which this column
-     * is null.
+     * Rotation time. The new secret is another row with the same ID. Listings show the row in which this column is
+     * null.
      */
     rotatedAt: timestamp('rotated_at', { withTimezone: true }),
     /**
-     * Hash of the creator and the `Idempotency-Key` under which the key was created. `creation_request` is the hash of
-     * the request.
+     * Hash of the creator and the `Idempotency-Key` under which the key was created. `creation_request` is the
+     * request's hash.
      */
     creationKey: key('creation_key').unique('api_keys_creation'),
     creationRequest: key('creation_request'),
@@ -139,7 +138,7 @@ export const apiKeys = pgTable(
 );
 
 /**
- * Audit trail of changes by admins and operators (src/audit). An event is written before the change and updated after
+ * Audit trail for changes by admins and operators (src/audit). An event is written before the change and updated after
  * it. On Citus, the table is on the coordinator instead of sharded by tenant, because events outlive their tenant.
  */
 export const auditEvents = pgTable(
@@ -163,8 +162,8 @@ export const auditEvents = pgTable(
 );
 
 /**
- * Usage of a tenant per UTC day (src/usage). The sizes are from the last update of the row. Requests never write here,
- * so the foreign key to `tenants` slows down no request.
+ * Usage by a tenant per UTC day (src/usage). The sizes are from the row's last update. Requests never write here, so
+ * the foreign key to `tenants` slows down no request.
  */
 export const tenantUsage = pgTable(
   'tenant_usage',
