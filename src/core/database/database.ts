@@ -64,8 +64,8 @@ export const PLANNER = {
 };
 
 /**
- * Settings in each session that determine how values are written as text and what statements mean. A role, a database,
- * or a server may have other defaults.
+ * Settings in each session that determine how values are written as text and how statements are interpreted. A role, a
+ * database, or a server may have other defaults.
  */
 export const MEANING = {
   DateStyle: 'ISO, MDY',
