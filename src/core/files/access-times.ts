@@ -5,8 +5,7 @@ import { LOCK_TENANT } from '../tenants/queries.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /**
- * Maximum number of buffered accesses. Further accesses are dropped, and the next read of such a file is recorded
- * instead.
+ * Maximum buffered accesses. Further accesses are dropped, and the next read from such a file is recorded instead.
  */
 const MAX_GATHERED = 50_000;
 
@@ -36,7 +35,7 @@ const findStaleQuery = defineQuery<{ tenant: string; paths: string[] }, { path: 
   `SELECT path FROM entries WHERE tenant_id = $tenant AND path = ANY ($paths::text[]) AND kind = 'file' AND ${STALE}`,
 );
 
-/** Records the day of the last read of files, in batches in the background. */
+/** Records the day when files were last read, in batches in the background. */
 export class AccessTimes {
   readonly #database: Database;
   readonly #writes: WriteQueue;
@@ -47,7 +46,7 @@ export class AccessTimes {
     this.#writes = writes;
   }
 
-  /** Records a read of a file whose access time may be old. */
+  /** Records that a file was read, if its access time may be old. */
   note(tenant: string, path: string): void {
     // Unambiguous, because a tenant ID contains no slash and a path starts with one.
     this.#notes.add(tenant + path, { tenant, path });
@@ -72,7 +71,7 @@ export class AccessTimes {
         const stale = { tenant, paths: rows.map(({ path }) => path) };
         await this.#writes.runExclusively(tenant, () => this.#database.query(touchQuery, stale));
       } catch {
-        // Ignored, because the next read of these files records them again.
+        // Ignored, because the next read from these files records them again.
       }
     }
   }

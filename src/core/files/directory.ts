@@ -9,8 +9,8 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { explainAbsence } from './entry-listing.ts';
 
 /*
- * Queries for the direct entries of the directory $path. Each statement walks an index and skips everything below a
- * child. A page therefore takes the same time in a directory of a million files as in a small one.
+ * Queries for the direct entries in the directory $path. Each statement walks an index and skips everything below a
+ * child. A page therefore takes the same time in a directory with a million files as in a small one.
  *
  * The walk begins at $from and makes at most $limit steps. A step may return a deeper path, if the child directory
  * has no row or its row precedes $from. `isChild` filters such paths.
@@ -18,7 +18,7 @@ import { explainAbsence } from './entry-listing.ts';
 
 const REST = (path: string) => `substr(${path}, length($path::text) + 2)`;
 
-/** First possible path of the next child; must agree with `pathAfter`. */
+/** First possible path for the next child; must agree with `pathAfter`. */
 const PATH_AFTER = (path: string) => `
   CASE WHEN strpos(${REST(path)}, '/') = 0 THEN ${path} || E'\\x01'
     ELSE $path || '/' || split_part(${REST(path)}, '/', 1) || '0' END`;
@@ -51,7 +51,7 @@ ORDER BY e.path
 `,
 );
 
-/** Entries of a directory. Directories among them only count as steps. */
+/** Entries in a directory. Directories among them only count as steps. */
 export const listChildFilesQuery = defineQuery<Params, EntryRow>(
   'list_child_files',
   `
@@ -66,7 +66,7 @@ interface ParamsAt extends Params {
   at: string;
 }
 
-/** A path of the walk. The other fields are null if the path did not exist at the time. */
+/** A path in the walk. The other fields are null if the path did not exist at the time. */
 export type ChildAtRow = Pick<EntryRow, 'path'> & {
   [Field in Exclude<keyof EntryRow, 'path'>]: EntryRow[Field] | null;
 };
@@ -105,7 +105,7 @@ const nextPastFile = (from: string) => `
     ORDER BY v.path LIMIT 1
   ))`;
 
-/** The last version of a path up to the time applies, as in `findVersionAtQuery`. */
+/** A path's last version up to the time applies, as in `findVersionAtQuery`. */
 export const listChildFilesAtQuery = defineQuery<ParamsAt, ChildAtRow>(
   'list_child_files_at',
   `
@@ -137,7 +137,7 @@ export interface Place {
   at: string | undefined;
 }
 
-/** Start of a page. The directories of a directory come before its files, each sorted by path. */
+/** Start of a page. Subdirectories come before files, each sorted by path. */
 export interface Position {
   section: 'directories' | 'files';
   /** First path to examine. */
@@ -145,10 +145,10 @@ export interface Position {
 }
 
 /**
- * Lists a page of a directory, now or at a past time, and examines up to `limit` paths. A page may have fewer entries,
- * or none, where many entries were deleted.
+ * Lists one page from a directory, now or at a past time, and examines up to `limit` paths. A page may have fewer
+ * entries, or none, where many entries were deleted.
  *
- * @param position `next` of the previous page; null for the first page
+ * @param position `next` in the previous page; null for the first page
  * @throws ServiceError when the directory does not exist
  * @throws ServiceError for a time before the complete history
  */
@@ -204,7 +204,7 @@ function isEntry(row: ChildAtRow, directory: string, kind: EntryRow['kind']): ro
   return row.kind === kind && isChild(directory, row.path);
 }
 
-/** Returns the first possible path of the next child; must agree with `PATH_AFTER`. */
+/** Returns the first possible path for the next child; must agree with `PATH_AFTER`. */
 function pathAfter(directory: string, path: string): string {
   if (isChild(directory, path)) return `${path}\u0001`;
   return `${path.slice(0, path.indexOf('/', directory.length + 1))}0`;
@@ -234,7 +234,7 @@ interface PartRow {
 
 type SizeParams = { tenant: string; path: string; after: string; last: string };
 
-/** Query for the sizes of the files below $path, after the path $after, up to the path $last. */
+/** Query for the file sizes below $path, after the path $after, up to the path $last. */
 const childSumsSql = (files: string) => `
 SELECT CASE WHEN strpos(substr(f.path, length($path) + 2), '/') > 0
     THEN $path || '/' || split_part(substr(f.path, length($path) + 2), '/', 1) END AS child,
@@ -265,16 +265,16 @@ export interface Sizes {
   /** Files below the directory that this part counts. */
   files: number;
   bytes: number;
-  /** Sizes of this part by direct subdirectory. */
+  /** Sizes in this part by direct subdirectory. */
   directories: { path: string; files: number; bytes: number }[];
-  /** `after` of the next part; null after the last part. */
+  /** `after` for the next part; null after the last part. */
   next: string | null;
 }
 
 /**
  * Counts one part of the files below a directory, now or at a past time. The caller adds up all parts.
  *
- * @param after `next` of the previous part; null for the first part
+ * @param after `next` from the previous part; null for the first part
  * @param rows maximum number of entries and versions that a part examines
  * @throws ServiceError when the directory does not exist
  * @throws ServiceError for a time before the complete history

@@ -7,7 +7,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { lookupFileQuery } from './read-queries.ts';
 
-/** Reads a page of the entries at a path and below it, ordered by path. The first page is after ''. */
+/** Reads a page with the entries at a path and below it, ordered by path. The first page is after ''. */
 const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, EntryRow>(
   'list_tree',
   `
@@ -19,15 +19,15 @@ ORDER BY path LIMIT $limit
 `,
 );
 
-/** A page of a listing: at most `limit` entries after the path `after`. */
+/** A page from a listing: at most `limit` entries after the path `after`. */
 export interface PageOfPaths {
   after: string;
   limit: number;
 }
 
 /**
- * Lists a page of the entries at a path and below it, now or at a time. The root is omitted, because it always exists.
- * The time of a past entry is the time of its last change before `at`.
+ * Lists a page with the entries at a path and below it, now or at a time. The root is omitted, because it always
+ * exists. A past entry's time is the time of its last change before `at`.
  *
  * @throws ServiceError when the path does not exist
  */

@@ -53,7 +53,7 @@ FROM memory_expire($tenant, $before::timestamptz, $limit::integer, $change::uuid
 `,
 );
 
-/** Small batches, so that writes of the tenant never wait long for the job. */
+/** Small batches, so that the tenant's writes never wait long for the job. */
 const FILES_A_BATCH = 200;
 const ORIGIN = storedOrigin({ actor: { type: 'system', job: 'expiration' } });
 
@@ -67,9 +67,9 @@ export interface Expired {
 /**
  * Deletes the files that were neither read nor written for their tenant's TTL, in small batches. Directories are kept.
  *
- * @param options.defaultTtlDays TTL of tenants without their own setting; 0 keeps their files
- * @param options.historyDays retention of superseded versions in days, for tenants without their own setting;
- * `maxHistoryBytes` is the limit of their size
+ * @param options.defaultTtlDays TTL for tenants without their own setting; 0 keeps their files
+ * @param options.historyDays retention period for superseded versions in days, for tenants without their own setting;
+ * `maxHistoryBytes` limits their size
  * @param options.now the database's time by default
  * @param options.onTenant called after each tenant with expired files
  * @returns undefined when another process runs the job

@@ -36,13 +36,13 @@ export interface Written {
   sha256: string;
 }
 
-/** Returns the SHA-256 of a content in hexadecimal. */
+/** Returns a content's SHA-256 in hexadecimal. */
 export function contentHash(content: string): string {
   return hash('sha256', content, 'hex');
 }
 
 /**
- * Creates a file, by the rules and limits of requests.
+ * Creates a file, with the rules and limits for requests.
  *
  * @throws ServiceError when the path exists, or when the content or the path is rejected
  */
@@ -58,7 +58,7 @@ export function createAt(session: FileSession, path: MemoryPath, text: string): 
 }
 
 /**
- * Replaces the content of a file, by the rules and limits of requests.
+ * Replaces a file's content, with the rules and limits for requests.
  *
  * @returns undefined when the file does not exist
  * @throws ServiceError when the precondition is not met, or when the content is rejected
@@ -186,7 +186,7 @@ function rejectionError(tenant: string, rejection: Rejection): ServiceError {
   }
 }
 
-/** Runs one change of a tenant's memory under its limits and its setting for secrets. */
+/** Runs one change to a tenant's memory under its limits and its setting for secrets. */
 async function runChange<T>(
   { services, tenant, origin }: FileSession,
   change: (context: MemoryContext) => Promise<T>,

@@ -45,25 +45,25 @@ import {
 } from './write-functions.ts';
 
 /**
- * Number of optimistic attempts of an edit. The next attempt locks the tenant, so that no concurrent write can
+ * Number of optimistic attempts for an edit. The next attempt locks the tenant, so that no concurrent write can
  * interfere.
  */
 const OPTIMISTIC_ATTEMPTS = 3;
 
-/** Options of a memory that is opened for one call. */
+/** Options for a memory that is opened for one call. */
 export interface MemoryOptions {
   /** Whether the first file creates the tenant. */
   autoCreate: boolean;
   /** Origin recorded in the history. */
   origin: Origin;
-  /** Idempotency key and input of the write. */
+  /** Idempotency key and input for the write. */
   request?: RequestKey | undefined;
   /**
    * Creation time of the caller's tenant, or `NO_TENANT`; null for any tenant with the ID. If the tenant was deleted
    * since, the call fails with `tenant_replaced`, even if a new tenant has the same ID.
    */
   createdAt?: string | null | undefined;
-  /** Tenant whose limit of stored results applies; by default the tenant itself. */
+  /** Tenant whose limit on stored results applies; by default the tenant itself. */
   countedAs?: string | undefined;
   /** Directory at which the caller mounts this memory. */
   mountedAt?: MemoryPath | undefined;
@@ -74,8 +74,8 @@ export interface MemoryOptions {
 }
 
 /**
- * The memory of a tenant, opened for one call. All paths, including paths in outcomes, are as the caller sees them.
- * Throws `DatabaseError`.
+ * A tenant's memory, opened for one call. All paths, including paths in outcomes, are as the caller sees them. Throws
+ * `DatabaseError`.
  */
 export class Memory implements MemoryStore {
   readonly services: Services;
@@ -96,14 +96,14 @@ export class Memory implements MemoryStore {
     return this.#options.mountedAt !== undefined;
   }
 
-  /** Returns the ID of a file; undefined if there is no file at the path. */
+  /** Returns a file's ID; undefined if there is no file at the path. */
   async recordId(path: MemoryPath): Promise<string | undefined> {
     const params = { tenant: this.tenant, path: this.#toInnerPath(path) };
     const { rows } = await this.services.database.query(findRecordQuery, params);
     return rows[0]?.memoryId ?? undefined;
   }
 
-  /** Stored form of the origin of a change. */
+  /** Stored form of a change's origin. */
   get origin(): string {
     return storedOrigin(this.#options.origin);
   }
@@ -132,8 +132,8 @@ export class Memory implements MemoryStore {
 
   async rootEntries(maxEntries: number): Promise<Listing> {
     const { tenant } = this;
-    // Long listings of one caller's mounts run one at a time, because a tenant may have many mounts, which could occupy
-    // all connections.
+    // Long listings for one caller's mounts run one at a time, because a tenant may have many mounts, which could
+    // occupy all connections.
     const turn = this.#options.origin.viaTenant ?? tenant;
     const row = await this.#read(listRootQuery, { tenant, maxEntries, turn });
     return { entries: row === undefined ? [] : this.#entries(row), total: row?.total ?? 0 };
@@ -276,7 +276,7 @@ export class Memory implements MemoryStore {
     };
   }
 
-  /** Runs a query of one row. @throws ServiceError when the tenant was replaced */
+  /** Runs a query for one row. @throws ServiceError when the tenant was replaced */
   async #read<Params extends Record<string, Value>, Row extends OfTenant>(
     query: Query<Params, Row>,
     params: Params,
@@ -301,7 +301,7 @@ export class Memory implements MemoryStore {
     if (createdAt !== null && found !== createdAt) throw new ServiceError('tenant_replaced', this.tenant);
   }
 
-  /** Runs work that reads before it writes, in a transaction that locks the tenant. A retry repeats all of the work. */
+  /** Runs work that reads before it writes, in a transaction that locks the tenant. A retry repeats all the work. */
   #inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
     const { tenant } = this;
     const { database, writes } = this.services;
@@ -371,7 +371,7 @@ export class Memory implements MemoryStore {
     return this.#reserving;
   }
 
-  /** Returns the path in this memory for a path of the caller. */
+  /** Returns the path in this memory for a caller's path. */
   #toInnerPath(path: MemoryPath): MemoryPath {
     const { mountedAt } = this.#options;
     return mountedAt === undefined ? path : innerPath(path, mountedAt);
@@ -383,7 +383,7 @@ export class Memory implements MemoryStore {
   }
 }
 
-/** Returns the path in a mounted memory for a path of the caller. */
+/** Returns the path in a mounted memory for a caller's path. */
 export function innerPath(path: MemoryPath, mountedAt: MemoryPath): MemoryPath {
   return (ROOT + path.slice(mountedAt.length)) as MemoryPath;
 }
@@ -393,7 +393,7 @@ export function outerPath<Path extends string>(path: Path, mountedAt: MemoryPath
   return (mountedAt + path.slice(ROOT.length)) as Path;
 }
 
-/** Returns the maximum length and depth of paths in a memory mounted at a directory. */
+/** Returns the maximum path length and depth in a memory mounted at a directory. */
 function pathLimits(mountedAt: MemoryPath): { maxPathBytes: number; maxDepth: number } {
   const prefix = mountedAt.slice(ROOT.length);
   return {
@@ -408,7 +408,7 @@ function isNamedLikeFile(path: MemoryPath): boolean {
 }
 
 /**
- * Returns the shortest range of `before` that a change replaces, with its replacement. Offsets are in UTF-16 units and
+ * Returns the shortest range in `before` that a change replaces, with its replacement. Offsets are in UTF-16 units and
  * never split a character.
  */
 function difference(before: string, { content, start: first, end: afterLast }: Change) {
@@ -437,7 +437,7 @@ function toFileVersion(row: FileRow | undefined): FileVersion | undefined {
   return content === null || version === null ? undefined : { content, version };
 }
 
-/** Returns the outcome of an edit; undefined if another write of the file came first. */
+/** Returns the outcome of an edit; undefined if another write to the file came first. */
 function editedBy(
   write: { kind: 'written' | 'missing' | 'conflict' } | OverQuota,
   { content: before }: { content: string },

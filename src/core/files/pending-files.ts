@@ -1,6 +1,6 @@
 import { SerialQueue, ShortLivedMap } from '../lib/queues.ts';
 
-/** Content of a file, as read or as a pending write will store it. */
+/** File content, as read or as a pending write will store it. */
 export interface FileVersion {
   content: string;
   version: string;
@@ -10,11 +10,11 @@ export interface FileVersion {
 
 /**
  * File contents that this process is writing. An edit starts from the newest content instead of reading the file, so
- * edits of a busy file can share a statement.
+ * edits to a busy file can share a statement.
  */
 export class PendingFiles {
   readonly #newest = new ShortLivedMap<string, FileVersion>();
-  /** Serializes the edits of each file, by `fileKey`. */
+  /** Serializes the edits to each file, by `fileKey`. */
   readonly turns = new SerialQueue();
 
   newest(file: string): FileVersion | undefined {
@@ -22,7 +22,7 @@ export class PendingFiles {
   }
 
   /**
-   * Registers the newest content of a file until its write succeeds or fails.
+   * Registers a file's newest content until its write succeeds or fails.
    *
    * @param written resolves with true when the content is written
    */
@@ -39,7 +39,9 @@ export class PendingFiles {
   }
 }
 
-/** Returns the key of a file. It is unambiguous, because a tenant ID contains no slash and a path starts with one. */
+/**
+ * Returns a file's key. The key is unambiguous, because a tenant ID contains no slash and a path starts with a slash.
+ */
 export function fileKey(tenant: string, path: string): string {
   return tenant + path;
 }

@@ -5,23 +5,23 @@ import { STALE } from './access-times.ts';
 /* Queries that read memory, with their batch queries. They take no locks. */
 
 /**
- * Creation time of the tenant, from the root (memory_bind_root). Null, like a missing row, if the tenant has no root:
- * it has no entries, or does not exist.
+ * The tenant's creation time, from the root (memory_bind_root). Null, like a missing row, if the tenant has no root: it
+ * has no entries, or does not exist.
  */
 export interface OfTenant {
   tenantCreatedAt: string | null;
 }
 
 /**
- * Joins an entry of the tenant to each call `c` of a batch. `OFFSET 0` keeps the planner from joining all entries,
- * which it would do in a table of few rows.
+ * Joins a tenant's entry to each call `c` in a batch. `OFFSET 0` keeps the planner from joining all entries, which it
+ * would do in a table with few rows.
  */
 const callEntrySql = (alias: string, columns: string, condition: string) =>
   `LEFT JOIN LATERAL (SELECT ${columns} FROM entries WHERE tenant_id = c.tenant AND ${condition} OFFSET 0) AS ${alias} ON true`;
 const ROOT_OF_CALL = callEntrySql('root', 'created_at', `path = '${ROOT}'`);
 const TENANT_CREATED_AT = `${time('root.created_at')} AS "tenantCreatedAt"`;
 
-/** Adds `OfTenant` for `$tenant` to the row of a statement, which may be missing. */
+/** Adds `OfTenant` for `$tenant` to the row from a statement; the row may be missing. */
 const withTenantSql = (statement: string) => `
 SELECT found.*, ${TENANT_CREATED_AT}
 FROM (SELECT created_at FROM entries WHERE tenant_id = $tenant AND path = '${ROOT}') AS root
@@ -48,7 +48,7 @@ export interface LookupRow extends OfTenant {
 export const VISIBLE =
   "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
 
-/** Sort key for depth-first order. It replaces `/` by U+0001, which sorts before all characters of a name. */
+/** Sort key for depth-first order. It replaces `/` by U+0001, which sorts before all characters in a name. */
 const DEPTH_FIRST = `replace(path, '/', E'\\x01') COLLATE "C"`;
 
 /** Entry as text: the path and, for a file, a tab and the size in bytes. */
@@ -58,13 +58,13 @@ const LINE = "concat_ws(E'\\t', path, size_bytes)";
 const NOT_LARGE = `(e.kind IS DISTINCT FROM 'file' OR e.size_bytes <= ${MAX_BYTES})`;
 
 /**
- * Maximum number of entries per listing in a batch. The single query reads longer listings, so that other calls do not
- * wait for them.
+ * Maximum entries per listing in a batch. The single query reads longer listings, so that other calls do not wait for
+ * them.
  */
 const MAX_LISTED = 200;
 
 /**
- * Looks up entries, with the listings of directories that fit `maxEntries`. `kind` is null for a path without an entry.
+ * Looks up entries, with listings for directories that fit `maxEntries`. `kind` is null for a path without an entry.
  */
 const lookupBatchQuery = defineBatchQuery(
   'lookup_batch',
@@ -137,7 +137,7 @@ WHERE s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 `,
 );
 
-/** Lists the direct entries of the root, sorted by path. Long listings with the same `turn` are read one at a time. */
+/** Lists the root's direct entries, sorted by path. Long listings with the same `turn` are read one at a time. */
 export const listRootQuery = defineQuery<
   { tenant: string; maxEntries: number; turn: string },
   Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>
@@ -213,7 +213,7 @@ FROM ${calls} ${callEntrySql('e', 'memory_id', "path = c.path AND kind = 'file'"
 `,
 );
 
-/** Finds the ID of a file, for its trace. */
+/** Finds a file's ID, for its trace. */
 export const findRecordQuery = defineQuery<{ tenant: string; path: string }, { memoryId: string | null }>(
   'find_record',
   `SELECT memory_id AS "memoryId" FROM entries WHERE tenant_id = $tenant AND path = $path AND kind = 'file'`,
@@ -221,7 +221,7 @@ export const findRecordQuery = defineQuery<{ tenant: string; path: string }, { m
 );
 
 /**
- * The entries at `$paths`. A plan for `path = ANY ($paths)` expects ten paths, and so may read all entries of a tenant
+ * The entries at `$paths`. A plan for `path = ANY ($paths)` expects ten paths, and so may read all entries in a tenant
  * if most tenants have few.
  */
 export const entriesAtPaths = (columns: string) =>

@@ -16,14 +16,14 @@ import type { RecordTracer } from './record-tracer.ts';
 import { Watches } from './watches.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** An object of a feature that lives as long as the services. */
+/** A feature's object that lives as long as the services. */
 export interface FeatureService {
-  /** Discards cached contents of a tenant's files, because a text was erased from them. */
+  /** Discards cached contents from a tenant's files, because a text was erased from the files. */
   forget?(tenant: string): void;
   close(): Promise<void>;
 }
 
-/** Services shared by all tenants of a process. Agents and operators use the same write queue. */
+/** Services that all tenants in a process share. Agents and operators use the same write queue. */
 export class Services {
   readonly config: Config;
   readonly database: Database;
@@ -39,7 +39,7 @@ export class Services {
   /** Undefined while tracing is off. */
   readonly records: RecordTracer | undefined;
   readonly watches: Watches;
-  /** Objects of features, by the functions that create them. */
+  /** Feature objects, by the functions that create them. */
   readonly #features = new Map<(services: Services) => FeatureService, FeatureService>();
 
   constructor(config: Config, database: Database, scanner: SecretScanner, records?: RecordTracer) {
@@ -57,7 +57,7 @@ export class Services {
     this.watches = new Watches(database);
   }
 
-  /** Returns the handling of secrets and kept-out texts in a write that begins now; undefined stores every text. */
+  /** Returns the handling for secrets and kept-out texts in a write that begins now; undefined stores every text. */
   redactionForWrite(
     tenant: string,
     { secrets, draftOf }: Pick<TenantPolicy, 'secrets' | 'draftOf'>,
@@ -66,14 +66,14 @@ export class Services {
     return mapMaybePromise(texts, (keptOut) => redactionFor(secrets, this.scanner, keptOut));
   }
 
-  /** Returns the handling of secrets and kept-out texts in the memory of a tenant; undefined stores every text. */
+  /** Returns the handling for secrets and kept-out texts in a tenant's memory; undefined stores every text. */
   async tenantRedaction(row: TenantRow): Promise<Redaction | undefined> {
     const { secrets } = effectiveSettings(row, this.config);
     return redactionFor(secrets, this.scanner, await this.keptOut.textsFor(row));
   }
 
   /**
-   * Returns the object of a feature. The first call creates the object.
+   * Returns a feature's object. The first call creates the object.
    *
    * @param create identifies the object, so it must be the same function in each call
    */
@@ -86,7 +86,7 @@ export class Services {
     return service as T;
   }
 
-  /** Must be called after a text was erased from a tenant, so that this process keeps no copy of it. */
+  /** Must be called after a text was erased from a tenant, so that this process keeps no copy of the text. */
   forgetErased(tenant: string): void {
     for (const service of this.#features.values()) service.forget?.(tenant);
   }

@@ -3,12 +3,12 @@ import type { Origin } from '../memory/origin.ts';
 import type { TenantPolicy } from '../tenants/policy-cache.ts';
 import type { Principal } from '../tenants/principal.ts';
 
-/** One call of the tool, with its caller and settings. The deadline of the request applies to the call. */
+/** One call to the tool, with its caller and settings. The request's deadline applies to the call. */
 export interface Call {
   principal: Principal;
-  /** Settings of the caller's tenant. */
+  /** Settings for the caller's tenant. */
   policy: TenantPolicy;
-  /** IP address of the caller. */
+  /** The caller's IP address. */
   ip: string;
   language: Language;
   requestId: string;
@@ -17,7 +17,7 @@ export interface Call {
   idempotencyKey: string | undefined;
 }
 
-/** Returns the origin that the history records for the changes of a call. */
+/** Returns the origin that the history records for changes by a call. */
 export function callOrigin({ principal, requestId, toolUseId }: Call): Origin {
   return { actor: principal.actor, requestId, toolUseId };
 }

@@ -6,11 +6,11 @@ import { ROOT } from '../memory/path.ts';
 import { NO_TENANT } from '../tenants/queries.ts';
 import { VISIBLE } from './read-queries.ts';
 
-/** The minimum time between two checks for changes. Each check of a tenant reads one row. */
+/** The minimum time between two checks for changes. Each check on a tenant reads one row. */
 const CHECK_EVERY_MS = 1000;
-/** A check is followed by a rest of this many times its duration. */
+/** Rest after each check, as a multiple of the check's duration. */
 const REST = 9;
-/** Maximum number of tenants to look up at once. */
+/** Maximum number of tenants to look up at the same time. */
 const MAX_CONCURRENT_LOOKUPS = 32;
 
 const lastChangesBatchQuery = defineBatchQuery(
@@ -26,7 +26,7 @@ const lastChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   lastChangesBatchQuery,
 );
 
-/** Reads the versions of files, and a hash of the paths of the files in two levels below the root. */
+/** Reads the file versions, and a hash over the file paths in two levels below the root. */
 const watchedStateQuery = defineQuery<
   { tenant: string; paths: string[] },
   { createdAt: string | null; versions: Record<string, string> | null; list: string | null }
@@ -50,10 +50,10 @@ SELECT (SELECT ${time('created_at')} FROM tenants WHERE id = $tenant) AS "create
 ) AS list`,
 );
 
-/** Paths in the memory of one tenant, whose changes a watcher reports. */
+/** Paths in one tenant's memory; a watcher reports changes to them. */
 export interface Watched {
   tenant: string;
-  /** Creation time of the tenant, as in its policy. Changes to a later tenant with the same ID are not reported. */
+  /** The tenant's creation time, as in its policy. Changes to a later tenant with the same ID are not reported. */
   createdAt: string | null;
   paths: readonly string[];
 }
@@ -109,13 +109,13 @@ class Watcher {
 
 /** Learns that a tenant has changed, and reads the changes itself. */
 interface Follower {
-  /** Time of the latest change that was reported; undefined before the first report. */
+  /** Time when the latest reported change was made; undefined before the first report. */
   at: State['at'];
   readonly onChange: () => Promise<void>;
 }
 
 /**
- * Checks all watchers and followers of a process. A check reads a tenant once for all of its watchers and one changed
+ * Checks all watchers and followers in a process. A check reads a tenant once for all its watchers and one changed
  * tenant at a time, and rests after the work, so that watchers use a limited share of the database.
  */
 export class Watches {
@@ -128,18 +128,18 @@ export class Watches {
 
   constructor(database: Database) {
     this.#database = database;
-    // The timer starts before the first request, because it would otherwise continue the trace of that request.
+    // The timer starts before the first request, because the timer would otherwise continue that request's trace.
     this.#timer = this.#schedule(CHECK_EVERY_MS);
   }
 
   /**
    * Watches files until the returned function is called.
    *
-   * @throws DatabaseError if the state of the files cannot be read
+   * @throws DatabaseError if the file state cannot be read
    */
   async watch(watched: Watched, onChange: (changes: Changes) => void): Promise<() => void> {
     const { tenant, paths } = watched;
-    // A change after the time was read is part of the state, and the next check compares the state again.
+    // A change after the time was read is already in the state, and the next check compares the state again.
     const state = await this.#read(tenant, await this.#lastChange(tenant), paths);
     const watcher = new Watcher(watched, onChange, state);
     if (!watcher.isSameTenant(state)) throw new ServiceError('tenant_replaced', tenant);
@@ -152,7 +152,7 @@ export class Watches {
   }
 
   /**
-   * Reports each change of a tenant by any replica, until the returned function is called. The first check reports a
+   * Reports each change to a tenant by any replica, until the returned function is called. The first check reports a
    * change too. A tenant has one follower at most.
    */
   follow(tenant: string, onChange: () => Promise<void>): () => void {
@@ -190,7 +190,7 @@ export class Watches {
     }
   }
 
-  /** Reports the changes of a tenant to its watchers and its follower. */
+  /** Reports changes to the tenant to its watchers and its follower. */
   async #report(tenant: string, at: State['at']): Promise<void> {
     const follower = this.#followers.get(tenant);
     if (follower !== undefined && (at === undefined || follower.at !== at)) {

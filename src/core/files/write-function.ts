@@ -22,24 +22,24 @@ export type RequestParams = {
   requestHash: string | null;
   /** Result to store under the idempotency key if the write succeeds. */
   result: string;
-  /** Creation time of the intended tenant; null for any tenant with the ID. */
+  /** The intended tenant's creation time; null for any tenant with the ID. */
   createdAt: string | null;
 };
 
 type OutcomeRow = {
-  /** Number of the call, from 1. */
+  /** Call number, from 1. */
   item: number;
   outcome: string;
   data: Record<string, unknown> | null;
-  /** Time from the start of the statement on the server to the end of the call. Only in statements for many calls. */
+  /** Time from the statement's start on the server to the end of the call. Only in statements for many calls. */
   executingMs?: number;
 };
 
 export interface WriteFunction {
   readonly name: string;
-  /** Parameters that differ between calls. The other parameters apply to all calls of a statement. */
+  /** Parameters that differ between calls. The other parameters apply to all calls in a statement. */
   readonly ofCalls: readonly string[];
-  /** Statement for one call. Citus delegates only this form to the node of the tenant. */
+  /** Statement for one call. Citus delegates only this form to the tenant's node. */
   readonly single: Query<Record<string, Value>, OutcomeRow>;
   /**
    * Statement for many calls: an array for each of `ofCalls`, and whether to wait for tenants locked by another
@@ -47,8 +47,8 @@ export interface WriteFunction {
    */
   readonly batch: Query<Record<string, Value>, OutcomeRow>;
   /**
-   * Whether calls of several tenants may share a statement. False for calls that may be slow, so that they do not delay
-   * other tenants.
+   * Whether calls for several tenants may share a statement. False for calls that may be slow, so that they do not
+   * delay other tenants.
    */
   readonly mixesTenants: boolean;
 }
@@ -69,7 +69,7 @@ export type CallFunction = <Params extends RequestParams, Outcome extends { kind
 ) => Promise<Exclude<Outcome, { kind: 'skipped' }>>;
 
 /**
- * Returns the statement for one or many calls of a write function, with its parameters.
+ * Returns the statement for one or many calls to a write function, with its parameters.
  *
  * @param options.wait whether to wait for tenants locked by another session; otherwise their calls are `skipped`
  */
@@ -84,14 +84,14 @@ export function writeStatement(
   return [batch, params];
 }
 
-/** Returns the outcomes of a statement in the order of its calls. */
+/** Returns a statement's outcomes in call order. */
 export function rowOutcomes({ rows }: QueryResult<OutcomeRow>): { kind: string }[] {
   const outcomes: { kind: string }[] = [];
   for (const { item, outcome, data } of rows) outcomes[item - 1] = { kind: outcome, ...data };
   return outcomes;
 }
 
-/** Returns a function that calls write functions in the transaction of a session. */
+/** Returns a function that calls write functions in a session's transaction. */
 export function callOn(query: QueryExecutor): CallFunction {
   return async (fn, params) => {
     const [statement, values] = writeStatement(fn, [params], { wait: true });
@@ -107,12 +107,12 @@ export const declaredWriteFunctions: readonly WriteFunction[] = defined;
 const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb', 'timestamptz']);
 
 /**
- * Declares a write function. The calls of a statement run in the order of the arrays, and each call sees the changes of
- * earlier calls.
+ * Declares a write function. The calls in a statement run in array order, and each call sees the changes by earlier
+ * calls.
  *
- * @param types.call SQL types of the function's specific parameters, in order. In SQL, the parameters of
- * `RequestParams` follow, and `createdAt` is the last of all
- * @param types.service SQL types of the service's defaults, which are the same for every call of the process
+ * @param types.call SQL types for the function's specific parameters, in order. In SQL, the parameters in
+ * `RequestParams` follow, and `createdAt` is the last
+ * @param types.service SQL types for the service's defaults, which are the same for every call in the process
  * @param options.storesResult whether the function takes an idempotency key and a result to store
  */
 export function writeFunction<
@@ -137,9 +137,9 @@ export function writeFunction<
   const service = Object.entries<string>({ ...types.service, wait: 'boolean' }).map(
     ([parameter, type]) => `$${parameter}::${type}`,
   );
-  // Not `$parameter::text::timestamptz`, whose constant Citus cannot send to the node of the tenant.
+  // Not `$parameter::text::timestamptz`, whose constant Citus cannot send to the tenant's node.
   const values = Object.entries(ofCalls).map(([parameter, type]) => `$${parameter}::${type}`);
-  // Arrays of strings are sent as `text[]`, for every type of parameter (docs/decisions/0002-binary-arrays.md).
+  // String arrays are sent as `text[]`, for every parameter type (docs/decisions/0002-binary-arrays.md).
   const arrays = Object.entries(ofCalls).map(([parameter, type]) =>
     AS_TEXT.has(type) ? `$${parameter}::text[]::${type}[]` : `$${parameter}::${type}[]`,
   );

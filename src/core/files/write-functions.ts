@@ -3,13 +3,13 @@ import type { MemoryPath } from '../memory/path.ts';
 import { declaredWriteFunctions, writeFunction } from './write-function.ts';
 
 /*
- * The database functions that change memory, one per write command (migrations/functions). They enforce the rules of
- * the tree, quotas, and idempotency, and return the outcome of each call.
+ * The database functions that change memory, one per write command (migrations/functions). They enforce the tree's
+ * rules, quotas, and idempotency, and return each call's outcome.
  */
 
 export const writeFunctions = declaredWriteFunctions;
 
-/** Actor and request of a change (`storedOrigin`). */
+/** Actor and request for a change (`storedOrigin`). */
 type OriginParams = { origin: string };
 
 /** `change` is a new random ID, for a change that can affect many files. */
@@ -83,7 +83,7 @@ export const renameFunction = writeFunction<
   { mixesTenants: false },
 );
 
-/** Stores the result of a failed write under its idempotency key. */
+/** Stores a failed write's result under its idempotency key. */
 export const recordFailureFunction = writeFunction<
   Record<never, never>,
   Record<never, never>,
@@ -91,7 +91,7 @@ export const recordFailureFunction = writeFunction<
 >('memory_record_failure', { call: {}, service: {} }, { mixesTenants: true });
 
 /**
- * A file of the Memory Stores API. `content` is null unless the request asked for the content. Times are in ISO 8601.
+ * A file in the Memory Stores API. `content` is null unless the request asked for the content. Times are in ISO 8601.
  */
 export interface StoredMemory {
   memoryId: string;

@@ -18,20 +18,20 @@ import {
 } from './write-function.ts';
 
 /**
- * Maximum size of a call that shares a statement with other tenants, in characters. The other tenants would wait for a
- * larger call.
+ * Maximum size, in characters, for a call that shares a statement with other tenants. The other tenants would wait for
+ * a larger call.
  */
 const MAX_SHARED_CHARACTERS = 32 * 1024;
 /**
  * Number of waiting calls from which a tenant gets a separate statement, so that no other tenant waits for all of them.
  */
 const MIN_OWN_CALLS = 4;
-/** Maximum size of all calls in a statement, in characters. */
+/** Maximum total size of the calls in a statement, in characters. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface QueuedWrite {
   readonly tenant: string;
-  /** Key of a group. Writes of a group may share a statement. */
+  /** Group key. Writes in a group may share a statement. */
   group: string;
   readonly characters: number;
   /** Traced requests that wait for the write. */
@@ -50,13 +50,13 @@ interface FunctionCall {
 interface Sent {
   /** Writes to send again in other groups. */
   again: QueuedWrite[];
-  /** Resolves or rejects the promises of the other writes. */
+  /** Resolves or rejects the promises for the other writes. */
   finish(): void;
 }
 
 /**
- * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may also share
- * a statement, in order of arrival. A statement is sent immediately, and writes collect only while others run.
+ * Combines concurrent writes in this process into statements, which saves commits. Writes to one tenant may also share
+ * a statement, in arrival order. A statement is sent immediately, and writes collect only while others run.
  *
  * - A tenant has one statement at a time, so a busy tenant waits in the queue and occupies no connection.
  * - A statement for several tenants never waits for a lock. It skips tenants that another session has locked, and their
@@ -70,7 +70,7 @@ export class WriteQueue {
   #waiting: QueuedWrite[] = [];
   /** Tenants with a running statement. */
   readonly #busyTenants = new Set<string>();
-  /** Running statements for several tenants, by the name of their function. */
+  /** Running statements for several tenants, by function name. */
   readonly #shared = new Map<string, RunningStatements>();
   /** Sends the waiting writes after all requests that have already arrived are read. */
   #scheduled: NodeJS.Immediate | undefined;
@@ -124,7 +124,7 @@ export class WriteQueue {
   #dispatch(): void {
     this.#scheduled = undefined;
     const batches = new Map<string, QueuedWrite[]>();
-    /** Group of each tenant's writes in this dispatch. */
+    /** Group for each tenant's writes in this dispatch. */
     const groups = new Map<string, string>();
     const full = new Set<string>();
     this.#separateBusyTenants();
@@ -134,7 +134,7 @@ export class WriteQueue {
       const isTenantFree = !this.#busyTenants.has(tenant) && (groups.get(tenant) ?? group) === group;
       if (!isTenantFree || full.has(group)) continue;
       if (!this.#hasRoom(batch, write)) {
-        // Later writes of the group also wait, so that a tenant's calls stay in order.
+        // Later writes in the group also wait, so that a tenant's calls stay in order.
         full.add(group);
         continue;
       }
@@ -150,7 +150,7 @@ export class WriteQueue {
     for (const [group, writes] of sending) void this.#send(group, writes);
   }
 
-  /** Moves the calls of tenants with many waiting calls to a group of their tenant. */
+  /** Moves the calls for each tenant with many waiting calls to a group for that tenant. */
   #separateBusyTenants(): void {
     const shared = new Map<string, QueuedWrite[]>();
     for (const write of this.#waiting) {
@@ -170,7 +170,7 @@ export class WriteQueue {
     return batch.length === 0 || (batch.length < this.#limits.calls && sum <= MAX_BATCH_CHARACTERS);
   }
 
-  /** Sends the writes of a group in one statement, then resolves or rejects their promises. */
+  /** Sends a group's writes in one statement, then resolves or rejects their promises. */
   async #send(group: string, writes: QueuedWrite[]): Promise<void> {
     const shared = this.#shared.get(group);
     shared?.start(writes.length);
@@ -230,7 +230,7 @@ export class WriteQueue {
 function sentSuccess(fn: WriteFunction, writes: QueuedWrite[], outcomes: { kind: string }[]): Sent {
   const isSkipped = (i: number) => outcomes[i]?.kind === ('skipped' satisfies CommonOutcome['kind']);
   const again = writes.filter((_, i) => isSkipped(i));
-  // The statement of the tenant's group waits for the lock.
+  // The statement for the tenant's group waits for the lock.
   for (const write of again) write.group = tenantGroup(fn, write.tenant);
   const finish = () => {
     for (const [i, write] of writes.entries()) if (!isSkipped(i)) write.resolve(outcomes[i]);

@@ -68,7 +68,7 @@ describe('the text search', () => {
   });
 });
 
-/** Fibonacci words, the worst case of many search algorithms, because they contain many of their prefixes. */
+/** Fibonacci words, the worst case for many search algorithms, because they contain many of their prefixes. */
 function fibonacci(length: number): string {
   let [a, b] = ['a', 'ab'];
   while (b.length < length) [a, b] = [b, b + a];
@@ -86,7 +86,7 @@ it('computes line numbers from the newlines before each offset', () => {
   );
 });
 
-it('computes the line of a million offsets in one pass', () => {
+it('computes the line for a million offsets in one pass', () => {
   const content = 'a'.repeat(2 ** 20);
   const lines = lineNumbersAt(
     content,

@@ -2,7 +2,7 @@ import type { MemoryPath } from './path.ts';
 import type { MemoryResult } from './result.ts';
 import type { Change } from './text-changes.ts';
 
-/** An entry of a directory listing. `bytes` is the size of a file's content in UTF-8; 0 for a directory. */
+/** An entry in a directory listing. `bytes` is the size of a file's content in UTF-8; 0 for a directory. */
 export interface ListedEntry {
   path: MemoryPath;
   kind: 'file' | 'dir';
@@ -22,7 +22,7 @@ export type LookupResult =
   | ({ kind: 'dir'; notes?: readonly string[] } & Listing)
   | { kind: 'missing' };
 
-/** Quotas of a tenant without its own limits; 0 means no limit. */
+/** Quotas for a tenant without its own limits; 0 means no limit. */
 export type Quotas = { maxFiles: number; maxBytes: number };
 
 /**
@@ -60,7 +60,7 @@ export type Rejection =
   | { kind: 'not_a_directory'; path: MemoryPath }
   | OverQuota;
 
-/** Outcome of a change function: the new content with the result for its success, or the reason of a rejection. */
+/** Outcome of a change function: the new content with the result for its success, or the reason for a rejection. */
 export type Edit<R> = (Change & { result: MemoryResult }) | { rejection: R };
 
 export type Edited<R> =
@@ -82,10 +82,10 @@ export type Renamed =
   | OverQuota;
 
 /**
- * The memory of one tenant, for one call of the tool: a tree of files under `/memories`, which always exists.
+ * One tenant's memory, for one call to the tool: a tree of files under `/memories`, which always exists.
  *
  * Each method is atomic and linearizable, and changes the memory only if it succeeds. Expected outcomes are return
- * values. A write takes the `result` of its success, which is stored with the change if the request has an idempotency
+ * values. A write takes the `result` for its success, which is stored with the change if the request has an idempotency
  * key. A repeated write throws `IdempotentReplay`. An unavailable or overloaded database throws a `ServiceError`.
  */
 export interface MemoryStore {
@@ -96,7 +96,7 @@ export interface MemoryStore {
    */
   lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult>;
 
-  /** Returns at most `maxEntries` direct entries of the root, with the order and the omissions of `lookup`. */
+  /** Returns at most `maxEntries` direct entries in the root, with the order and the omissions as in `lookup`. */
   rootEntries(maxEntries: number): Promise<Listing>;
 
   /** Creates a file and the missing directories above it. */
@@ -122,15 +122,15 @@ export interface MemoryStore {
   rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed>;
 
   /**
-   * Reserves the idempotency key for a write to another memory. `result` is returned to a retry if the outcome of the
-   * write remains unknown.
+   * Reserves the idempotency key for a write to another memory. `result` is returned to a retry if the write's outcome
+   * remains unknown.
    *
    * @throws IdempotentReplay when the key already has a result, which may be the reserved one
    */
   reserveKey(result: MemoryResult): Promise<void>;
 
   /**
-   * Stores the result of a failed write, if the request has an idempotency key.
+   * Stores a failed write's result, if the request has an idempotency key.
    *
    * @throws IdempotentReplay when the key already has a stored result
    */

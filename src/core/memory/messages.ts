@@ -10,15 +10,15 @@ import type { PathProblem } from './path.ts';
 const LINE_NUMBER_WIDTH = 6;
 
 const lineNumber = (number: number) => `${String(number).padStart(LINE_NUMBER_WIDTH)}\t`;
-/** Prefixes of the first lines, computed once. */
+/** Prefixes for the first lines, computed once. */
 const lineNumbers = Array.from({ length: 1000 }, (_, number) => lineNumber(number));
 
-/** Formats a line for `view` and for the snippet of `str_replace`: number right-aligned in 6 columns, tab, line. */
+/** Formats a line for `view` and for the `str_replace` snippet: number right-aligned in 6 columns, tab, line. */
 export function numberedLine(number: number, line: string): string {
   return (lineNumbers[number] ?? lineNumber(number)) + line;
 }
 
-/** Maximum length of a completely quoted text, in UTF-16 units (contract, section 2). */
+/** Maximum length for a completely quoted text, in UTF-16 units (contract, section 2). */
 export const MAX_QUOTED_CHARS = 4096;
 
 /** Quotes a text in a message. A longer text is truncated and ends with a note. */
@@ -28,7 +28,7 @@ export function quoteText(text: string): string {
   return `${kept}[… ${text.length - kept.length} more characters]`;
 }
 
-/** Returns the longest prefix of at most `length` UTF-16 units that does not split a surrogate pair. */
+/** Returns the longest prefix with at most `length` UTF-16 units that does not split a surrogate pair. */
 export function prefix(text: string, length: number): string {
   const unit = text.charCodeAt(length - 1);
   const splitsPair = length < text.length && unit >= 0xd800 && unit <= 0xdbff;
@@ -66,11 +66,11 @@ export const invalidPath = (problem: PathProblem) => `Error: ${pathProblemText(p
 
 // view
 
-/** Languages of the two headers of `view` in the documentation's command reference. The first is the default. */
+/** Languages of the two `view` headers in the documentation's command reference. The first is the default. */
 export const languages = ['en', 'es', 'it', 'fr'] as const;
 export type Language = (typeof languages)[number];
 
-/** The two headers, as in the documentation of each language. All other strings are English. */
+/** The two headers, as in each language's documentation. All other strings are English. */
 const headers: Record<Language, { directory: (path: string) => string; file: (path: string) => string }> = {
   en: {
     directory: (path) =>
@@ -116,7 +116,7 @@ const notADirectory = (path: string) => `Error: ${path} is not a directory`;
 const fileTooLarge = (path: string, maxBytes: number) =>
   `Error: File ${path} exceeds the maximum memory file size of ${maxBytes} bytes`;
 
-// Limits of the tenant
+// The tenant's limits
 
 export const readOnly = 'Error: This memory is read-only';
 export const tooManyDrafts =
@@ -155,7 +155,7 @@ const unavailableMessage = (path: string, why: Unavailable) =>
 export const mountUnavailable = (path: string, why: Unavailable) =>
   `Error: ${unavailableMessage(path, why)} You can still use the rest of /memories.`;
 export const mountUnavailableNote = (path: string, why: Unavailable) => `[${unavailableMessage(path, why)}]`;
-/** Stored result of a write whose memory is no longer mounted. */
+/** Stored result for a write whose memory is no longer mounted. */
 export const mountedWriteUnknown =
   'Error: This call wrote to a memory that is no longer mounted here. What came of it is not known.';
 
@@ -166,7 +166,7 @@ const secretInPath = (kinds: readonly string[]) =>
 const secretsRejected = (kinds: readonly string[]) =>
   `Error: Nothing was written: the text contains ${describeSecrets(kinds)}. Leave it out and try again.`;
 
-/** Returns the error message of a rejected write. */
+/** Returns the error message for a rejected write. */
 export function rejectionMessage(rejection: Rejection): string {
   switch (rejection.kind) {
     case 'exists':
@@ -198,12 +198,12 @@ function overQuota({ of, used, limit, needed }: Extract<Rejection, { kind: 'over
 /** End of a replayed result that was too long to be stored completely. */
 export const resultNotKept = '[Truncated: the original result was too long to be stored in full.]';
 
-/** Replacement of a stored result after a redaction in the tenant's history. */
+/** Replacement for a stored result after a redaction in the tenant's history. */
 export const resultRedacted = '[Redacted: the answer to this request was removed.]';
 
 // str_replace
 
-/** First line of the result. The snippet follows. */
+/** First line in the result. The snippet follows. */
 export const replaced =
   'The memory file has been edited. Here is the snippet showing the change (with line numbers):';
 export const noOccurrence = (oldStr: string, path: string) =>

@@ -1,14 +1,14 @@
 import { type MemoryPath, ROOT } from './path.ts';
 
-/** A directory of a tenant's memory that shows the memory of another tenant. */
+/** A directory in a tenant's memory that shows another tenant's memory. */
 export interface Mount {
-  /** Name of the directory, which is directly below the root. */
+  /** Directory name, directly below the root. */
   name: string;
   tenant: string;
   access: 'read_only' | 'read_write';
   /** Purpose of the mount, in words for the model; may be empty. */
   instructions: string;
-  /** Creation time of the mounted tenant. A later tenant with the same ID is not shown. */
+  /** The mounted tenant's creation time. A later tenant with the same ID is not shown. */
   createdAt?: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export function toShownMount({ createdAt: _, ...mount }: Mount): Omit<Mount, 'cr
   return mount;
 }
 
-/** Returns the path of the mount's directory. */
+/** Returns the path to the mount's directory. */
 export function mountPath({ name }: Pick<Mount, 'name'>): MemoryPath {
   return `${ROOT}/${name}` as MemoryPath;
 }

@@ -1,6 +1,6 @@
 import { numberedLine, prefix } from './messages.ts';
 
-/** Minimum number of UTF-16 units of a truncated line, enough for any one character. */
+/** Minimum length of a truncated line in UTF-16 units, enough for any one character. */
 const MIN_PART = 2;
 
 /** Lines to show, with the hints for output that does not fit. */
@@ -8,7 +8,7 @@ export interface LinesToShow {
   header: string;
   /** The lines from `start` up to `end`, or up to the number returned by `maxLinesShown`. */
   lines: readonly string[];
-  /** Numbers of the first and the last line to show. */
+  /** First and last line number to show. */
   start: number;
   end: number;
   /** Returns the hint after the last complete line, whose number is `last`. */

@@ -1,14 +1,14 @@
 /** The author of a change. `source` is the origin of a key's writes, as declared by its operator. */
 export type Actor =
   | { type: 'api_key'; id: string; label: string; source?: string | undefined }
-  /** An admin key of the admin API, as opposed to an agent's key. */
+  /** An admin key for the admin API, as opposed to an agent's key. */
   | { type: 'admin_key'; id: string; label: string; source?: string | undefined }
   /** A person who signed in to the console. `id` is the subject at the OpenID Connect provider. */
   | { type: 'user'; id: string; label: string }
   /** `subject` is null for a token without a subject. */
   | { type: 'jwt'; subject: string | null }
   | { type: 'operator'; name: string }
-  /** A session of the hosted Memory Stores API, from which the version was imported. */
+  /** A session in the hosted Memory Stores API, from which the version was imported. */
   | { type: 'session'; id: string }
   | { type: 'system'; job: string }
   | { type: 'anonymous' };
@@ -45,7 +45,7 @@ export function actorTextVia(actor: Actor, viaTenant: string | null): string {
   return viaTenant === null ? actorText(actor) : `${actorText(actor)} via ${viaTenant}`;
 }
 
-/** Origin of a change: the actor, and the request if there was one. */
+/** Change origin: the actor, and the request if there was one. */
 export interface Origin {
   actor: Actor;
   requestId?: string | undefined;
@@ -62,12 +62,12 @@ export interface Origin {
 /** Maximum length in UTF-16 units. Callers choose IDs, labels, and subjects, and no quota counts them. */
 const MAX_CHARACTERS = 255;
 
-/** Returns the stored form of an origin: JSON whose strings are printable and limited in length. */
+/** Returns an origin's stored form: JSON whose strings are printable and limited in length. */
 export function storedOrigin(origin: Origin): string {
   return printableJson(origin);
 }
 
-/** Returns the stored form of the actor of a redaction. */
+/** Returns the stored form of a redaction's actor. */
 export function storedActor(actor: Actor): string {
   return printableJson(actor);
 }
@@ -86,7 +86,7 @@ function replaceUnprintable(text: string): string {
 
 const ANONYMOUS: Actor = { type: 'anonymous' };
 
-/** Returns the actor of a stored origin. A version older than the history has no origin and counts as anonymous. */
+/** Returns the actor in a stored origin. A version older than the history has no origin and counts as anonymous. */
 export function originActor(origin: Origin | null): Actor {
   return origin?.actor ?? ANONYMOUS;
 }

@@ -6,7 +6,7 @@ export type MemoryPath = string & { readonly [canonical]: true };
 export const ROOT = '/memories' as MemoryPath;
 
 /**
- * Limits of the contract, section 1. The database has the same limits as CHECK constraints, so that a rename cannot
+ * Limits from the contract, section 1. The database has the same limits as CHECK constraints, so that a rename cannot
  * exceed them either.
  */
 export const MAX_PATH_BYTES = 1024;
@@ -37,8 +37,8 @@ export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; problem: 
 /**
  * Parses a text into a canonical path, or returns the reason why the text is invalid.
  *
- * The order of the checks (start, escape, characters, length) is from the contract, section 1. A path over
- * `MAX_RAW_PATH_BYTES` is rejected for its length before these checks.
+ * The check order (start, escape, characters, length) is from the contract, section 1. A path over `MAX_RAW_PATH_BYTES`
+ * is rejected for its length before these checks.
  */
 export function parsePath(given: string): ParsedPath {
   if (PLAIN_PATH.test(given)) return { ok: true, path: given as MemoryPath };

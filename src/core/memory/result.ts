@@ -1,9 +1,9 @@
-/** Result of a memory command: the text for the model, and whether the command failed. */
+/** Memory command result: the text for the model, and whether the command failed. */
 export interface MemoryResult {
   content: string;
   isError: boolean;
   /**
-   * Whether the command was rejected because the memory is full or not writable. The usage of the tenant counts such
+   * Whether the command was rejected because the memory is full or not writable. The tenant's usage counts such
    * commands.
    */
   isRejection?: true;

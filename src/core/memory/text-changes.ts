@@ -1,19 +1,19 @@
 /**
- * The line model: the lines of a file are `content.split("\n")`. A file that ends with a newline has an empty last
- * line, and CR is an ordinary character (contract, section 1). All functions are pure.
+ * The line model: a file's lines are `content.split("\n")`. A file that ends with a newline has an empty last line, and
+ * CR is an ordinary character (contract, section 1). All functions are pure.
  */
 function splitLines(content: string): string[] {
   return content.split('\n');
 }
 
-/** Counts the lines of `content` without splitting it. */
+/** Counts the lines in `content` without splitting it. */
 export function countLines(content: string): number {
   return countNewlines(content, 0, content.length) + 1;
 }
 
 /**
- * Returns at most `maxLines` lines of `content`, from line `first` (1-based, within the file). Stops soon after
- * `maxChars` UTF-16 units, so that text beyond the result is not split.
+ * Returns at most `maxLines` lines from `content`, starting with line `first` (1-based, within the file). Stops soon
+ * after `maxChars` UTF-16 units, so that text beyond the result is not split.
  */
 export function linesFrom(content: string, first: number, maxLines: number, maxChars: number): string[] {
   const from = lineOffset(content, first);
@@ -21,7 +21,7 @@ export function linesFrom(content: string, first: number, maxLines: number, maxC
   return content.slice(from, to).split('\n', maxLines);
 }
 
-/** Returns the 1-based line numbers of ascending `offsets`, in one pass over `content`. */
+/** Returns the 1-based line numbers for ascending `offsets`, in one pass over `content`. */
 export function lineNumbersAt(content: string, offsets: readonly number[]): number[] {
   let line = 1;
   let newline = content.indexOf('\n');
@@ -31,7 +31,7 @@ export function lineNumbersAt(content: string, offsets: readonly number[]): numb
   });
 }
 
-/** Content of a file after a change, and the changed range (UTF-16 offsets, `end` exclusive). */
+/** File content after a change, and the changed range (UTF-16 offsets, `end` exclusive). */
 export interface Change {
   content: string;
   start: number;
@@ -54,10 +54,10 @@ export function insertLines(content: string, after: number, text: string): Chang
   return splice(content, lineOffset(content, after + 1), 0, `${text}\n`);
 }
 
-/** Lines of context that a snippet shows above and below a change. */
+/** Context lines that a snippet shows above and below a change. */
 const LINES_AROUND = 2;
 
-/** Returns the changed lines with their context, and the number of the first line. */
+/** Returns the changed lines with their context, and the first line's number. */
 export function changeSnippet({ content, start, end }: Change): { lines: string[]; first: number } {
   let from = lineStart(content, start);
   let first = countNewlines(content, 0, from) + 1;
@@ -97,13 +97,13 @@ export interface CodeUnits {
 }
 
 /**
- * Maximum number of comparisons for `indexOf`. `indexOf` may compare needle × content characters, so the linear search
- * handles larger products.
+ * Maximum comparisons for `indexOf`. `indexOf` may compare needle × content characters, so the linear search handles
+ * larger products.
  */
 const MAX_COMPARISONS = 2 ** 22;
 
 /**
- * Returns the offsets (UTF-16 units) of the non-overlapping occurrences of a non-empty `needle`, from left to right.
+ * Returns the offsets (UTF-16 units) for non-overlapping occurrences of a non-empty `needle`, from left to right.
  *
  * @param limit number of occurrences after which the search stops
  */
@@ -124,9 +124,8 @@ export function findOccurrences(
 }
 
 /**
- * Like `findOccurrences`, by the algorithm of Knuth, Morris, and Pratt. It reads fewer than three characters per
- * character of needle and content. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content of
- * `a`.
+ * Like `findOccurrences`, by the Knuth-Morris-Pratt algorithm. It reads fewer than three characters per character in
+ * needle and content. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content with only `a`.
  */
 export function searchLinearly(needle: CodeUnits, content: CodeUnits, limit: number): number[] {
   const offsets: number[] = [];

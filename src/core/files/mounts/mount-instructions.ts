@@ -25,7 +25,7 @@ export const instructionsSchema = z
   })
   .meta({ id: 'Instructions', description: 'Instructions for an agent about its memory.' });
 
-/** Text for the system prompt of an agent, with its mounts. */
+/** Text for an agent's system prompt, with its mounts. */
 export type Instructions = z.infer<typeof instructionsSchema>;
 
 interface Reader {
@@ -35,7 +35,7 @@ interface Reader {
 }
 
 /**
- * Returns the text for the system prompt of an agent: the memory protocol, and the mounts with their instructions.
+ * Returns the text for an agent's system prompt: the memory protocol, and the mounts with their instructions.
  *
  * @param withProtocol false if the Claude API already adds the protocol
  * @param scope tenants whose availability may be revealed; null means all

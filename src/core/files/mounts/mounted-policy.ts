@@ -4,9 +4,9 @@ import type { Mount } from '../../memory/mount.ts';
 import type { TenantPolicy, TenantPolicyCache } from '../../tenants/policy-cache.ts';
 
 /**
- * Returns the settings of a mounted tenant, or the reason why its memory is unavailable.
+ * Returns a mounted tenant's settings, or the reason why its memory is unavailable.
  *
- * @param ip IP address of the caller
+ * @param ip the caller's IP address
  * @throws ServiceError 503 when too many lookups are queued
  */
 export async function mountedPolicy(
@@ -18,7 +18,7 @@ export async function mountedPolicy(
   try {
     const cached = await policies.policyFor(tenant, { autoCreate: false, ip });
     if (isShown(cached)) return cached;
-    // Times of the same format sort as text.
+    // Times in the same format sort as text.
     if (cached.createdAt !== null && cached.createdAt > (createdAt ?? '')) return 'missing';
     // The tenant was recreated after its settings were cached, and the mount is for the new tenant.
     policies.forget(tenant);

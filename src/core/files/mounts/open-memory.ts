@@ -54,7 +54,7 @@ export function commandRoute(
   return mount.access === 'read_only' ? rejectReadOnly(mount, mounts) : { kind: 'mount', mount };
 }
 
-/** Checks in the order of the contract: first whether the source is a mount, then whether the destination is one. */
+/** Checks in the contract's order: first whether the source is a mount, then whether the destination is a mount. */
 function renameRoute(input: Record<string, unknown>, mounts: readonly Mount[]): Route {
   const from = parseGivenPath(input.old_path);
   const to = parseGivenPath(input.new_path);
@@ -93,7 +93,7 @@ function parseGivenPath(given: unknown): MemoryPath | undefined {
 export interface OpenedMemory {
   context: MemoryContext;
   /**
-   * Returns the result for an error of a mounted memory; undefined for the caller's memory.
+   * Returns the result for an error in a mounted memory; undefined for the caller's memory.
    *
    * @throws `error` when no result describes it
    */
@@ -101,12 +101,12 @@ export interface OpenedMemory {
 }
 
 /**
- * Opens the memory that contains the path of an input: the caller's memory or a mounted one. A call runs on one memory,
- * with the settings of that memory. A call that would change a mount itself, or involves two memories, returns a result
+ * Opens the memory that contains an input's path: the caller's memory or a mounted one. A call runs on one memory, with
+ * the settings of that memory. A call that would change a mount itself, or involves two memories, returns a result
  * without opening a memory.
  *
  * @param command undefined when the input names no command
- * @param input input of the memory tool, valid or not
+ * @param input input for the memory tool, valid or not
  */
 export function openMemory(
   command: MemoryCommand | undefined,
@@ -131,7 +131,7 @@ export function openMemory(
   }
 }
 
-/** Returns the context of a call on the caller's memory. */
+/** Returns the context for a call on the caller's memory. */
 function ownContext(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
@@ -192,7 +192,7 @@ async function openMounted(
 }
 
 /**
- * Reserves a call's idempotency key in the caller's memory, where the keys of all its writes are stored.
+ * Reserves a call's idempotency key in the caller's memory, which stores the keys for all the caller's writes.
  *
  * @throws ServiceError when the key was used for another memory
  */
@@ -208,7 +208,7 @@ async function reserveKey(request: RequestKey, call: Call, services: Services): 
   try {
     await memory.reserveKey(failure(mountedWriteUnknown));
   } catch (error) {
-    // An earlier attempt of this call reserved the key: the hash of a reservation names the mounted memory. The mounted
+    // An earlier attempt at this call reserved the key: a reservation's hash names the mounted memory. The mounted
     // memory stores the result of that attempt.
     if (error instanceof IdempotentReplay) return;
     throw error;
@@ -239,8 +239,8 @@ function openDirectory(mount: Mount, call: Call, services: Services): MountedDir
 }
 
 /**
- * Returns the context of a call on one memory. The settings are from that memory. The access and the maximum length of
- * results are from the caller.
+ * Returns the context for a call on one memory. The settings are from that memory. The access and the maximum result
+ * length are from the caller.
  */
 function memoryContext(
   memory: Memory,

@@ -2,22 +2,22 @@ import { compareCodePoints } from '../../lib/text-forms.ts';
 import type { ListedEntry, Listing, LookupResult, MemoryStore } from '../../memory/memory-store.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
 
-/** Root of a mounted memory, as the caller sees it. */
+/** A mounted memory's root, as the caller sees it. */
 export interface MountedRoot {
   path: MemoryPath;
-  /** Direct entries of the root, or a note that explains why they are unavailable. */
+  /** Direct entries in the root, or a note that explains why they are unavailable. */
   listing: Listing | { note: string };
 }
 
 /** A mount whose root can be read. */
 export interface MountedDirectory {
   path: MemoryPath;
-  /** @param maxEntries maximum number of entries; `total` counts all entries */
+  /** @param maxEntries maximum entries; `total` counts all entries */
   read(maxEntries: number): Promise<MountedRoot['listing']>;
 }
 
 /**
- * Looks up the root of the caller's memory, with each mount as a directory with its direct entries.
+ * Looks up the caller's root, with each mount as a directory with its direct entries.
  *
  * @param mounts sorted by path
  */
@@ -36,8 +36,8 @@ export async function lookupWithMounts(
 }
 
 /**
- * Reads at most about twice the entries of a result from all mounts together. The first read gets an equal share of
- * each mount and counts its entries. The second read completes the mounts that begin before the end of the result.
+ * Reads at most about twice a result's entries from all mounts together. The first read gets an equal share from each
+ * mount and counts its entries. The second read completes the mounts that begin before the end of the result.
  */
 async function readMountedRoots(
   mounts: readonly MountedDirectory[],
@@ -59,8 +59,8 @@ async function readMountedRoots(
 }
 
 /**
- * Merges listings, all in the same depth-first order, and returns the first `maxEntries` entries. A mount hides an
- * entry of the caller with the same name.
+ * Merges listings, all in the same depth-first order, and returns the first `maxEntries` entries. A mount hides a
+ * caller's entry with the same name.
  *
  * @param roots sorted by path
  */
@@ -84,7 +84,7 @@ export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntri
   };
   let top = '';
   for (const entry of own.entries) {
-    // The first entry of each top-level name is the entry of that name.
+    // The first entry with each top-level name is the entry for that name.
     if (!entry.path.startsWith(`${top}/`) || top === '') {
       top = entry.path;
       addRootsBefore(top);

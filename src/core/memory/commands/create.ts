@@ -37,12 +37,12 @@ export const create = defineCommand({
   },
 });
 
-/** Outcome of `create`: the stored content and the result for the model, or the reason of the rejection. */
+/** Outcome of `create`: the stored content and the result for the model, or the reason for the rejection. */
 export type NewFile = { kind: 'created'; content: string; result: MemoryResult } | Rejection;
 
 /**
- * Creates a file, or replaces the content of an existing file if the setting allows it. For a directory, the outcome
- * remains `exists`.
+ * Creates a file, or replaces an existing file's content if the setting allows it. For a directory, the outcome remains
+ * `exists`.
  */
 export async function createFile(path: MemoryPath, text: string, context: MemoryContext): Promise<NewFile> {
   const rejection = await rejectSecretPath(path, context);

@@ -51,7 +51,7 @@ export function rejectionResult(outcome: Rejection): MemoryResult {
  * Decides whether a change is stored unchanged, stored with masked secrets, or rejected for its secrets or its size. A
  * file above a limit that was lowered later can still shrink.
  *
- * @param before content of the file before the change; undefined for a new file
+ * @param before file content before the change; undefined for a new file
  * @param describe returns the success message for the stored change
  */
 export async function applyWritePolicy(

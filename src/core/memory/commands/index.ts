@@ -9,7 +9,7 @@ import { rename } from './rename.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';
 
-/** All commands, in the order of the documentation and of the error for an unknown command. */
+/** All commands, in the same order as in the documentation and in the error for an unknown command. */
 export const commands: readonly MemoryCommand[] = [view, create, strReplace, insert, deleteCommand, rename];
 
 const commandsByName = new Map(commands.map((command) => [command.name, command]));
@@ -18,13 +18,13 @@ export function findCommand(name: unknown): MemoryCommand | undefined {
   return typeof name === 'string' ? commandsByName.get(name) : undefined;
 }
 
-/** Result of a command. `replayed` marks a stored result, for which the command was not executed again. */
+/** Command result. `replayed` marks a stored result, for which the command was not executed again. */
 export type Executed = MemoryResult & { replayed?: true };
 
 /**
  * Executes one memory tool input (`{"command": …}`), valid or not, and returns the result for the model.
  *
- * @param command the command of the input; undefined if the input names none
+ * @param command the command in the input; undefined if the input names none
  */
 export async function executeCommand(
   command: MemoryCommand | undefined,

@@ -7,7 +7,7 @@ import { mask, type Redaction, type Secret } from '../secrets/secrets.ts';
 
 /** Limits that a command enforces; 0 means no limit. */
 export interface MemoryLimits {
-  /** Maximum size of a file in UTF-8 bytes. */
+  /** Maximum file size in UTF-8 bytes. */
   maxFileBytes: number;
   /** Maximum length of a `view` result in UTF-16 units. */
   maxViewChars: number;
@@ -21,7 +21,7 @@ export interface MemoryContext {
   redaction: Redaction | undefined;
   /** Behavior of `create` for a file that exists. */
   createExisting: 'error' | 'overwrite';
-  /** Language of the headers of `view`. */
+  /** Language of the `view` headers. */
   language: Language;
 }
 
@@ -31,15 +31,15 @@ export interface MemoryCommand {
   description: string;
   /** Whether the command can change the memory. */
   access: 'read' | 'write';
-  /** Texts of the tool's definition for models without the built-in memory tool. */
+  /** Texts in the tool's definition for models without the built-in memory tool. */
   definition: { use: string; fields?: Readonly<Record<string, string>> };
-  /** Schema of the input, including `command`. OpenAPI includes this schema. */
+  /** Input schema, including `command`. OpenAPI includes this schema. */
   schema: z.ZodObject;
   /** Executes the command on an input parsed by the schema. */
   run(input: z.output<z.ZodObject>, context: MemoryContext): Promise<MemoryResult>;
 }
 
-/** Declares a command and infers the type of its input from the schema. */
+/** Declares a command and infers its input type from the schema. */
 export function defineCommand<Schema extends z.ZodObject>(
   command: Omit<MemoryCommand, 'schema' | 'run'> & {
     schema: Schema;
@@ -87,8 +87,8 @@ export function textProblem(text: string): string | undefined {
 }
 
 /**
- * Masks secrets in the result of a write if masking is on. Results are stored under idempotency keys. They may quote
- * the input, or lines stored before masking was switched on.
+ * Masks secrets in a write's result if masking is on. Results are stored under idempotency keys. They may quote the
+ * input, or lines stored before masking was switched on.
  */
 export async function maskResult(
   result: MemoryResult,

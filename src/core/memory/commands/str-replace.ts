@@ -52,7 +52,7 @@ export const strReplace = defineCommand({
   },
 });
 
-/** Formats the snippet of a change, with at most `maxChars` UTF-16 units (0 means no limit). */
+/** Formats the snippet for a change, with at most `maxChars` UTF-16 units (0 means no limit). */
 function showChange(change: Change, maxChars: number): string {
   const { lines, first } = changeSnippet(change);
   const end = first + lines.length - 1;
@@ -71,7 +71,7 @@ function showChange(change: Change, maxChars: number): string {
 /** Upper bound without a limit on characters, so that a list never takes long to build. */
 const MAX_OCCURRENCES = 100_000;
 
-/** Returns an upper bound of the occurrences that fit: each takes at least a digit, a comma, and a space. */
+/** Returns an upper bound for the occurrences that fit: each takes at least a digit, a comma, and a space. */
 function maxOccurrencesShown(maxChars: number): number {
   return maxChars > 0 ? Math.min(Math.max(2, Math.floor(maxChars / 3)), MAX_OCCURRENCES) : MAX_OCCURRENCES;
 }

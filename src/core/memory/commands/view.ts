@@ -17,7 +17,7 @@ import { failure, type MemoryResult, success } from '../result.ts';
 import { countLines, linesFrom } from '../text-changes.ts';
 import { defineCommand, pathField, wrongType } from './memory-command.ts';
 
-/** Displayed size of a directory: the size of a POSIX directory entry. */
+/** Displayed directory size: the size of a POSIX directory entry. */
 const DIRECTORY_BYTES = 4096;
 
 const MAX_LINES = 999_999;
@@ -115,7 +115,7 @@ function showDirectory(
   return addNotes([...lines, entriesTruncated(lines.length - fixed, total)]);
 }
 
-/** Counts the characters of lines, each with a preceding newline. */
+/** Counts the characters in lines, each with a preceding newline. */
 function sumCharacters(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + 1 + line.length, 0);
 }
@@ -127,7 +127,7 @@ function listingLine(entry: ListedEntry): string {
 }
 
 /**
- * Returns an upper bound of the entries that fit: each takes at least `0B`, a tab, the path, `/`, a name, and a
+ * Returns an upper bound for the entries that fit: each takes at least `0B`, a tab, the path, `/`, a name, and a
  * newline.
  */
 export function maxEntriesShown(path: MemoryPath, maxChars: number): number {

@@ -1,6 +1,6 @@
 import { placeholder, type Secret } from './secrets.ts';
 
-/** A `Secret` of a known kind, reported by a detector. Findings may overlap and have any order. */
+/** A `Secret` whose kind is known, reported by a detector. Findings may overlap and have any order. */
 export interface Finding extends Secret {
   kind: SecretKind;
 }
@@ -31,7 +31,7 @@ export function isExamplePassword(value: string): boolean {
 }
 
 /**
- * Sorts findings and merges overlapping ones, so that no part of either remains visible. The kind of the longer finding
+ * Sorts findings and merges overlapping ones, so that no part of either remains visible. The longer finding's kind
  * wins, and a specific kind wins over a generic one.
  */
 export function merge(findings: readonly Finding[], generic: ReadonlySet<SecretKind>): Finding[] {
@@ -53,8 +53,8 @@ export function merge(findings: readonly Finding[], generic: ReadonlySet<SecretK
 }
 
 /**
- * All kinds of findings. The set is closed so that only `[REDACTED:{one of these}]` counts as a placeholder. If any
- * name were accepted, a secret between these brackets would remain undetected.
+ * All finding kinds. The set is closed so that only `[REDACTED:{one of these}]` counts as a placeholder. If any name
+ * were accepted, a secret between these brackets would remain undetected.
  */
 export const SECRET_KINDS = [
   'age_secret_key',
@@ -138,14 +138,14 @@ export const SECRET_KINDS = [
 
 export type SecretKind = (typeof SECRET_KINDS)[number];
 
-/** Kinds that describe only the notation of a secret, not the service it is for; see `merge`. */
+/** Kinds that describe only a secret's notation, not the service it is for; see `merge`. */
 export const GENERIC_KINDS: ReadonlySet<SecretKind> = new Set([
   'api_token',
   'bearer_token',
   'generic_secret',
 ]);
 
-/** Matches the placeholder of every kind. */
+/** Matches the placeholder for every kind. */
 export const PLACEHOLDER = new RegExp(
   SECRET_KINDS.map((kind) => placeholder(kind).replace(/[[\]]/g, '\\$&')).join('|'),
   'g',

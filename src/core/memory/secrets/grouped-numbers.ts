@@ -1,23 +1,23 @@
-/* Numbers that are written in groups, such as the number of a payment card: `4929-1234-5678-9012`. */
+/* Numbers that are written in groups, such as payment card numbers: `4929-1234-5678-9012`. */
 
-/** Numbers of digits that groups are joined to: the lengths of card numbers. */
+/** Minimum and maximum number of digits when groups are joined: the lengths that card numbers have. */
 const MIN_DIGITS = 12;
 const MAX_DIGITS = 19;
 const GROUP = /(?<![\p{L}\p{M}\p{N}])[0-9]{3,12}(?![\p{L}\p{M}\p{N}])/gu;
 const GAP = /^[\s.\-\u2010-\u2015\u2212]{1,3}$/u;
 const ONLY_GROUPS = /^[0-9]+(?:[\s.\-\u2010-\u2015\u2212]{1,3}[0-9]+)*$/u;
 const NO_DIGIT = /[^0-9]/g;
-/** Maximum number of groups of a number. */
+/** Maximum number of groups in a number. */
 export const MAX_GROUPS = Math.floor(MAX_DIGITS / 3);
 
-/** A number of several groups in a text: UTF-16 offsets, `end` exclusive. */
+/** A number with several groups in a text: UTF-16 offsets, `end` exclusive. */
 export interface GroupedNumber {
   digits: string;
   start: number;
   end: number;
 }
 
-/** Returns the digits of a normalized text that is one number of 12 to 19 digits, with or without groups. */
+/** Returns the digits in a normalized text that is one number with 12 to 19 digits, with or without groups. */
 export function numberIn(normal: string): string | undefined {
   const text = normal.trim();
   const digits = text.replace(NO_DIGIT, '');
@@ -26,7 +26,7 @@ export function numberIn(normal: string): string | undefined {
 }
 
 /**
- * Yields all numbers of 12 to 19 digits that consecutive groups of a normalized text form. They may overlap, because
+ * Yields all numbers with 12 to 19 digits that consecutive groups in a normalized text form. They may overlap, because
  * `2026 4929 1234 5678 9012` does not show where the number begins.
  */
 export function* groupedNumbers(normal: string): Generator<GroupedNumber> {

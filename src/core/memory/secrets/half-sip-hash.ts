@@ -1,12 +1,12 @@
-/** A key of 64 bits. */
+/** A 64-bit key. */
 export type ShortKey = readonly [number, number];
 
-/** Number of rounds after the input. */
+/** Rounds after the input. */
 const LAST_ROUNDS = 3;
 
 /**
- * Computes HalfSipHash-1-3 of a part of a text: a keyed hash of 32 bits that is fast for short inputs
- * (https://github.com/veorq/SipHash). The input is the UTF-16 units of the text, in little-endian order.
+ * Computes HalfSipHash-1-3 over a part of a text: a keyed 32-bit hash that is fast for short inputs
+ * (https://github.com/veorq/SipHash). The input is the UTF-16 units in the text, in little-endian order.
  */
 export function halfSipHash(key: ShortKey, text: string, from: number, to: number): number {
   const k0 = key[0];

@@ -48,7 +48,7 @@ describe('the normal form of a text', () => {
     ['an ellipsis', 'wait…', 'wait . . .'],
     ['a letter outside of the basic plane', '𝐀𝐛 😀', 'ab 😀'],
     ['the empty text', '', ''],
-  ])('folds %s to the normal form of a text', async (_, text, form) => {
+  ])("folds %s to the text's normal form", async (_, text, form) => {
     expect(await textForm(text)).toBe(form);
   });
 
@@ -232,14 +232,14 @@ describe('a text that is kept out', () => {
 });
 
 describe('HalfSipHash-1-3', () => {
-  // Test vectors of Linux (lib/test_siphash.c) for inputs of 0, 2, 4, 6, and 8 bytes.
+  // Test vectors from Linux (lib/test_siphash.c) for inputs with 0, 2, 4, 6, and 8 bytes.
   it.each([
     [0, 0x5814c896],
     [1, 0xbc4b0e30],
     [2, 0x7e059ea6],
     [3, 0xa0080b65],
     [4, 0x577999b1],
-  ])('returns the known hash of %i units', (units, expected) => {
+  ])('returns the known hash for %i units', (units, expected) => {
     const input = String.fromCharCode(...Array.from({ length: 4 }, (_, i) => 2 * i + ((2 * i + 1) << 8)));
     expect(halfSipHash([0x03020100, 0x07060504], input, 0, units) >>> 0).toBe(expected);
   });

@@ -13,9 +13,9 @@ import {
   tokenize,
 } from './tokens.ts';
 
-/** Keyed hashes of an installation. Without the keys, a text can be neither read nor guessed from its hashes. */
+/** Keyed hashes for an installation. Without the keys, a text can be neither read nor guessed from its hashes. */
 export interface KeyedHashes {
-  /** Returns the HMAC-SHA-256 of a text in hexadecimal. */
+  /** Returns a text's HMAC-SHA-256 in hexadecimal. */
   sign(text: string): string;
   shortKey: ShortKey;
 }
@@ -24,23 +24,23 @@ export interface KeyedHashes {
 export interface KeptOutEntry {
   /** HMAC of the normal form. */
   hash: string;
-  /** Number of tokens. */
+  /** Token count. */
   tokens: number;
-  /** Tag of the first tokens, by which most positions of a text are skipped without an HMAC. */
+  /** Tag for the first tokens. At most positions in a text, the tag rules out a match without an HMAC. */
   prefix: number;
 }
 
-/** Maximum number of tokens of an entry. */
+/** Maximum token count for an entry. */
 export const MAX_TOKENS = 256;
-/** Minimum number of bytes of the letters and digits of an entry. A shorter text would occur in too many others. */
+/** Minimum bytes in an entry's letters and digits. A shorter text would occur in too many others. */
 export const MIN_BYTES = 4;
-/** Number of tokens in the tag of an entry. */
+/** Number of tokens in an entry's tag. */
 const PREFIX_TOKENS = 4;
-/** Number of bits of the filter for each entry. */
+/** Number of filter bits for each entry. */
 const BITS_PER_ENTRY = 64;
 
 /**
- * Computes the hashes of a text to keep out.
+ * Computes the hashes for a text to keep out.
  *
  * @returns the reason if the text is too short or too long
  */
@@ -71,20 +71,20 @@ function combineTags(tags: readonly number[]): number {
   return tags.reduce(extendTag, 0);
 }
 
-/** Adds the tag of the next token to the tag of a prefix. */
+/** Adds the next token's tag to a prefix's tag. */
 function extendTag(prefix: number, tag: number): number {
   const mixed = Math.imul(prefix ^ tag, 0x9e3779b1);
   return (mixed << 15) | (mixed >>> 17);
 }
 
-/** The entries of one tenant, or the entries for all tenants. */
+/** The entries for one tenant, or the entries for all tenants. */
 export class KeptOutList {
-  /** Upper bound of the numbers of tokens. */
+  /** Upper bound for the token counts. */
   longest = 0;
-  /** Numbers of tokens in the tags, as bits. */
+  /** Token counts in the tags, as bits. */
   #prefixes = 0;
   readonly #signatures = new Set<string>();
-  /** Numbers of tokens of the entries with a tag, and the number of entries of each. */
+  /** For each tag, the token counts of the entries with the tag, and how many entries have each count. */
   readonly #lengths = new Map<number, Map<number, number>>();
   /** A bit for each tag. Only positions whose bit is set are looked up in `#lengths`. */
   #filter = new Uint32Array(1);
@@ -136,9 +136,9 @@ export class KeptOutList {
   }
 
   /**
-   * Returns the first position in a range of tokens at which an entry may start, or the end of the range.
+   * Returns the first position in a token range at which an entry may start, or the end of the range.
    *
-   * @param count number of tokens
+   * @param count token count
    */
   nextCandidate(tags: Int32Array, from: number, to: number, count: number): number {
     const filter = this.#filter;
@@ -156,7 +156,7 @@ export class KeptOutList {
     return to;
   }
 
-  /** Returns the numbers of tokens of the entries whose tag matches at a position. */
+  /** Returns the token counts for the entries whose tag matches at a position. */
   lengthsAt(tags: Int32Array, at: number): number[] {
     const window = [...tags.subarray(at, at + PREFIX_TOKENS)];
     return window.flatMap((_, i) => [
@@ -176,7 +176,7 @@ const ASCII = 128;
 /** Occurs in every text with a number in groups. */
 const GROUPED_DIGITS = /[0-9]{3}[^0-9a-z]{1,3}[0-9]{3}/;
 
-/** Memory for the tokens of a part of a text. */
+/** Memory for the tokens in a part of a text. */
 const scratch = {
   starts: new Int32Array(STEP),
   ends: new Int32Array(STEP),
@@ -185,7 +185,7 @@ const scratch = {
 
 const tagsByHashes = new WeakMap<KeyedHashes, Int32Array>();
 
-/** Returns the tags of the tokens of one ASCII character. */
+/** Returns the token tags for one ASCII character. */
 function asciiTags(hashes: KeyedHashes): Int32Array {
   const known = tagsByHashes.get(hashes);
   if (known !== undefined) return known;
@@ -196,7 +196,7 @@ function asciiTags(hashes: KeyedHashes): Int32Array {
   return tags;
 }
 
-/** Finds the texts that lists keep out: all windows of tokens whose hash is an entry. */
+/** Finds the texts that lists keep out: all token windows whose hash is an entry. */
 export class KeptOutTexts {
   readonly #lists: readonly KeptOutList[];
   readonly #hashes: KeyedHashes;
@@ -215,7 +215,7 @@ export class KeptOutTexts {
    */
   async scan(text: string, near?: Range): Promise<Finding[]> {
     const { start, end } = near === undefined ? { start: 0, end: text.length } : this.#widen(text, near);
-    // A placeholder of the scanner is replaced by a character that no entry contains.
+    // A placeholder from the scanner is replaced by a character that no entry contains.
     const part = text.slice(start, end).replace(PLACEHOLDER, (known) => '\0'.repeat(known.length));
     const mayOccur = await this.#mayOccurIn(part);
     if (!mayOccur.tokens && !mayOccur.numbers) return [];
@@ -241,7 +241,7 @@ export class KeptOutTexts {
     return merge(findings, GENERIC_KINDS);
   }
 
-  /** Whether the tag of an entry matches anywhere. Few texts have a match and need more than this pass. */
+  /** Whether any entry's tag matches anywhere. Few texts have a match and need more than this pass. */
   async #mayOccurIn(text: string): Promise<{ tokens: boolean; numbers: boolean }> {
     const normal = await runInSlices(normalizeSteps(text));
     return { tokens: await this.#mayHaveTokens(normal), numbers: await this.#mayHaveNumber(normal) };
@@ -292,7 +292,7 @@ export class KeptOutTexts {
     return false;
   }
 
-  /** Writes the tags of a range of tokens to an array. */
+  /** Writes the tags for a token range to an array. */
   #addTags(
     { normal, starts, ends }: Pick<Tokens, 'normal' | 'starts' | 'ends'>,
     from: number,
@@ -311,7 +311,7 @@ export class KeptOutTexts {
     }
   }
 
-  /** Returns the number of tokens of the longest entry at a position, or 0. */
+  /** Returns the token count for the longest entry at a position, or 0. */
   async #longestAt(
     tokens: Tokens,
     at: number,
@@ -367,8 +367,8 @@ function wordsAfter(text: string, at: number, words: number): number {
 }
 
 /**
- * Returns the handling of secrets and of texts that are kept out; undefined if every text may be stored. A text that is
- * kept out is rejected even if secrets are stored.
+ * Returns the handling for secrets and for texts that are kept out; undefined if every text may be stored. A text that
+ * is kept out is rejected even if secrets are stored.
  *
  * @param keptOut undefined if no text is kept out
  */

@@ -48,7 +48,7 @@ const literals = new Map(
 );
 
 /**
- * Reduces the finite counts of an expression. Counts change only the constant factor, and small counts let recheck
+ * Reduces the finite counts in an expression. Counts change only the constant factor, and small counts let recheck
  * decide instead of guess.
  */
 function withSmallCounts(pattern: string): string {
@@ -59,12 +59,12 @@ function withSmallCounts(pattern: string): string {
 }
 
 /**
- * Disables recheck's time limits, because its verdict would depend on the load of the machine. Its limits on characters
+ * Disables recheck's time limits, because its verdict would depend on the machine's load. Its limits on characters
  * still apply.
  */
 const DETERMINISTIC = { randomSeed: 1, timeout: null, attackTimeout: null, incubationTimeout: null };
 
-it('collects the regular expressions of the sources', () => {
+it('collects the regular expressions in the sources', () => {
   expect(literals.size).toBeGreaterThan(150);
   expect(Object.keys(REVIEWED).filter((text) => !literals.has(text))).toStrictEqual([]);
 });

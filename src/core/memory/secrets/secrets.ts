@@ -1,4 +1,4 @@
-/** Position of a secret in a text (UTF-16 offsets, `end` exclusive) and its kind. The value is not included. */
+/** A secret's position in a text (UTF-16 offsets, `end` exclusive) and its kind. The value is not included. */
 export interface Secret {
   /** A stable name in lower_snake_case that a model can read, such as `aws_access_key`. */
   kind: string;
@@ -12,8 +12,8 @@ export type Range = Pick<Secret, 'start' | 'end'>;
 /** Finds secrets. Independent of the library that implements it. */
 export interface SecretScanner {
   /**
-   * Returns the secrets in `text`, sorted by `start` and without overlaps. A placeholder of `mask` is not a secret, so
-   * `scan(mask(text, await scan(text)))` is empty.
+   * Returns the secrets in `text`, sorted by `start` and without overlaps. A placeholder from `mask` is not a secret,
+   * so `scan(mask(text, await scan(text)))` is empty.
    *
    * @param near only secrets that touch this range are needed; the default is the whole text
    */

@@ -1,14 +1,14 @@
 import { runInSlices, type Steps } from '../../lib/time-slice.ts';
 
-/** The tokens of a text. Token `i` is `normal.slice(starts[i], ends[i])`. */
+/** The tokens in a text. Token `i` is `normal.slice(starts[i], ends[i])`. */
 export interface Tokens {
   /** The normalized text. */
   readonly normal: string;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** Returns the UTF-16 offset in the text at which the origin of a unit of the normal form starts. */
+  /** Returns the UTF-16 offset in the text at which the origin of a normal-form unit starts. */
   originStart(unit: number): number;
-  /** Returns the UTF-16 offset in the text after the origin of a unit of the normal form. */
+  /** Returns the UTF-16 offset in the text after the origin of a normal-form unit. */
   originEnd(unit: number): number;
 }
 
@@ -17,16 +17,16 @@ const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}
 const LETTER_OR_DIGIT = /[\p{L}\p{M}\p{N}]/u;
 /**
  * Characters that normalization may combine with the character before them: marks, invisible characters, voiced sound
- * marks of halfwidth kana, and the vowels and final consonants of Hangul.
+ * marks in halfwidth kana, and the Hangul vowels and final consonants.
  */
 const COMBINING = /[\p{M}\p{DI}\uff9e\uff9f\u1160-\u11ff]/u;
 /**
- * Maximum number of marks that are normalized with their character, as in the Stream-Safe Text Format of Unicode. The
- * time to sort marks is quadratic.
+ * Maximum number of marks that are normalized with their character, as in Unicode's Stream-Safe Text Format. The time
+ * to sort marks is quadratic.
  */
 const MAX_MARKS = 30;
 /**
- * Maximum length of a normal form, in multiples of its origin. A character with a longer form, such as U+FDFA with 18
+ * Maximum length for a normal form, in multiples of its origin. A character with a longer form, such as U+FDFA with 18
  * letters, is unchanged, so that a short text cannot become a long one.
  */
 const MAX_GROWTH = 3;
@@ -34,15 +34,15 @@ const ONLY_ASCII = /^[\0-\x7f]*$/;
 const INVISIBLE = /\p{DI}/gu;
 const ONLY_INVISIBLE = /^\p{DI}$/u;
 
-// Classes of characters. A word is a run of letters, marks, and digits.
+// Character classes. A word is a run of letters, marks, and digits.
 const SPACE = 1;
 const WORD = 2;
 /** A character that is a whole token. */
 const SINGLE = 3;
 
-/** Classes of UTF-16 units, computed when a unit first occurs; 0 before that. */
+/** Classes for UTF-16 units, computed when a unit first occurs; 0 before that. */
 const classes = new Uint8Array(0x10000);
-/** Normal forms of UTF-16 units that stay one unit; 0 for other units, and for units not seen yet. */
+/** Normal forms for UTF-16 units that stay one unit; 0 for other units, and for units not seen yet. */
 const folded = new Uint16Array(0x10000);
 /** Marks units whose normal form depends on their neighbors or is longer. */
 const NOT_ALONE = 4;
@@ -84,17 +84,17 @@ function fold(text: string): string {
 export const STEP = 0x4000;
 
 /**
- * Splits a text into the tokens of its normal form. A token is a word of letters, marks, and digits, or any other
+ * Splits a text into the tokens in its normal form. A token is a word of letters, marks, and digits, or any other
  * character that is not white space. Scripts without spaces between words have one token per character.
  *
- * The normal form approximates NFKC_Casefold of Unicode: invisible characters (`Default_Ignorable_Code_Point`) are
+ * The normal form approximates Unicode's NFKC_Casefold: invisible characters (`Default_Ignorable_Code_Point`) are
  * removed, NFKC is applied, and upper case is folded.
  */
 export function tokenize(text: string): Promise<Tokens> {
   return runInSlices(tokenizeSteps(text));
 }
 
-/** Computes the tokens of a text in steps. */
+/** Computes a text's tokens in steps. */
 export function* tokenizeSteps(text: string): Steps<Tokens> {
   const simple = yield* foldUnits(text);
   const { normal, originStart, originEnd } =
@@ -105,12 +105,12 @@ export function* tokenizeSteps(text: string): Steps<Tokens> {
   return { normal, starts, ends, originStart, originEnd };
 }
 
-/** Computes the normal form of a text with its white space, in steps. */
+/** Computes a text's normal form with its white space, in steps. */
 export function* normalizeSteps(text: string): Steps<string> {
   return (yield* foldUnits(text)) ?? (yield* normalize(text)).normal;
 }
 
-/** Joins the tokens of a text by spaces. Two texts match if these forms are equal. */
+/** Joins a text's tokens by spaces. Two texts match if these forms are equal. */
 export function normalForm({ normal, starts, ends }: Tokens, first = 0, last = starts.length): string {
   let joined = '';
   for (let i = first; i < last; i++) joined += `${i === first ? '' : ' '}${normal.slice(starts[i], ends[i])}`;
@@ -143,7 +143,7 @@ function* split(normal: string): Steps<Pick<Tokens, 'starts' | 'ends'>> {
 }
 
 /**
- * Adds the tokens of the next part of a normalized text to arrays. Only at its end can the last token of a part be
+ * Adds the tokens from the next part of a normalized text to arrays. Only at its end can the last token of a part be
  * longer than the part.
  *
  * @returns the end of the part, and the number of tokens in the arrays
@@ -226,7 +226,7 @@ function isPairAt(text: string, at: number): boolean {
   return (text.codePointAt(at) ?? 0) > 0xffff;
 }
 
-/** Forms of the characters with marks that occurred last. */
+/** Recently used forms for characters with marks. */
 const forms = new Map<string, string>();
 const MAX_FORMS = 4096;
 
@@ -239,7 +239,7 @@ function clusterForm(cluster: string): string {
   return form;
 }
 
-/** The units of a normal form, with the ranges of their origins. */
+/** The units in a normal form, with the ranges of their origins. */
 class Units {
   units: Uint16Array;
   starts: Int32Array;
