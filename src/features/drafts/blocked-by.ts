@@ -2,9 +2,12 @@ import type { ThreeWay } from '../../core/history/three-way.ts';
 import { timeSliced, timeSlicedSort } from '../../core/lib/time-slice.ts';
 import { ancestorPaths, type MemoryPath } from '../../core/memory/path.ts';
 
-/** Entries of the original that occupy the path of a file in the draft. */
+/** Entries in the original that occupy a draft file's path. */
 export interface BlockedBy {
-  /** Path of the blocking file, which is at the path or above it, or the blocking directory at the path. */
+  /**
+   * Path to the blocking file, which is at the blocked path or above it, or to the blocking directory at the blocked
+   * path.
+   */
   path: MemoryPath;
   /** The blocking file, or all files in the blocking directory, ordered by path. */
   files: ThreeWay[];
@@ -12,18 +15,18 @@ export interface BlockedBy {
   directories: MemoryPath[];
 }
 
-/** Entries of the original that a merge keeps at their paths. */
+/** Entries in the original that a merge keeps at their paths. */
 export interface Remaining {
   files: Iterable<ThreeWay>;
-  /** All directories of the original. */
+  /** All directories in the original. */
   directories: Iterable<MemoryPath>;
   /** Directories to remove if the merge empties them. */
   unwanted: ReadonlySet<MemoryPath>;
 }
 
 /**
- * Finds the entries that block the paths of files in the draft. The total length of the lists is bounded by the size of
- * the memory: each file has at most one file above its path, and no two files of a draft share descendants.
+ * Finds the entries that block the paths of files in the draft. The lists' total length is bounded by the memory size:
+ * each file has at most one file above its path, and no two files in a draft share descendants.
  */
 export async function findBlockers(
   files: Iterable<ThreeWay>,

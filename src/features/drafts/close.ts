@@ -13,7 +13,7 @@ import { expiryAfter, readDraftDays, readLastUse } from './records.ts';
 export interface Closing {
   state: Exclude<DraftState, 'open'>;
   by: Actor;
-  /** Time shared by all versions of the merge. */
+  /** Time that all the merge's versions share. */
   mergedAt?: string | null;
 }
 
@@ -31,7 +31,7 @@ export async function closeLocked(
   await query(archiveStoreQuery, { tenant: draft });
 }
 
-/** Deletes the memory of a closed draft. The hourly job completes an interrupted deletion. */
+/** Deletes a closed draft's memory. The hourly job completes an interrupted deletion. */
 export function deleteMemory(database: Database, draft: string): Promise<void> {
   return new Tenants(database).deleteDraft(draft);
 }
@@ -61,7 +61,7 @@ export async function closeDraft(
  * behind.
  */
 
-/** Minimum age of an unregistered memory before its deletion. Long enough for a copy in progress. */
+/** Minimum age before an unregistered memory is deleted. Long enough for a copy in progress. */
 const UNFINISHED_MS = 60 * 60 * 1000;
 
 interface DraftMemory {
@@ -91,7 +91,7 @@ export interface ExpiredDrafts {
 }
 
 /**
- * Closes the drafts that were not read or written for the tenant's setting of days, which defaults to `DRAFT_DAYS`.
+ * Closes the drafts that were not read or written for the days in the tenant's setting, which defaults to `DRAFT_DAYS`.
  *
  * @returns undefined if another replica is running the job
  */

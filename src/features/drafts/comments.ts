@@ -7,12 +7,12 @@ import type { DraftIds } from './contents.ts';
 import { findDraft, findOpenDraft } from './drafts.ts';
 
 /*
- * Comments of reviewers on an open draft. They are part of the draft's record, and are deleted when the draft is
- * closed, because a comment can quote the files of the draft.
+ * Reviewers' comments on an open draft. Comments belong to the draft's record, and are deleted when the draft is
+ * closed, because a comment can quote the draft's files.
  */
 
 export const MAX_COMMENTS = 100;
-/** Maximum length of a comment, in characters. */
+/** Maximum comment length in characters. */
 export const MAX_COMMENT = 2000;
 
 /** A comment as stored in `drafts.comments`, which is JSON. */
@@ -20,7 +20,7 @@ export interface DraftComment {
   id: string;
   author: Actor;
   createdAt: string;
-  /** ID of the file that the comment is about; null for the whole draft. */
+  /** The commented file's ID; null if the comment is about the whole draft. */
   memoryId: string | null;
   text: string;
 }
@@ -63,14 +63,17 @@ SELECT memory_id::text AS id FROM draft_base WHERE tenant_id = $draft AND memory
 `,
 );
 
-/** Lists the comments of a draft, oldest first. A closed draft has none. */
+/** Lists a draft's comments, oldest first. A closed draft has no comments. */
 export async function listComments({ query }: Database, ids: DraftIds): Promise<DraftComment[]> {
   await findDraft(query, ids.tenant, ids.draft);
   const [row] = (await query(listCommentsQuery, { ...ids })).rows;
   return row === undefined ? [] : JSON.parse(row.comments);
 }
 
-/** @throws ServiceError if the draft or the file does not exist, or the draft is closed or has the maximum of comments */
+/**
+ * @throws ServiceError if the draft or the file does not exist, or the draft is closed or has the maximum number of
+ * comments
+ */
 export async function addComment(
   { query }: Database,
   ids: DraftIds,

@@ -17,13 +17,13 @@ import { readLastChange, readSides, type Sides } from './trees.ts';
 export interface Comparison {
   draft: Draft;
   sides: Sides;
-  /** All files of the base, the draft, and the original. */
+  /** All files in the base, the draft, and the original. */
   files: ThreeWay[];
   same: SameContent;
   texts: MergedTexts;
-  /** Plan of a merge without resolutions. */
+  /** Merge plan without resolutions. */
   plan: MergePlan;
-  /** Fingerprint of the comparison. A merge is rejected if its comparison has a different fingerprint. */
+  /** The comparison's fingerprint. A merge is rejected if its comparison has a different fingerprint. */
   review: string;
 }
 
@@ -52,14 +52,14 @@ export async function compareDraft(
   return { draft, sides, files, same, texts, plan, review: await reviewFingerprint(sides, files, plan) };
 }
 
-/** Time for which a comparison is cached for the next request of its review. */
+/** Time for which a comparison is cached for the next request in its review. */
 const KEPT_MS = 60_000;
 
 /** The latest comparison on each database. A review requests the comparison again for every file. */
 const latest = new WeakMap<Database, { comparison: Comparison; tenant: string; timer: NodeJS.Timeout }>();
 
 /**
- * Returns the cached comparison of a draft if neither side has changed since, or a new comparison.
+ * Returns a draft's cached comparison if neither side has changed since, or a new comparison.
  *
  * @throws ServiceError if the draft does not exist or is closed
  */
@@ -90,7 +90,7 @@ export async function readFiles(query: QueryExecutor, { tenant, draft }: DraftId
   return { sides, files: await pairFiles(sides) };
 }
 
-/** The decoded `review`: times of the last change on both sides, and a hash of the state that a merge depends on. */
+/** The decoded `review`: times of the last change on both sides, and a hash for the state that a merge depends on. */
 export interface Reviewed {
   draftAt: string;
   originalAt: string;
@@ -98,8 +98,8 @@ export interface Reviewed {
 }
 
 /**
- * Computes the fingerprint of a review. The fingerprint covers, on all sides, the files that the draft changed, the
- * directories that it changed, and the files that block it. Other files of the original may change before the merge,
+ * Computes a review's fingerprint. The fingerprint covers, on all sides, the files that the draft changed, the
+ * directories that it changed, and the files that block it. Other files in the original may change before the merge,
  * because a merge does not affect them.
  *
  * @param plan plan without resolutions
@@ -136,7 +136,7 @@ export function readReview(review: string): Reviewed {
   return { draftAt: timeAt(draft), originalAt: timeAt(original), hash };
 }
 
-/** Converts a time of the database to microseconds since 1970. */
+/** Converts a database time to microseconds since 1970. */
 function toMicroseconds(time: string): string {
   return `${Date.parse(`${time.slice(0, 23)}Z`)}${time.slice(23, 26)}`;
 }
@@ -146,7 +146,7 @@ function timeAt(microseconds: string): string {
   return `${new Date(milliseconds).toISOString().slice(0, 23)}${microseconds.slice(-3)}Z`;
 }
 
-/** Converts one side of a file to the input of a diff. */
+/** Converts one side of a file to diff input. */
 export function loadedSide(file: ThreeWay, texts: SideTexts, side: keyof SideTexts): LoadedState {
   const there = file[side];
   const content = texts[side];

@@ -8,8 +8,8 @@ import { timeSliced } from '../../core/lib/time-slice.ts';
 import type { PlannedChange } from './merge-plan.ts';
 
 /*
- * Reads the contents of the base, the draft, and the original. The base content is stored in the history of the
- * original and of the draft, and may be pruned from either.
+ * Reads the contents in the base, the draft, and the original. The base content is stored in the original's and in the
+ * draft's history, and may be pruned from either.
  */
 
 type Versions = { tenant: string; memoryIds: string[]; ids: string[] };
@@ -43,8 +43,8 @@ export interface DraftIds {
 }
 
 /**
- * Creates a function that compares the contents of two versions by hash. A version that is pruned from both histories
- * equals only itself.
+ * Creates a function that compares two versions' contents by hash. A version that is pruned from both histories equals
+ * only itself.
  */
 export async function compareContents(
   query: QueryExecutor,
@@ -91,7 +91,7 @@ async function readHashes(
 }
 
 /**
- * Merges the lines of files that both sides changed, by file ID. Null if the lines conflict or the base content is
+ * Merges the lines in files that both sides changed, by file ID. Null if the lines conflict or the base content is
  * pruned.
  */
 export async function mergeTexts(
@@ -117,7 +117,7 @@ export async function mergeTexts(
   return merged;
 }
 
-/** Contents of a file by side; null if the file does not exist on a side or its content is pruned. */
+/** A file's contents by side; null if the file does not exist on a side or its content is pruned. */
 export type SideTexts = { [Side in keyof ThreeTexts]: string | null };
 
 export const NO_TEXTS: SideTexts = { base: null, draft: null, original: null };

@@ -24,8 +24,8 @@ import { type Draft, findDraft, findKeyDraftQuery, insertDraftQuery, openDrafts 
 import { lastChangeOrCreationQuery } from './trees.ts';
 
 /*
- * Creates drafts. The memory of a draft starts as a copy of a tenant's memory, from the caller's snapshot or from a
- * past time.
+ * Creates drafts. A draft's memory starts as a copy of a tenant's memory, from the caller's snapshot or from a past
+ * time.
  */
 
 const createDraftTenantQuery = defineQuery<{ id: string; tenant: string; at: string }>(
@@ -55,8 +55,8 @@ WHERE id = $tenant
  * Creates the tenant that stores a draft's memory. Files keep their IDs and versions.
  *
  * @param at a past time; null or a time after the last change copies the current state
- * @param maxBytes size limit of the draft; null means the tenant's limit
- * @returns the time of the copied state
+ * @param maxBytes the draft's size limit; null means the tenant's limit
+ * @returns the copied state's time
  * @throws ServiceError if the history is incomplete at that time
  */
 export async function copyToDraft(
@@ -71,7 +71,7 @@ export async function copyToDraft(
   if (at !== null) await checkComplete(query, tenant, at);
   const baseAt = at ?? current.at;
   await query(createDraftTenantQuery, { id, tenant, at: baseAt });
-  // Files of a draft must not expire, because their deletion would become part of the proposal.
+  // A draft's files must not expire, because their deletion would become part of the proposal.
   await query(setTenantQuery, { ...source, maxBytes: maxBytes ?? source.maxBytes, ttlDays: 0, tenant: id });
   if (at === null) await copyEntries(query, tenant, id, { keepsHistory: true, at: null, origin: null });
   else await copyPast(query, tenant, id, at);
@@ -182,21 +182,21 @@ async function* withRoot(entries: AsyncIterable<PastEntry>, at: string): AsyncGe
 export interface NewDraft {
   title: string;
   author: Actor;
-  /** Time of the state to copy; defaults to now. */
+  /** Time whose state is copied; defaults to now. */
   at?: string | undefined;
   /** ID of the propose-only key that owns the draft. Each key has at most one open draft. */
   keyId?: string | undefined;
-  /** Creation time of the expected tenant. Detects a later tenant with the same ID. */
+  /** The expected tenant's creation time. Detects a later tenant with the same ID. */
   tenantCreatedAt?: string | undefined;
 }
 
 /**
- * Creates a draft of a tenant's memory. The copy does not block the tenant's writers. Registering the draft blocks them
- * briefly.
+ * Creates a draft from a tenant's memory. The copy does not block the tenant's writers. Registering the draft blocks
+ * them briefly.
  *
- * @returns the new draft, or the draft that a concurrent request of the same key created
- * @throws ServiceError if the tenant does not exist, is archived, or is a draft; if the limits of drafts would be
- *   exceeded; or if the history is incomplete at the time `at`
+ * @returns the new draft, or the draft that a concurrent request with the same key created
+ * @throws ServiceError if the tenant does not exist, is archived, or is a draft; if a draft limit would be exceeded; or
+ * if the history is incomplete at the time `at`
  */
 export async function createDraft(
   database: Database,
@@ -232,12 +232,12 @@ export async function createDraft(
   }
 }
 
-/** Registers a copied draft. Returns the ID of the draft, or of the open draft that the key already has. */
+/** Registers a copied draft. Returns the draft's ID, or the ID of the open draft that the key already has. */
 async function register(
   query: QueryExecutor,
   config: Config,
   draft: Omit<Draft, 'createdAt' | 'state' | 'closedAt' | 'closedBy' | 'mergedAt'>,
-  /** Creation time of the copied tenant. */
+  /** The copied tenant's creation time. */
   createdAt: string,
 ): Promise<string> {
   const { tenant, id, keyId, author } = draft;
@@ -263,9 +263,9 @@ async function register(
 /**
  * Checks that a tenant may have another draft.
  *
- * @param bytes size of the draft
- * @returns size limit of the draft; null means the tenant's limit
- * @throws ServiceError if a limit of drafts would be exceeded
+ * @param bytes the draft's size
+ * @returns the draft's size limit; null means the tenant's limit
+ * @throws ServiceError if a draft limit would be exceeded
  */
 async function checkQuota(
   query: QueryExecutor,

@@ -68,11 +68,11 @@ async function* patches(
   }
 }
 
-/** Maximum number of attempts to read all pages of a comparison. Each attempt fails if one of the sides changes. */
+/** Maximum attempts to read all comparison pages. Each attempt fails if one of the sides changes. */
 const ATTEMPTS = 3;
 const CHANGES_PAGE = 1000;
 
-/** Reads all pages of a comparison. All pages must show the same state of both sides. */
+/** Reads all comparison pages. All pages must show the same state of both sides. */
 async function readChanges(caller: Caller, params: { tenant: string; draft: string }) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const first = await caller.call(compareTenantDraft, { params, query: { limit: CHANGES_PAGE } });
@@ -175,7 +175,7 @@ async function readResolutions(caller: Caller, params: { tenant: string; draft: 
     given,
     async () => {
       const touched = (await readChanges(caller, params)).changes.filter((each) => each.in_draft !== null);
-      // If the draft and the memory have different files at a path, the file of the draft is chosen.
+      // If the draft and the memory have different files at a path, the draft's file is chosen.
       const inDraftLast = touched.toSorted((a, b) => Number(a.draft !== null) - Number(b.draft !== null));
       return inDraftLast.map(({ path, memory_id: id }) => ({ path, id }));
     },

@@ -7,7 +7,7 @@ import type { TenantPolicyCache } from '../../core/tenants/policy-cache.ts';
 import type { Proposals } from './proposals.ts';
 
 /**
- * Redirects requests of propose-only keys to the key's draft. Writes always use the draft, which the first write
+ * Redirects requests with propose-only keys to the key's draft. Writes always use the draft, which the first write
  * creates. Reads use the draft if it exists, and otherwise the tenant, which the key cannot change.
  */
 export class DraftRedirect implements Redirect {
@@ -24,17 +24,17 @@ export class DraftRedirect implements Redirect {
       return await this.#toOpenDraft(request, context);
     } catch (error) {
       if (!hasReason(error, 'unknown_tenant')) throw error;
-      // The draft was closed between the lookup of the draft and the lookup of its policy, so the lookup is repeated.
+      // The draft was closed between the draft lookup and the policy lookup, so the lookup is repeated.
       return this.#toOpenDraft(request, context);
     }
   }
 
-  /** @throws ServiceError if the tenant has its maximum number of drafts */
+  /** @throws ServiceError if the tenant has the maximum number of drafts */
   async forWrite(request: FastifyRequest, context: RequestContext): Promise<RequestContext> {
     return this.#toDraft(request, context, await this.#openDraft(context));
   }
 
-  /** Opens a new draft if a reviewer has closed the draft of a failed write. */
+  /** Opens a new draft if a reviewer has closed the draft that a failed write used. */
   async afterError(
     request: FastifyRequest,
     context: RequestContext,
@@ -59,7 +59,7 @@ export class DraftRedirect implements Redirect {
     };
   }
 
-  /** Returns the open draft of a propose-only key, and creates a draft if none is open. */
+  /** Returns a propose-only key's open draft, and creates a draft if none is open. */
   #openDraft({ principal }: RequestContext): Promise<string> {
     return this.#proposals.findOrMake({
       ...principal,

@@ -5,11 +5,11 @@ import { cutPage, type Page, type TimePosition } from '../../core/lib/pages.ts';
 import type { Actor } from '../../core/memory/origin.ts';
 import { listOpenDraftsQuery } from '../../core/tenants/queries.ts';
 
-/* Records of open and closed drafts. The memory of an open draft is a tenant with the draft's ID. */
+/* Records for open and closed drafts. An open draft's memory is a tenant with the draft's ID. */
 
 export type DraftState = 'open' | 'merged' | 'replaced' | 'rejected' | 'expired';
 
-/** The record of a draft. Times are ISO 8601. */
+/** A draft's record. Times are ISO 8601. */
 export interface Draft {
   tenant: string;
   id: string;
@@ -22,7 +22,7 @@ export interface Draft {
   state: DraftState;
   closedAt: string | null;
   closedBy: Actor | null;
-  /** Time shared by all versions of the merge. */
+  /** Time that all the merge's versions share. */
   mergedAt: string | null;
 }
 
@@ -105,7 +105,7 @@ export async function openDraftIds(query: QueryExecutor, tenant: string): Promis
   return (await query(listOpenDraftsQuery, { tenant })).rows.map(({ id }) => id);
 }
 
-/** Returns the number of a tenant's open drafts and the total size of their files in bytes. */
+/** Returns a tenant's open draft count and their files' total size in bytes. */
 export async function openDrafts(
   query: QueryExecutor,
   tenant: string,
@@ -120,7 +120,7 @@ export async function draftSizes(query: QueryExecutor, ids: string[]): Promise<M
   return new Map((await query(draftSizesQuery, { ids })).rows.map(({ id, ...size }) => [id, size]));
 }
 
-/** Filter of a list of drafts. Null fields do not filter. */
+/** Filter for a list of drafts. Null fields do not filter. */
 export type DraftFilter = {
   tenant: string | null;
   /** `closed` matches every state except `open`. */
@@ -182,7 +182,7 @@ WHERE b.tenant_id = $tenant AND b.memory_id IS NOT NULL
 /**
  * Counts the files that an open draft has added, changed, moved, or deleted.
  *
- * @param files total number of files in the draft
+ * @param files total file count in the draft
  */
 export async function countChangedFiles(query: QueryExecutor, id: string, files: number): Promise<number> {
   const [counted] = (await query(countChangedQuery, { tenant: id })).rows;

@@ -32,7 +32,7 @@ export interface MergePlan {
   /** Conflicts by file ID. Conflicting files keep their state in the original. */
   conflicts: Map<string, Conflict>;
   /**
-   * Entries that still block a path after this plan, by the ID of the blocked file. Includes files without a conflict.
+   * Entries that still block a path after this plan, by the blocked file's ID. Includes files without a conflict.
    */
   blockedBy: Map<string, BlockedBy>;
 }

@@ -17,7 +17,7 @@ export class MergeSecrets {
     this.#ids = ids;
   }
 
-  /** Scans the texts that a plan writes ahead of time, so that `apply` finishes quickly while writers wait. */
+  /** Scans in advance the texts that a plan writes, so that `apply` finishes quickly while writers wait. */
   async scan(
     query: QueryExecutor,
     redaction: Redaction,

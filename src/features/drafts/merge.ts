@@ -110,7 +110,7 @@ export interface MergeOptions {
   threads: MergeThreads;
   approver: Actor;
   requestId?: string | undefined;
-  /** Fingerprint of the reviewed comparison. */
+  /** The reviewed comparison's fingerprint. */
   review: string;
   /** Texts that are kept out of the memory; undefined for none. */
   keptOut?: KeptOutTexts | undefined;
@@ -118,7 +118,7 @@ export interface MergeOptions {
 
 export interface Merged extends Pick<MergePlan, 'changes' | 'made' | 'removed'> {
   draft: Draft;
-  /** Time shared by all versions of the merge; null if the merge changed no files or directories. */
+  /** Time that all the merge's versions share; null if the merge changed no files or directories. */
   mergedAt: string | null;
 }
 
@@ -168,7 +168,7 @@ export async function mergeDraft(
   });
 }
 
-/** Returns the handling of secrets and of texts that are kept out of the original. */
+/** Returns the handling for secrets and for texts that are kept out of the original. */
 async function readMergeRedaction(
   row: TenantRow,
   { config, keptOut }: Pick<MergeOptions, 'config' | 'keptOut'>,

@@ -4,8 +4,8 @@ import type { MemoryPath } from '../../core/memory/path.ts';
 import type { Sides } from './trees.ts';
 
 /**
- * Matches the files of the three sides by file ID. A file that replaced a deleted file at the same path is matched with
- * the deleted file, because deleting and creating a file again is a change of the file. Files that both sides added at
+ * Matches the files on the three sides by file ID. A file that replaced a deleted file at the same path is matched with
+ * the deleted file, because deleting and creating a file again is a change to the file. Files that both sides added at
  * the same path are also matched.
  */
 export async function pairFiles({

@@ -14,13 +14,13 @@ interface Proposer {
 }
 
 /**
- * Manages the drafts of propose-only keys. Each key has at most one open draft. Drafts are not cached, because any
+ * Manages the drafts for propose-only keys. Each key has at most one open draft. Drafts are not cached, because any
  * replica may create or close them.
  */
 export class Proposals {
   readonly #database: Database;
   readonly #config: Config;
-  /** Drafts being created, by tenant and key, so that concurrent first writes of a key share one draft. */
+  /** Drafts being created, by tenant and key, so that a key's concurrent first writes share one draft. */
   readonly #pending = new Map<string, Promise<string>>();
 
   constructor(database: Database, config: Config) {
@@ -33,7 +33,7 @@ export class Proposals {
   }
 
   /**
-   * Returns the open draft of a key, and creates the draft if the key has none.
+   * Returns a key's open draft, and creates the draft if the key has none.
    *
    * @throws ServiceError if the tenant may not have another draft
    */

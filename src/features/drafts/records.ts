@@ -13,7 +13,7 @@ import { reviewPath } from './review.ts';
 
 /*
  * Computes when drafts were last used and when they expire. Converts drafts and their changes to their public
- * representation, with the fields and names of admin-openapi.yaml.
+ * representation, with the fields and names from admin-openapi.yaml.
  */
 
 const listDraftDaysQuery = defineQuery<
@@ -26,7 +26,7 @@ SELECT id, COALESCE(draft_days, $draftDays::bigint)::float8 AS "draftDays" FROM 
 `,
 );
 
-/** Reads the number of unused days after which drafts expire, keyed by tenant ID; 0 means never. */
+/** Reads the unused days after which drafts expire, keyed by tenant ID; 0 means never. */
 export async function readDraftDays(
   query: QueryExecutor,
   config: Pick<Config, 'DRAFT_DAYS'>,
@@ -39,8 +39,8 @@ export async function readDraftDays(
 }
 
 /**
- * Returns the time of the creation or last use of an open draft, in milliseconds. Reads are recorded with a resolution
- * of one day.
+ * Returns the time when an open draft was created or last used, in milliseconds. Reads are recorded with one-day
+ * resolution.
  */
 export async function readLastUse(
   query: QueryExecutor,
@@ -50,12 +50,12 @@ export async function readLastUse(
   return Math.max(Date.parse(createdAt), at === null ? 0 : Date.parse(at));
 }
 
-/** Computes the expiry of a draft in milliseconds; null means never. */
+/** Computes a draft's expiry in milliseconds; null means never. */
 export function expiryAfter(lastUse: number, draftDays: number): number | null {
   return draftDays === 0 ? null : lastUse + draftDays * DAY_MS;
 }
 
-/** Converts drafts to their public representation, with the sizes of their memories and their expiry. */
+/** Converts drafts to their public representation, with their memory sizes and their expiry. */
 export async function draftRecords(
   query: QueryExecutor,
   config: Pick<Config, 'DRAFT_DAYS'>,
@@ -149,7 +149,7 @@ function changedSide(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) 
   return inOriginal === null ? ('draft' as const) : ('both' as const);
 }
 
-/** Maximum number of blocking files listed by path. A directory may contain any number. */
+/** Maximum blocking files listed by path. A directory may contain any number. */
 const MAX_NAMED = 100;
 
 function blockedByRecord(found: BlockedBy | undefined) {
@@ -162,7 +162,7 @@ function sideRecord(file: SideFile | null) {
   return file && { path: file.path, version: file.versionId, size_bytes: file.sizeBytes };
 }
 
-/** Lists the changes of a merge, ordered by path. */
+/** Lists a merge's changes, ordered by path. */
 export async function mergedFiles(changes: readonly PlannedChange[]) {
   const files = [];
   for await (const change of timeSliced(changes)) files.push(mergedFile(change));

@@ -11,9 +11,9 @@ import type { DraftIds } from './contents.ts';
 import { blockingFiles } from './merge-plan.ts';
 import { isTouched } from './pair-files.ts';
 
-/* Checks that the reviewed state and the resolutions of a draft are still valid. */
+/* Checks that a draft's reviewed state and resolutions are still valid. */
 
-/** Returns the path of a file in the draft, or else in the original, or else in the base. */
+/** Returns a file's path in the draft, or else in the original, or else in the base. */
 export function reviewPath({ base, draft, original }: ThreeWay): string {
   return (draft ?? original ?? base)?.path ?? '';
 }

@@ -3,7 +3,7 @@ import type { SideFile } from '../../core/history/three-way.ts';
 import { readPages } from '../../core/lib/pages.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 
-/* Reads the three sides of a draft: the base (the copied state), the draft, and the original. */
+/* Reads a draft's three sides: the base (the copied state), the draft, and the original. */
 
 export interface Tree {
   /** Files by `memoryId`. */
@@ -18,7 +18,7 @@ export interface Sides {
   base: Tree;
   draft: Tree;
   original: Tree;
-  /** Times of the last change of the draft and of the original. */
+  /** Times of the last change to the draft and to the original. */
   draftAt: string;
   originalAt: string;
 }
@@ -49,13 +49,13 @@ FROM entries AS e WHERE e.tenant_id = $tenant AND e.path > $after ORDER BY e.pat
 `,
 );
 
-/** Returns the time of a memory's last change, or of its creation if it never changed. */
+/** Returns a memory's last change time, or its creation time if it never changed. */
 export const lastChangeOrCreationQuery = defineQuery<{ tenant: string }, { at: string }>(
   'last_change_or_creation',
   `SELECT ${time('COALESCE(last_change_at, created_at)')} AS at FROM tenants WHERE id = $tenant`,
 );
 
-/** @param query executor of one snapshot, or of a transaction that has locked both tenants */
+/** @param query executor for one snapshot, or for a transaction that has locked both tenants */
 export async function readSides(query: QueryExecutor, tenant: string, draft: string): Promise<Sides> {
   const draftAt = await readLastChange(query, draft);
   const originalAt = await readLastChange(query, tenant);

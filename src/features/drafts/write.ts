@@ -10,7 +10,7 @@ import type { MergePlan, PlannedChange } from './merge-plan.ts';
 
 type Proposer = { memoryId: string; actor: Actor | null };
 
-/** Finds the last editors of existing files of a draft, by the file IDs in the draft. */
+/** Finds the last editors of existing files in a draft, by the file IDs in the draft. */
 const listProposersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
   'list_proposers',
   `
@@ -47,8 +47,8 @@ SELECT EXISTS (
 );
 
 /**
- * Whether an actor has changed one of the files in a draft, even if others changed the file later. Considers only
- * versions that are still kept.
+ * Whether an actor has changed any file in a draft, even if others changed the file later. Considers only versions that
+ * are still kept.
  */
 export async function hasProposed(
   query: QueryExecutor,
@@ -96,8 +96,8 @@ export interface MergeWrite extends DraftIds {
 }
 
 /**
- * Writes the changes of a plan in a transaction that has locked the tenant and the draft. Returns the time shared by
- * all changes.
+ * Writes a plan's changes in a transaction that has locked the tenant and the draft. Returns the time shared by all
+ * changes.
  */
 export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promise<string> {
   const { tenant, draft, plan, findProposer, approvedBy, requestId } = given;
@@ -132,7 +132,7 @@ export function newSize({ file, outcome }: PlannedChange): number {
   return outcome.content === 'draft' ? (file.draft?.sizeBytes ?? 0) : Buffer.byteLength(outcome.content.text);
 }
 
-/** Returns the new text of a file; null if the content is unchanged. */
+/** Returns a file's new text; null if the content is unchanged. */
 function newText({ file, outcome }: PlannedChange, contents: ReadonlyMap<string, string>): string | null {
   if (outcome === null || outcome.content === 'keep') return null;
   if (outcome.content !== 'draft') return outcome.content.text;

@@ -8,7 +8,7 @@ import { normalForm, normalizeSteps, type Tokens, tokenizeSteps } from '../../co
  * an erasure covers every form of a text that a kept-out entry rejects.
  */
 
-/** A text to find or to erase, as part of other texts. */
+/** A text to find or to erase inside other texts. */
 export interface SoughtText {
   text: string;
   /** Whether the text is compared unit by unit, not in its normal form. */
@@ -17,7 +17,7 @@ export interface SoughtText {
   ignoresCase: boolean;
 }
 
-/** Name of a comparison, as in receipts. */
+/** Comparison name, as in receipts. */
 export type Comparison = 'normalized' | 'exact' | 'exact_ignoring_case';
 
 export function comparisonKind({ isExact, ignoresCase }: Omit<SoughtText, 'text'>): Comparison {
@@ -25,7 +25,7 @@ export function comparisonKind({ isExact, ignoresCase }: Omit<SoughtText, 'text'
   return ignoresCase ? 'exact_ignoring_case' : 'exact';
 }
 
-/** The units of a content that are compared, and the range of the origin of each in the content. */
+/** A content's compared units, and each unit's original range in the content. */
 export interface ComparedUnits {
   units: string;
   originStart(unit: number): number;
@@ -37,7 +37,7 @@ interface Needle {
   units: string;
   /** Whether numbers in groups are compared by their digits. */
   joinsNumbers: boolean;
-  /** A part that the compared form of each content with the text has. */
+  /** A part that occurs in the compared form of each content with the text. */
   word: string;
 }
 
@@ -69,7 +69,7 @@ function hasLongNumber(units: string): boolean {
   return (units.match(/[0-9]+/g) ?? []).some((digits) => numberIn(digits) !== undefined);
 }
 
-/** Returns the units of a text to find. Empty if the text has only white space and invisible characters. */
+/** Returns the units for a text to find. Empty if the text has only white space and invisible characters. */
 export function soughtUnits(sought: SoughtText): string {
   return findNeedle(sought).units;
 }
@@ -89,13 +89,13 @@ export function* searchSteps(content: string, sought: SoughtText): Steps<Compare
   return compared.units.includes(needle.units) ? compared : undefined;
 }
 
-/** Computes the form of a content without the origins of its units, which costs less. */
+/** Computes a content's compared form without the units' origins, which costs less. */
 function* compareForm(content: string, { isExact, ignoresCase }: SoughtText): Steps<string> {
   if (!isExact) return yield* normalizeSteps(content);
   return ignoresCase ? withoutCase(content) : content;
 }
 
-/** Returns the compared units of a content. */
+/** Returns a content's compared units. */
 export function comparedUnits(content: string, sought: SoughtText): ComparedUnits {
   if (sought.isExact) return exactUnits(content, sought);
   return joinTokens(withoutPause(tokenizeSteps(content)), findNeedle(sought).joinsNumbers);
@@ -107,7 +107,7 @@ function exactUnits(content: string, { ignoresCase }: SoughtText): ComparedUnits
   return { units, originStart, originEnd };
 }
 
-/** Joins tokens by spaces, as `normalForm` does, and keeps the origin of each unit. */
+/** Joins tokens by spaces, as `normalForm` does, and keeps each unit's origin. */
 function joinTokens(tokens: Tokens, joinsNumbers: boolean): ComparedUnits {
   const { normal, starts, ends } = tokens;
   const units = new Uint16Array(normal.length + starts.length);
@@ -135,7 +135,7 @@ function joinTokens(tokens: Tokens, joinsNumbers: boolean): ComparedUnits {
   };
 }
 
-/** Returns the token with the next group of digits of a number whose groups are separated. */
+/** Returns the token with the next digit group in a number whose groups are separated. */
 function nextGroup({ normal, starts, ends }: Tokens, token: number): number | undefined {
   const end = ends[token] as number;
   if (!isDigit(normal.charCodeAt(end - 1))) return undefined;

@@ -19,14 +19,14 @@ import {
 } from './erase-queries.ts';
 import type { Counts } from './jobs.ts';
 
-/* Erases a text from the files of one tenant or one draft, whose memory is a tenant with the ID of the draft. */
+/* Erases a text from the files in one tenant or one draft, whose memory is a tenant with the draft's ID. */
 
 export interface Store {
   id: string;
   isDraft: boolean;
 }
 
-/** The versions of a file that contain the text in their contents or paths. */
+/** A file's versions that contain the text in their contents or paths. */
 export interface FoundFile {
   memoryId: string;
   /** The current version, if its content contains the text. */
@@ -37,12 +37,12 @@ export interface FoundFile {
 
 export interface Erasure {
   erased: SoughtText;
-  /** Origin of the edits and redactions. */
+  /** Origin for the edits and redactions. */
   origin: Origin;
   defaults: TenantDefaults;
-  /** Erases the text from contents, outside of the event loop. */
+  /** Erases the text from contents, outside the event loop. */
   eraseAll(contents: string[]): Promise<string[]>;
-  /** Adds to the counts, in the transaction of the changes that are counted. */
+  /** Adds to the counts, in the same transaction as the counted changes. */
   count(query: QueryExecutor, more: Counts): Promise<void>;
 }
 
@@ -93,7 +93,7 @@ async function eraseBatch(
 ): Promise<void> {
   const tenant = store.id;
   const bases = await readBases(database, store, files);
-  // A merge needs the content of the base, so the base is edited in place.
+  // A merge needs the base content, so the base is edited in place.
   const rewritten = files.flatMap(({ memoryId, superseded }) => {
     const versionId = bases.get(memoryId) ?? '';
     const path = superseded.get(versionId);
@@ -151,7 +151,7 @@ async function eraseBatch(
   });
 }
 
-/** Reads the base versions of the files of a draft. */
+/** Reads the base versions for a draft's files. */
 async function readBases(
   { query }: Database,
   { id: tenant, isDraft }: Store,
@@ -163,7 +163,7 @@ async function readBases(
   return new Map(rows.map(({ memoryId, versionId }) => [memoryId, versionId]));
 }
 
-/** An edit of a draft keeps its author, so that a review and a merge still name the proposer. */
+/** An edit to a draft keeps its author, so that a review and a merge still name the proposer. */
 function writtenFile(
   { isDraft }: Store,
   { memoryId, versionId, path, origin }: CurrentFile,

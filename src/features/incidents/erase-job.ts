@@ -26,14 +26,14 @@ import { FirstHits } from './find-job.ts';
 import type { JobKind, TenantResult, TenantRun } from './job-kind.ts';
 import { type Counts, findOutcome, type RunningJob, recordOutcome } from './jobs.ts';
 
-/** Name of the kind of job. */
+/** Name of this job kind. */
 export const ERASE = 'erase';
 
-/** Minimum number of characters of a text. A shorter text is part of many others, so its erasure would damage files. */
+/** Minimum text length in characters. A shorter text is part of many others, so its erasure would damage files. */
 export const MIN_TEXT = 3;
 export const MAX_TEXT = 16_384;
 
-/** The request of a stored erasure, without its texts. */
+/** A stored erasure's request, without its texts. */
 export interface StoredEraseRequest {
   /** Whether the text is compared byte by byte, not in its normal form. */
   isExact: boolean;
@@ -49,12 +49,12 @@ export interface EraseTexts {
   replacement: string;
 }
 
-/** Changes that an erasure counts. The other counts are of its search. */
+/** Changes that an erasure counts. The other counts are about its search. */
 const CHANGES = ['files', 'versions', 'drafts', 'paths', 'directories', 'results', 'titles'] as const;
 
 const MAX_HEAP_MIB = 512;
 
-/** Returns the kind of job that erases a text in each tenant. */
+/** Returns the job kind that erases a text in each tenant. */
 export function eraseJobs(database: Database, config: Config): JobKind {
   const { finder, thread: findThread } = createJobFinder(database);
   const eraseThread = new WorkerThreads<EraseTask, string[]>({
@@ -92,7 +92,7 @@ interface Services {
   eraseThread: WorkerThreads<EraseTask, string[]>;
 }
 
-/** One attempt of a job in one tenant. */
+/** One attempt by a job in one tenant. */
 class ErasingTenant {
   readonly #services: Services;
   readonly #job: RunningJob;
@@ -102,7 +102,7 @@ class ErasingTenant {
   readonly #texts: EraseTexts;
   readonly #erased: SoughtText;
   #counts = pickChanges({});
-  /** Changes of earlier passes, which have a receipt. */
+  /** Changes in earlier passes, which have a receipt. */
   #before = pickChanges({});
 
   constructor(services: Services, job: RunningJob, tenant: string, run: TenantRun) {
@@ -148,7 +148,7 @@ class ErasingTenant {
     if (this.#request.keepsOut === 'tenants') await this.#keepOut();
     const outcome = await findOutcome(database, job, this.#tenant);
     this.#counts = pickChanges(outcome?.counts ?? {});
-    // The outcome of an interrupted attempt has no receipt yet.
+    // An interrupted attempt's outcome has no receipt yet.
     if (outcome?.isComplete) this.#before = { ...this.#counts };
     const { maxFileBytes } = effectiveSettings(row, config);
     const { replacement } = this.#texts;
@@ -190,7 +190,7 @@ class ErasingTenant {
     await addKeptOut(database, config, this.#tenant, entry);
   }
 
-  /** Handles the data outside of the memory, after the memory. */
+  /** Handles the data outside the memory, after the memory. */
   async #finish(origins: number, isDryRun: boolean): Promise<void> {
     const { database } = this.#services;
     const titles = await eraseTitles(database, this.#tenant, this.#erased, isDryRun);
@@ -200,7 +200,7 @@ class ErasingTenant {
     this.#add({ settings: origins + (await countSettings(database, this.#tenant, this.#erased)) });
   }
 
-  /** Returns the changes of this pass. */
+  /** Returns the changes in this pass. */
   #newChanges(): Counts {
     const changes = pickChanges(this.#counts);
     for (const name of CHANGES) changes[name] = (changes[name] ?? 0) - (this.#before[name] ?? 0);
@@ -253,7 +253,7 @@ class CountedPlaces {
     if (!isErasable(hit, this.#erased)) return false;
     const { draft, memoryId, versionId, place, in: part } = hit;
     addTo(this.#counts, { hits: 1 });
-    // The hits in the content and in the path of a version follow each other.
+    // The hits in a version's content and path follow each other.
     const isCounted = place === 'superseded' && versionId !== null && `${draft} ${versionId}` === this.#last;
     this.#last = versionId === null ? null : `${draft} ${versionId}`;
     if (isCounted) return true;

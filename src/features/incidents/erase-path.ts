@@ -4,11 +4,11 @@ import { comparedUnits, containsText, type SoughtText, soughtUnits } from './com
 import { eraseText } from './erase-text.ts';
 
 /*
- * New names of files and directories whose paths contain an erased text. Only the last name of a path changes, so that
+ * New names for files and directories whose paths contain an erased text. Only the last name in a path changes, so that
  * the tree keeps its structure: the directories above it are renamed first.
  */
 
-/** Names that replace the text, in the order of preference. Later names are for texts that are part of the first. */
+/** Names that replace the text, in order of preference. Later names are for texts that occur in the first name. */
 const WORDS = ['erased', 'removed', 'x', '_'];
 const MAX_NUMBER = 100_000;
 /** Length of `/memories/`, which no erasure changes. */
@@ -26,7 +26,7 @@ export function pathsToRename(hits: Iterable<MemoryPath>, erased: SoughtText): M
   const paths = new Set<MemoryPath>();
   for (const hit of hits) {
     if (pathContains(hit, erased)) paths.add(hit);
-    // If the text ends with a slash, the path of the directory itself does not contain it.
+    // If the text ends with a slash, the directory's own path does not contain the text.
     const parent = parentPath(hit);
     if (soughtUnits(erased).endsWith('/') && parent !== undefined && pathContains(`${parent}/`, erased))
       paths.add(parent);
@@ -35,9 +35,9 @@ export function pathsToRename(hits: Iterable<MemoryPath>, erased: SoughtText): M
 }
 
 /**
- * Yields names for an entry, the best first. The path of its directory does not contain the text.
+ * Yields names for an entry, the best first. The path to its directory does not contain the text.
  *
- * @param longest size of the longest path at or below the entry in bytes
+ * @param longest maximum path size in bytes at or below the entry
  */
 export function* listErasedPaths(
   path: MemoryPath,

@@ -19,7 +19,7 @@ import {
 } from './erase-queries.ts';
 import type { Counts } from './jobs.ts';
 
-/* Renames the files and directories of one tenant or draft whose paths contain an erased text. */
+/* Renames the files and directories in one tenant or draft whose paths contain an erased text. */
 
 const VERSIONS_A_CALL = 500;
 const BASE_PAGE = 2000;
@@ -92,7 +92,7 @@ function renamePath(
   });
 }
 
-/** Returns the first of the new paths that no other entry has. */
+/** Returns the first new path that no other entry has. */
 async function freePath(
   query: QueryExecutor,
   tenant: string,
@@ -107,7 +107,7 @@ async function freePath(
 }
 
 /**
- * Renames the paths in the base of a draft that the draft no longer has.
+ * Renames the paths in a draft's base that the draft no longer has.
  *
  * @returns the number of paths that could not be renamed
  */
@@ -142,7 +142,7 @@ export async function renameBasePaths(
   return left;
 }
 
-/** Renames so far, by which the current path of an entry is found. Directories are renamed before their contents. */
+/** Renames so far, by which an entry's current path is found. Directories are renamed before their contents. */
 class RenamedPaths {
   readonly #paths = new Map<MemoryPath, MemoryPath>([[ROOT, ROOT]]);
 

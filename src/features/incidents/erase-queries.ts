@@ -1,12 +1,12 @@
 import { defineQuery } from '../../core/database/query.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 
-/* Statements of an erasure in one tenant or draft. The functions are in migrations/functions/memory_erase_text.sql. */
+/* Statements for an erasure in one tenant or draft. The functions are in migrations/functions/memory_erase_text.sql. */
 
 type Files = { tenant: string; memoryIds: string[] };
 type FileVersions = Files & { versions: string[] };
 
-/** Reads the current state of files. */
+/** Reads the files' current state. */
 export const currentFilesQuery = defineQuery<
   Files,
   { memoryId: string; versionId: string; path: MemoryPath; bytes: number; origin: string | null }
@@ -22,7 +22,7 @@ FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
 `,
 );
 
-/** Reads the base versions of files in a draft. */
+/** Reads the base versions for files in a draft. */
 export const baseVersionsQuery = defineQuery<Files, { memoryId: string; versionId: string }>(
   'erased_base_versions',
   `
@@ -88,7 +88,7 @@ export const rewriteVersionQuery = defineQuery<{
   'SELECT memory_rewrite_version($tenant, $memoryId::uuid, $version::uuid, $path, $content) AS done',
 );
 
-/** Finds the kind of an entry, and the size of the longest path at or below it. */
+/** Finds an entry's kind, and the size of the longest path at or below the entry. */
 export const subtreeQuery = defineQuery<
   { tenant: string; path: string },
   { kind: 'file' | 'dir' | null; longest: number | null }
@@ -128,7 +128,7 @@ export const titlesQuery = defineQuery<{ tenant: string }, { id: string; title: 
   'SELECT id, title, comments::text AS comments FROM drafts WHERE tenant_id = $tenant',
 );
 
-/** Replaces the title of a draft, and deletes its comments that have an ID in `comments`. */
+/** Replaces a draft's title, and deletes its comments that have an ID in `comments`. */
 export const setTitleQuery = defineQuery<{ tenant: string; id: string; title: string; comments: string[] }>(
   'set_draft_title',
   `
@@ -162,8 +162,8 @@ WHERE tenant_id = $tenant AND key_hash > $after ORDER BY key_hash LIMIT $limit::
 );
 
 /*
- * List fields with names that an operator or a client chose, as JSON. The service compares them, because `lower` in
- * SQL depends on the locale of the database. The tables are distributed in three ways on Citus, so each has its own
+ * List fields with names that an operator or a client chose, as JSON. The service compares the names, because `lower`
+ * in SQL depends on the database's locale. The tables are distributed in three ways on Citus, so each has its own
  * statement.
  */
 

@@ -8,7 +8,7 @@ import { addReceipt, type Erasure } from '../../core/tenants/receipts.ts';
 import { comparisonKind } from './compared-text.ts';
 import { type Counts, isExact, type JobOutcome, type RunningJob, readOutcomePage } from './jobs.ts';
 
-/* Receipts of an erased text: one for each tenant that had the text, and one for the job. */
+/* Receipts for an erased text: one for each tenant that had the text, and one for the job. */
 
 const SEARCHED = [
   'current files',
@@ -20,7 +20,7 @@ const SEARCHED = [
   'stored results',
 ];
 
-/** Adds a receipt of the changes in one tenant, unless an interrupted attempt has added it. */
+/** Adds a receipt for the changes in one tenant, unless an interrupted attempt has added it. */
 export function addTenantReceipt(
   database: Database,
   config: Config,
@@ -32,7 +32,7 @@ export function addTenantReceipt(
   return add(database, config, job, { tenant, erased }, text);
 }
 
-/** Adds the receipt of the whole job. */
+/** Adds the receipt for the whole job. */
 export async function addJobReceipt(
   database: Pick<Database, 'query'>,
   config: Config,
@@ -95,12 +95,12 @@ async function add(
   });
 }
 
-/** Returns the keyed hash by which a holder of the secret can prove that a receipt is about a text. */
+/** Returns the keyed hash by which anyone with the secret can prove that a receipt is about a text. */
 export function textHmac(installation: Pick<Installation, 'secret'>, text: string): string {
   return createHmac('sha256', deriveKey(installation, 'receipts: text')).update(text).digest('hex');
 }
 
-/** Derives the same ID each time, so that a repeated attempt adds no second receipt of the same changes. */
+/** Derives the same ID each time, so that a repeated attempt adds no second receipt for the same changes. */
 function receiptId(job: string, tenant: string | null, erased: Counts): string {
   const hex = createHash('sha256')
     .update(`${job} ${tenant === null ? '' : `${tenant} ${JSON.stringify(erased)}`}`)

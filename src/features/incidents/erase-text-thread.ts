@@ -5,7 +5,7 @@ export interface EraseTask {
   contents: string[];
   erased: SoughtText;
   replacement: string;
-  /** Maximum size of each result in bytes. A longer result has no replacement. */
+  /** Maximum size in bytes for each result. A longer result has no replacement. */
   maxBytes: number;
 }
 

@@ -64,7 +64,7 @@ it('leaves no text that a removal or a replacement would complete', () => {
 const firstName = (path: string, text: string, longest = 0) =>
   listErasedPaths(path as MemoryPath, { text, isExact: true, ignoresCase: false }, longest).next().value;
 
-it('changes only the last name of a path', () => {
+it('changes only the last name in a path', () => {
   expect(firstName('/memories/a/jane doe.md', 'jane doe')).toBe('/memories/a/erased.md');
   expect(firstName('/memories/foo/bar.md', 'foo/bar')).toBe('/memories/foo/erased');
   expect(firstName('/memories/erased.md', 'erased')).toBe('/memories/removed.md');

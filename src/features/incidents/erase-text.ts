@@ -11,7 +11,7 @@ export function eraseText(content: string, erased: SoughtText, replacement: stri
   return erased.isExact ? removeText(replaced, erased) : removeRepeatedly(replaced, erased);
 }
 
-/** Number of times that a normalized text is removed before the whole content is removed. */
+/** Maximum times that a normalized text is removed before the whole content is removed. */
 const MAX_REMOVALS = 20;
 
 /** Removes the text until the rest does not contain it. White space between two places can change with a removal. */
@@ -44,7 +44,7 @@ function removeText(content: string, erased: SoughtText): string {
   const { units, originStart, originEnd } = comparedUnits(content, erased);
   const text = soughtUnits(erased);
   const borders = borderLengths(text);
-  // Offsets of the kept units, and the length of the prefix of the text that ends at each.
+  // The kept units' offsets, and the length of the text prefix that ends at each unit.
   const kept = new Int32Array(units.length);
   const matched = new Int32Array(units.length);
   let size = 0;
@@ -59,7 +59,7 @@ function removeText(content: string, erased: SoughtText): string {
     if (length < text.length) continue;
     size -= text.length;
     const start = originStart(kept[size] as number);
-    // The other units of the first and the last character are removed too.
+    // The other units in the first and the last character are removed too.
     while (size > 0 && originStart(kept[size - 1] as number) === start) size--;
     for (const end = originEnd(i); i + 1 < units.length && originEnd(i + 1) === end; ) i++;
   }

@@ -28,7 +28,7 @@ import type { TenantRun } from './job-kind.ts';
 
 /* Erases a text from a tenant: its memory, open drafts, and stored results. */
 
-/** Number of times that a tenant is searched. After the last time, the erasure is incomplete. */
+/** Maximum times that a tenant is searched. After the last time, the erasure is incomplete. */
 const MAX_PASSES = 4;
 const RESULTS_A_PAGE = 20;
 const EVENTS_A_PAGE = 500;
@@ -76,7 +76,7 @@ function findAll(erased: SoughtText) {
   return { query: eraseQuery(erased), places, by: null, since: null, until: null };
 }
 
-/** Lists the memory of a tenant and of its drafts, including drafts that are being created or deleted. */
+/** Lists the memories of a tenant and its drafts, including drafts that are being created or deleted. */
 async function findStores({ query }: Database, tenant: string): Promise<Store[]> {
   const { rows } = await query(listDraftTenantsQuery, { tenant });
   return [{ id: tenant, isDraft: false }, ...rows.map(({ id }) => ({ id, isDraft: true }))];
@@ -134,7 +134,7 @@ class StoreEraser {
     return left + (await renameBasePaths(this.#database, this.#store, this.#erasure));
   }
 
-  /** The hits of a file follow each other. */
+  /** A file's hits follow each other. */
   #foundFile(memoryId: string): FoundFile {
     const last = this.#files.at(-1);
     if (last?.memoryId === memoryId) return last;
@@ -199,8 +199,8 @@ export async function eraseTitles(
 }
 
 /**
- * Redacts all stored results of a tenant and its drafts, if the text was found in the tenant or in one of them. Any
- * result may quote a part of the text, and the hash of a request could confirm it.
+ * Redacts all stored results for a tenant and its drafts, if the text was found in the tenant or in one of them. Any
+ * result may quote a part of the text, and a request's hash could confirm the text.
  *
  * @returns the number of redacted results
  */
@@ -236,7 +236,7 @@ async function resultsContain({ query }: Database, tenant: string, erased: Sough
   return false;
 }
 
-/** Counts the names and settings of a tenant that contain the text. An erasure does not change them. */
+/** Counts a tenant's names and settings that contain the text. An erasure does not change them. */
 export async function countSettings(
   { query }: Database,
   tenant: string,

@@ -17,10 +17,10 @@ import type { FindQuery } from './find-scan.ts';
 import type { JobKind, TenantResult, TenantRun } from './job-kind.ts';
 import { type Counts, findOutcome, type RunningJob } from './jobs.ts';
 
-/** Name of the kind of job. */
+/** Name of this job kind. */
 export const FIND = 'find';
 
-/** The request of a stored find, without its text. */
+/** A stored find's request, without its text. */
 export interface StoredFindRequest extends Omit<FindRequest, 'query'> {
   mode: Mode;
   where: Where;
@@ -34,14 +34,14 @@ export interface FindTexts {
   text: string;
 }
 
-/** Maximum number of hits that are stored for a tenant, and for a job. Further hits are only counted. */
+/** Maximum hits that are stored for a tenant, and for a job. Further hits are only counted. */
 const MAX_HITS = { tenant: 1000, job: 100_000 };
 
 /** A hit as stored. It contains no text, so that a text that is redacted later is in no job. */
 type StoredHit = Omit<Hit, 'tenant' | 'path' | 'origin' | 'at'> & { memoryId: string; versionId: string };
 
 /**
- * Reads the query of a find.
+ * Reads a find's query.
  *
  * @throws ServiceError for the same texts as a search, except for expressions, which `checkExpression` compiles
  */
@@ -73,7 +73,7 @@ export async function checkExpression(
   if (found.kind === 'too_much_work') throw new ServiceError('invalid_search', tooMuchWork);
 }
 
-/** Returns the kind of job that finds a text in each tenant. */
+/** Returns the job kind that finds a text in each tenant. */
 export function findJobs(database: Database): JobKind {
   const { finder, thread } = createJobFinder(database);
   return {
@@ -100,7 +100,7 @@ async function findForJob(
   return found.result();
 }
 
-/** The first hits of a tenant. */
+/** The first hits in a tenant. */
 export class FirstHits {
   readonly #maxHits: number;
   readonly stored: StoredHit[] = [];
@@ -116,7 +116,7 @@ export class FirstHits {
   }
 }
 
-/** Counts the hits of a tenant, and keeps the first ones. */
+/** Counts the hits in a tenant, and keeps the first hits. */
 class FoundInTenant {
   readonly #hits: FirstHits;
   readonly #counts = {
@@ -163,7 +163,7 @@ class FoundInTenant {
       counts.directories++;
       return;
     }
-    // The hits of a file follow each other. The copy of a file in a draft is another file.
+    // A file's hits follow each other. A file's copy in a draft is another file.
     const file = `${hit.draft ?? ''} ${memoryId}`;
     if (file !== this.#lastFile) counts.files++;
     this.#lastFile = file;
@@ -175,7 +175,7 @@ class FoundInTenant {
   }
 }
 
-/** A hit for a reader. The fields of a version that no longer exists are null. */
+/** A hit for a reader. The version's fields are null if the version no longer exists. */
 export interface ShownHit extends StoredHit {
   path: string | null;
   operation: Operation | null;
@@ -211,7 +211,7 @@ WHERE v.tenant_id = $tenant AND v.memory_id = ANY ($memoryIds::text[]::uuid[]) A
 const CONTENTS = { items: 200, weight: 2 ** 20, weigh: ({ bytes }: HitVersion) => bytes };
 
 /**
- * Reads a page of the stored hits of a find in a tenant, in their current state. The first page is after 0.
+ * Reads a page of a find's stored hits in a tenant, in their current state. The first page is after 0.
  *
  * @returns the hits, and the number of stored hits
  * @throws ServiceError if the job has no outcome for the tenant
@@ -236,7 +236,7 @@ export async function readHits(
   return { hits: page.map((hit) => shown.get(hit) ?? { ...hit, ...MISSING }), stored: hits.length };
 }
 
-/** Yields the versions of hits, with their contents where needed. Only one batch of contents is in memory. */
+/** Yields the hits' versions, with their contents where needed. Only one batch of contents is in memory. */
 async function* readHitVersions(database: Database, tenant: string, hits: readonly StoredHit[]) {
   const ids = [...new Set(hits.map(({ versionId }) => versionId))];
   const memoryIds = [...new Set(hits.map(({ memoryId }) => memoryId))];

@@ -8,10 +8,10 @@ import { WordMatcher } from '../search/match-words.ts';
 import type { Query, SearchedFile, Where } from '../search/search-query.ts';
 import { containsText, searchSteps, soughtUnits } from './compared-text.ts';
 
-/** A text that is compared in its normal form, or a query of a search. */
+/** A text that is compared in its normal form, or a search query. */
 export type FindQuery = Query | { mode: 'normalized'; text: string; where: Where };
 
-/** A version of a file, or a directory without a content. */
+/** A file version, or a directory without a content. */
 export interface ScannedRow {
   /** Null for a deletion, a redacted version, or a directory. */
   content: string | null;
@@ -38,11 +38,11 @@ export interface ScanTask {
 export interface RowMatch {
   row: number;
   in: 'content' | 'path';
-  /** Number of the first matching line or, for words, of the best line. Null for a path. */
+  /** The first matching line's number or, for words, the best line's number. Null for a path. */
   line: number | null;
-  /** Offset of the excerpt in the line. */
+  /** The excerpt's offset in the line. */
   from: number;
-  /** Number of matching lines. A match of words counts as one. */
+  /** Number of matching lines. A match by words counts as one. */
   lines: number;
 }
 
@@ -50,11 +50,11 @@ export interface ScanResult {
   matches: RowMatch[];
   /** Number of contents and paths that should have been searched and were not. */
   unsearched: number;
-  /** Content of the last row. */
+  /** The last row's content. */
   newer: Uint8Array | null;
 }
 
-/** Niceness of the thread. The event loop and its requests run first. */
+/** The thread's niceness. The event loop and its requests run first. */
 const NICENESS = 10;
 // On Linux, each thread has its own niceness.
 if (!isMainThread && platform() === 'linux') setPriority(NICENESS);
@@ -112,7 +112,7 @@ function normalizedMatcher({ text, where }: { text: string; where: Where }): Mat
   };
 }
 
-/** Rebuilds the contents of a page of versions, newest first, and searches them. Runs in a thread. */
+/** Rebuilds the contents in a page of versions, newest first, and searches them. Runs in a thread. */
 export default function scan({ query, rows, newer, skips }: ScanTask): ScanResult {
   const { inContent, inPath, bytes } = compileMatchers(query);
   const result: ScanResult = { matches: [], unsearched: 0, newer: null };

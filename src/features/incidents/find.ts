@@ -12,15 +12,15 @@ import type { StepRunner } from './job-kind.ts';
 
 /* Finds a text in a tenant: in its current files, superseded versions, open drafts, and paths. */
 
-/** Parts of a tenant that a find reads. */
+/** Places in a tenant that a find reads. */
 export const PLACES = ['current', 'superseded', 'drafts'] as const;
 
 export interface FindRequest {
   query: FindQuery;
   places: readonly (typeof PLACES)[number][];
-  /** Actor of the versions, as in `VersionFilter` (src/core/history/history.ts); null for all. */
+  /** The versions' actor, as in `VersionFilter` (src/core/history/history.ts); null for all. */
   by: string | null;
-  /** Times of the versions in ISO 8601, inclusive; null for all. */
+  /** Version times in ISO 8601, inclusive; null for all. */
   since: string | null;
   until: string | null;
 }
@@ -28,7 +28,7 @@ export interface FindRequest {
 /** A version or a directory that contains the text. It has no text itself: `readExcerpts` reads the excerpt. */
 export interface Hit {
   tenant: string;
-  /** ID of the open draft; null for the memory itself. */
+  /** The open draft's ID; null for the memory itself. */
   draft: string | null;
   /** Null for a directory. */
   memoryId: string | null;
@@ -37,11 +37,11 @@ export interface Hit {
   place: 'current' | 'superseded';
   in: 'content' | 'path';
   path: string;
-  /** Number of the first matching line or, for words, of the best line. Null for a path. */
+  /** The first matching line's number or, for words, the best line's number. Null for a path. */
   line: number | null;
-  /** Offset of the excerpt in the line. */
+  /** The excerpt's offset in the line. */
   from: number;
-  /** Number of matching lines. A match of words counts as one. */
+  /** Number of matching lines. A match by words counts as one. */
   lines: number;
   origin: Origin | null;
   at: string | null;
@@ -71,7 +71,7 @@ interface VersionRow {
 
 const PAGE = { limit: 500, bytes: 2 ** 19 };
 
-/** Columns of `VersionRow`. An unwanted version is read too, because older versions are splices of it. */
+/** Columns for `VersionRow`. An unwanted version is read too, because older versions are splices of it. */
 const columns = (
   isCurrent: boolean,
 ) => `id, memory_id, path, content, splice_start, splice_length, ${isCurrent} AS is_current, origin, created_at,
@@ -80,7 +80,7 @@ const columns = (
         AND created_at <= COALESCE($until::text::timestamptz, 'infinity') AS is_wanted`;
 
 /**
- * Reads a page of the versions of all files, by descending file and version. A version that changes from current to
+ * Reads a page of versions from all files, by descending file and version. A version that changes from current to
  * superseded meanwhile is read once, because a statement has one snapshot, and a file has its current version first.
  * The page ends before the version that would exceed `bytes`, but has at least one version.
  */
@@ -137,7 +137,7 @@ WHERE tenant_id = $tenant AND path > $after GROUP BY path ORDER BY path LIMIT $l
 `,
 );
 
-/** Limit of a page in the thread. A page that takes longer is not searched. */
+/** Time limit for a page in the thread. A page that takes longer is not searched. */
 const DEADLINE_MS = 30_000;
 const MAX_HEAP_MIB = 256;
 
@@ -153,20 +153,22 @@ export function createFindThread(): FindThread {
   });
 }
 
-/** Creates the finder of a kind of job. The caller closes the thread. */
+/** Creates the finder for a job kind. The caller closes the thread. */
 export function createJobFinder(database: Database): { finder: Finder; thread: FindThread } {
   const thread = createFindThread();
-  // The pauses leave at least half of the time of a core, and of the database, to requests.
+  // The pauses leave at least half the time on a core, and in the database, to requests.
   return { finder: new Finder(database, thread, (busyMs) => busyMs), thread };
 }
 
-/** Finds texts in tenants. Memory is bounded by a page of versions, and one content. Methods throw `DatabaseError`. */
+/**
+ * Finds texts in tenants. Memory is bounded by one page with versions, and one content. Methods throw `DatabaseError`.
+ */
 export class Finder {
   readonly #database: Database;
   readonly #thread: FindThread;
   readonly #restMs: (busyMs: number) => number;
 
-  /** @param restMs pause after a page that took `busyMs`, so that requests of the tenants do not wait */
+  /** @param restMs pause after a page that took `busyMs`, so that the tenants' requests do not wait */
   constructor(database: Database, thread: FindThread, restMs: (busyMs: number) => number = () => 0) {
     this.#database = database;
     this.#thread = thread;
@@ -174,10 +176,10 @@ export class Finder {
   }
 
   /**
-   * Yields the hits of a tenant and its open drafts, page by page. Each file is read at one time. Files created
+   * Yields the hits in a tenant and its open drafts, page by page. Each file is read at one time. Files created
    * meanwhile are not read.
    *
-   * @param turn runs the search of each page
+   * @param turn runs each page's search
    */
   async *find(
     tenant: string,

@@ -17,7 +17,7 @@ import { type ClaimedJob, type Lease, LeaseLost, timeAfter } from './lease.ts';
 import { jobPosition, type Position, passStart, TenantOrder } from './position.ts';
 import { selectTenants } from './tenant-selection.ts';
 
-/** Number of tenants of a job that are processed at the same time. */
+/** Number of tenants that a job processes at the same time. */
 const MAX_CONCURRENT_TENANTS = 4;
 const TENANTS_A_PAGE = 100;
 /** Interval in which a replica extends its lease, and notices that the job was cancelled. */
@@ -27,16 +27,16 @@ const ATTEMPTS = 3;
 const RETRY_MS = 1000;
 /** Time after which a job is tried again that could not continue. */
 const RELEASE_MS = 1000;
-/** Maximum number of passes over the tenants. */
+/** Maximum passes over the tenants. */
 const MAX_PASSES = 6;
-/** A write commits at most this time after the time of its change. */
+/** A write commits at most this long after the change time. */
 const COMMIT_MS = 10_000;
 
 export interface JobRunOptions {
   stopping: AbortSignal;
-  /** Runs a step when it is the turn of the job. Rejects if the signal is aborted first. */
+  /** Runs a step when it is the job's turn. Rejects if the signal is aborted first. */
   step<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** Receives unexpected errors of a tenant. */
+  /** Receives unexpected errors from a tenant. */
   onFault(error: unknown): void;
 }
 
@@ -46,7 +46,7 @@ type Attempt = { result: TenantResult | null; error: string | null };
  * Runs one job while this replica holds its lease.
  *
  * The first pass processes all selected tenants, sorted by ID. Tenants may change meanwhile, arrive, or be renamed. So
- * each further pass processes the tenants that have changed or arrived since the start of the pass before, until one
+ * each further pass processes the tenants that have changed or arrived since the previous pass started, until a pass
  * has no new finding.
  */
 export class JobRun {
@@ -72,7 +72,7 @@ export class JobRun {
     this.#position = jobPosition(lease.job);
   }
 
-  /** Runs the job until its end, or the loss of its lease. Throws if the job cannot continue now. */
+  /** Runs the job until it ends or loses its lease. Throws if the job cannot continue now. */
   async run(): Promise<void> {
     const renewing = this.#renew();
     try {
@@ -114,7 +114,7 @@ export class JobRun {
     await this.#lease.save(progress);
   }
 
-  /** Processes the tenants of the pass after the position, several at a time. */
+  /** Processes the pass's tenants after the position, several at a time. */
   async #processTenants(): Promise<void> {
     this.#position.at ||= await this.#now();
     const order = new TenantOrder(this.#position);
@@ -177,7 +177,7 @@ export class JobRun {
     await this.#saves.run();
   }
 
-  /** Notes whether the outcome of a tenant has changed since the pass before, and removes an outcome that has ended. */
+  /** Notes whether a tenant's outcome has changed since the previous pass, and removes an outcome that has ended. */
   async #replaceOutcome(
     tenant: string,
     outcome: Pick<JobOutcome, 'error' | 'isComplete' | 'counts'> | null,

@@ -15,7 +15,7 @@ import { countSelected, type TenantSelection } from './tenant-selection.ts';
 
 export type JobState = 'queued' | 'running' | 'done' | 'cancelled';
 
-/** Counts of a tenant or a job by name, such as `{ current: 2 }`. */
+/** Counts for a tenant or a job by name, such as `{ current: 2 }`. */
 export type Counts = Record<string, number>;
 
 /** A job. Times are ISO 8601. */
@@ -38,35 +38,35 @@ export interface Job {
   /** Whether every completed tenant was processed completely. */
   isComplete: boolean;
   counts: Counts;
-  /** Counts of the tenants that are being processed; null for none. */
+  /** Counts for the tenants that are being processed; null for none. */
   progress: Counts | null;
 }
 
-/** Whether the counts of a job are exact: it has processed every selected tenant completely. */
+/** Whether the job's counts are exact: the job has processed every selected tenant completely. */
 export function isExact({ state, isComplete, selection }: Job): boolean {
   return state === 'done' && isComplete && (selection.foundByState ?? 'done') === 'done';
 }
 
 /** A job that a replica runs. */
 export interface RunningJob extends Job {
-  /** Texts of the request. They are deleted at the end of the job. */
+  /** Texts in the request, which are deleted at the job's end. */
   texts: unknown;
 }
 
-/** Outcome of a job for one tenant. */
+/** A job's outcome for one tenant. */
 export interface JobOutcome {
   tenant: string;
   at: string;
-  /** Code of the error; null for a success. */
+  /** Error code; null for a success. */
   error: string | null;
   /** Whether the tenant was processed completely, so that the counts are exact. */
   isComplete: boolean;
   counts: Counts;
 }
 
-/** Filter of outcomes. Null fields do not filter. */
+/** Filter for outcomes. Null fields do not filter. */
 export type OutcomeFilter = {
-  /** Part of the ID of the tenant, case-insensitive. */
+  /** Part of the tenant ID, case-insensitive. */
   search: SoughtPart;
   /** True: only tenants that failed, were not processed completely, or have conflicts. False: only other tenants. */
   isLeft: boolean | null;
@@ -87,11 +87,11 @@ export interface NewJob {
 }
 
 /**
- * Maximum numbers of jobs that have not ended: of one admin, of all admins who are limited to certain tenants, and of
- * all admins. So the jobs of one admin, or of a few tenants, leave room for the jobs of others.
+ * Maximum jobs that have not ended: for one admin, for all admins who are limited to certain tenants, and for all
+ * admins. So one admin's jobs, or the jobs for a few tenants, leave room for other jobs.
  */
 export const MAX_ACTIVE_JOBS = { admin: 5, scoped: 10, all: 30 };
-/** Number of days for which ended jobs are kept. */
+/** Days for which ended jobs are kept. */
 export const JOB_DAYS = 30;
 
 export const JOB_COLUMNS = `id::text, kind, state, request, selection, only_tenants AS "onlyTenants", created_by AS "createdBy",
@@ -122,7 +122,7 @@ VALUES ($id::text::uuid, $kind, 'queued', $request::text::jsonb, $texts::text::j
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const CREATION_LOCK = 7_236_105_560;
 
-/** Counts the active jobs of an admin, of all tenants with a scope, and of all admins. */
+/** Counts the active jobs by an admin, the active jobs limited to certain tenants, and all active jobs. */
 const countActiveQuery = defineQuery<{ createdBy: string }, Record<keyof typeof MAX_ACTIVE_JOBS, number>>(
   'count_active_jobs',
   `
@@ -196,7 +196,7 @@ WHERE tenant_id = $tenant AND job_id = $job::text::uuid
 `,
 );
 
-/** Records the outcome for a tenant, or replaces the outcome of an interrupted attempt. */
+/** Records the outcome for a tenant, or replaces an interrupted attempt's outcome. */
 const recordOutcomeQuery = defineQuery<{
   tenant: string;
   job: string;
@@ -217,7 +217,7 @@ ON CONFLICT (tenant_id, job_id) DO UPDATE SET
 `,
 );
 
-/** Records the outcome of a job for a tenant. It has none if the tenant was deleted in the meantime. */
+/** Records a job's outcome for a tenant. Records no outcome if the tenant was deleted in the meantime. */
 export async function recordOutcome(
   query: QueryExecutor,
   { counts, details, ...outcome }: JobOutcome & { job: string; details: object | null },
@@ -304,7 +304,7 @@ export async function cancelJob(database: Database, id: string, scope: string[] 
   return findJob(database, id, scope);
 }
 
-/** Reads a page of the outcomes of a job, sorted by tenant. The first page is after ''. */
+/** Reads a page of a job's outcomes, sorted by tenant. The first page is after ''. */
 export async function readOutcomePage(
   database: Pick<Database, 'query'>,
   page: { job: string; after: string; scope: string[] | null; limit: number },
@@ -318,7 +318,7 @@ export async function countOutcomes(database: Database, selection: OutcomeSelect
   return (await database.query(countOutcomesQuery, selection)).rows[0]?.total ?? 0;
 }
 
-/** Returns the outcome of a job for a tenant, or undefined if the job has recorded none. */
+/** Returns a job's outcome for a tenant, or undefined if the job has recorded none. */
 export async function findOutcome(
   database: Database,
   job: string,
@@ -327,7 +327,7 @@ export async function findOutcome(
   return (await database.query(findOutcomeQuery, { tenant, job })).rows[0];
 }
 
-/** Removes the outcome of a job for a tenant. */
+/** Removes a job's outcome for a tenant. */
 export async function removeOutcome(query: QueryExecutor, job: string, tenant: string): Promise<void> {
   await query(deleteOutcomeQuery, { tenant, job });
 }
@@ -344,8 +344,8 @@ const JOBS_A_BATCH = 100;
 const OUTCOMES_A_PAGE = 500;
 
 /**
- * Adds up the outcomes of a job, after some were replaced. On Citus, the outcomes of a job over certain tenants come from
- * the nodes of these tenants only.
+ * Adds up a job's outcomes, after some were replaced. On Citus, the outcomes for a job over certain tenants come only
+ * from these tenants' nodes.
  *
  * @param readCount name of the count that tenants without an outcome have too, so that it remains as in the job
  */

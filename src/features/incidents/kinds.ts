@@ -5,7 +5,7 @@ import { findJobs } from './find-job.ts';
 import type { JobKind } from './job-kind.ts';
 import { revertJobs } from './revert-job.ts';
 
-/** Returns the kinds of jobs that this version can run. */
+/** Returns the job kinds that this version can run. */
 export function jobKinds(database: Database, config: Config): JobKind[] {
   return [findJobs(database), eraseJobs(database, config), revertJobs(database, config)];
 }

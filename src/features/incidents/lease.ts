@@ -4,22 +4,22 @@ import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
 import { type Counts, JOB_COLUMNS, type RunningJob } from './jobs.ts';
 import type { TenantSelection } from './tenant-selection.ts';
 
-/* The lease of a job: a replica runs the job while it holds the lease. */
+/* A job's lease: a replica runs the job while it holds the lease. */
 
-/** Time after which another replica may continue the job of a replica that has ended. */
+/** Time after which another replica may continue a job whose replica has ended. */
 const LEASE_MS = 15_000;
 
 /** A job as its replica claims it. */
 export interface ClaimedJob extends RunningJob {
   /** `Position` as JSON; empty before the first tenant. */
   position: string;
-  /** IDs of the tenants that have arrived since the creation of the job (src/core/tenants/arrivals.ts). */
+  /** IDs of the tenants that have arrived since the job was created (src/core/tenants/arrivals.ts). */
   arrived: string[];
 }
 
 const CLAIMABLE = `ended_at IS NULL AND kind = ANY ($kinds::text[]) AND (lease_until IS NULL OR lease_until < $now::text::timestamptz)`;
 
-/** Takes the lease of the job that was claimed least recently. */
+/** Takes the lease for the job that was claimed least recently. */
 const claimQuery = defineQuery<
   { holder: string; now: string; leaseUntil: string; kinds: string[] },
   { id: string }
@@ -51,7 +51,7 @@ type State = {
   progress: string | null;
 };
 
-/** Saves the state of a job, and extends its lease. Returns the fields that others change. */
+/** Saves a job's state, and extends its lease. Returns the fields that others change. */
 const saveQuery = defineQuery<
   Held & State & { leaseUntil: string },
   { onlyTenants: string[] | null; selection: TenantSelection; arrived: string[] }
@@ -82,10 +82,10 @@ WHERE ${HELD} AND cardinality(arrived) = $arrivals::integer
 `,
 );
 
-/** Thrown when the replica has lost the lease of a job: the job was cancelled, or another replica continues it. */
+/** Thrown when the replica has lost a job's lease: the job was cancelled, or another replica continues it. */
 export class LeaseLost extends Error {}
 
-/** The lease of a job that this replica has claimed. */
+/** The lease for a job that this replica has claimed. */
 export class Lease {
   readonly #query: QueryExecutor;
   readonly #held: Held;
@@ -116,7 +116,7 @@ export class Lease {
   }
 
   /**
-   * Saves the state of the job, extends the lease, and updates the fields of the job that others change.
+   * Saves the job's state, extends the lease, and updates the job fields that others change.
    *
    * @throws LeaseLost
    */
@@ -149,7 +149,7 @@ export class Lease {
     return (await query(endQuery, { ...this.#held, ...state })).count === 1;
   }
 
-  /** Estimates a time of the database without a query. */
+  /** Estimates a database time without a query. */
   #timeIn(ms: number): string {
     const { database, local } = this.#claimedAt;
     return timeAfter(database, performance.now() - local + ms);

@@ -1,12 +1,12 @@
 import type { ClaimedJob } from './lease.ts';
 
-/** The place of a job in its tenants. */
+/** A job's place in its tenants. */
 export interface Position {
   /** Number of the pass over the tenants, from 1. */
   pass: number;
-  /** Start of the pass, as a time of the database; empty before the start. */
+  /** Start time of the pass in the database; empty before the start. */
   at: string;
-  /** Number of arrived tenants at the start of the pass. */
+  /** Number of arrived tenants when the pass started. */
   arrivals: number;
   /** Only tenants that have changed or arrived since then belong to the pass; null for all tenants. */
   changed: { since: string; arrivals: number } | null;
@@ -18,7 +18,7 @@ export interface Position {
   hasFound: boolean;
 }
 
-/** Returns the position at the start of a pass. */
+/** Returns the position where a pass starts. */
 export function passStart(
   pass: number,
   at: string,
@@ -28,7 +28,7 @@ export function passStart(
   return { pass, at, arrivals, changed, after: '', ahead: [], hasOutcomes: false, hasFound: false };
 }
 
-/** Reads the position of a job. */
+/** Reads a job's position. */
 export function jobPosition({ position }: Pick<ClaimedJob, 'position'>): Position {
   return position === '' ? passStart(1, '', 0, null) : (JSON.parse(position) as Position);
 }

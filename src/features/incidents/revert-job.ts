@@ -12,23 +12,23 @@ import { KeptOutLists } from '../../core/tenants/kept-out-lists.ts';
 import type { JobKind, TenantResult } from './job-kind.ts';
 import { findJob, findOutcome, type Job, type RunningJob } from './jobs.ts';
 
-/** Name of the kind of job. */
+/** Name of this job kind. */
 export const REVERT = 'revert';
 
-/** Request of a revert of many tenants, or of its dry run. */
+/** Request for a revert in many tenants, or for its dry run. */
 export interface StoredRevertRequest {
   /** Null for all actors. */
   by: string | null;
   since: string;
   until: string | null;
-  /** Resolution of the conflicts. Missing in jobs of older versions. */
+  /** Resolution for the conflicts. Missing in jobs from older versions. */
   takeAll?: Side | null;
   isDryRun: boolean;
   /** Job whose plans are applied; null for a dry run. */
   dryRunOf: string | null;
 }
 
-/** Details of an outcome: the plan, and the files that were not reverted. */
+/** Outcome details: the plan, and the files that were not reverted. */
 interface RevertDetails {
   plan: string;
   conflicts: { memoryId: string | null; reason: Conflict['reason'] }[];
@@ -37,7 +37,7 @@ interface RevertDetails {
 /** A conflict as stored. It has no path, so that a path that is redacted later is in no job. */
 type StoredConflict = RevertDetails['conflicts'][number];
 
-/** Maximum number of conflicts that are stored for a tenant. Further conflicts are only counted. */
+/** Maximum conflicts that are stored for a tenant. Further conflicts are only counted. */
 const MAX_CONFLICTS = 1000;
 const MAX_PAUSE_MS = 5000;
 
@@ -50,7 +50,7 @@ WHERE v.tenant_id = $tenant AND v.id >= memory_first_id($since::text::timestampt
 `,
 );
 
-/** Reads the current paths of files, or the last known paths of deleted files. */
+/** Reads the current paths for files, or the last known paths for deleted files. */
 const pathsQuery = defineQuery<
   { tenant: string; memoryIds: string[] },
   { memoryId: string; path: string | null }
@@ -70,7 +70,7 @@ LEFT JOIN LATERAL (
 );
 
 /**
- * Reads a page of the stored conflicts of a revert in a tenant, with the current paths. The first page is after 0.
+ * Reads a page of a revert's stored conflicts in a tenant, with the current paths. The first page is after 0.
  *
  * @returns the conflicts, and the number of stored conflicts
  * @throws ServiceError if the job has no outcome for the tenant
@@ -95,10 +95,10 @@ export async function readConflicts(
 }
 
 /**
- * Returns the ended dry run of a revert.
+ * Returns a revert's ended dry run.
  *
  * @param scope tenants that the caller may see
- * @throws ServiceError if the job does not exist, or is not an ended dry run of a revert
+ * @throws ServiceError if the job does not exist, or is not a revert's ended dry run
  */
 export async function findDryRun(database: Database, id: string, scope: string[] | null): Promise<Job> {
   const job = await findJob(database, id, scope);
@@ -108,8 +108,8 @@ export async function findDryRun(database: Database, id: string, scope: string[]
 }
 
 /**
- * Returns the kind of job that reverts an actor in each tenant. A tenant is reverted completely or not at all, and
- * exactly as its dry run showed. Open drafts are not reverted.
+ * Returns the job kind that reverts an actor in each tenant. A tenant is reverted completely or not at all, and exactly
+ * as its dry run showed. Open drafts are not reverted.
  */
 export function revertJobs(database: Database, config: Config): JobKind {
   const threads = new MergeThreads();
@@ -120,7 +120,7 @@ export function revertJobs(database: Database, config: Config): JobKind {
       turn(async () => {
         const startedAt = performance.now();
         const result = await revertInTenant({ database, config, threads, keptOut }, job, tenant);
-        // The pause leaves at least half of the time of the database to requests.
+        // The pause leaves at least half the database's time to requests.
         await delay(Math.min(MAX_PAUSE_MS, performance.now() - startedAt), undefined, { signal });
         return result;
       }),
@@ -153,7 +153,7 @@ async function revertInTenant(
   const dryRun = () => revertActor(database, tenant, selection, { ...options, dryRun: true });
   if (isDryRun || dryRunOf === null) return tenantResult(await dryRun());
   const done = await findOutcome(database, job.id, tenant);
-  // The revert is complete. Later changes by the actor are not part of its plan.
+  // The revert is complete. Its plan does not include later changes by the actor.
   if (done?.error === null)
     return { counts: done.counts, isComplete: done.isComplete, details: done.details as object };
   const expectedPlan = await readPlan(database, dryRunOf, tenant);
@@ -170,7 +170,7 @@ async function revertInTenant(
   }
 }
 
-/** Returns the plan of a tenant in a dry run. A tenant without an outcome has no changes. */
+/** Returns a tenant's plan in a dry run. A tenant without an outcome has no changes. */
 async function readPlan(database: Database, dryRun: string, tenant: string): Promise<string> {
   const details = (await findOutcome(database, dryRun, tenant))?.details as
     | Partial<RevertDetails>

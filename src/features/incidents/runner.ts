@@ -9,13 +9,13 @@ import type { RunningJob } from './jobs.ts';
 import { Lease } from './lease.ts';
 
 /**
- * Maximum number of steps that a replica runs at the same time: of all jobs, and of the jobs of one admin. The steps of
- * several admins alternate.
+ * Maximum steps that a replica runs at the same time: for all jobs, and for one admin's jobs. The steps for several
+ * admins alternate.
  */
 const MAX_STEPS = { total: 4, perKey: 3 };
 /** The embedded database executes one statement at a time, and blocks requests meanwhile. */
 const MAX_STEPS_EMBEDDED = { total: 1, perKey: 1 };
-/** Interval in which a replica that runs jobs looks for more of them. */
+/** Interval in which a replica that runs jobs looks for more jobs. */
 const CLAIM_MS = 1000;
 const MAX_WAIT_MS = 2 ** 31 - 1;
 
@@ -32,7 +32,7 @@ export class JobRunner {
   readonly #steps: ConcurrencyLimiter;
   readonly #running = new Set<Promise<void>>();
 
-  /** @param onFault receives unexpected errors of a tenant */
+  /** @param onFault receives unexpected errors from a tenant */
   constructor(
     database: Database,
     kinds: readonly JobKind[],
@@ -50,7 +50,7 @@ export class JobRunner {
    * Runs jobs until no job is left that this replica can run.
    *
    * @returns whether there was a job
-   * @throws the error of a job that cannot continue now; the other jobs go on
+   * @throws the error from a job that cannot continue now; the other jobs go on
    */
   async run(): Promise<boolean> {
     const isStopped = () => this.#stopping.signal.aborted;
@@ -85,7 +85,7 @@ export class JobRunner {
     });
     const running = run.run().finally(() => this.#running.delete(running));
     this.#running.add(running);
-    // An error that no caller of `run` waits for occurs again when the job is claimed again.
+    // An error that no `run` caller waits for occurs again when the job is claimed again.
     running.catch(() => {});
   }
 }

@@ -3,16 +3,16 @@ import { History } from '../../core/history/history.ts';
 import { type LogEntry, type LogOptions, logPage } from '../../core/history/log.ts';
 import { selectTenants, type TenantSelection } from './tenant-selection.ts';
 
-/* Lists the versions of many tenants, tenant after tenant, newest first in each. */
+/* Lists the versions in many tenants, tenant after tenant, newest first in each. */
 
-/** Limits of a page, so that a filter with few matches does not read all tenants in one request. */
+/** Page limits, so that a filter with few matches does not read all tenants in one request. */
 const TENANTS_A_PAGE = 100;
 const PAGE_MS = 2000;
 
-/** End of a page. */
+/** Position where a page ends. */
 export interface ChangePosition {
   tenant: string;
-  /** ID of the tenant's last version on the page; null if the page has read all of its versions. */
+  /** ID of the tenant's last version on the page; null if the page has read all its versions. */
   version: string | null;
 }
 
@@ -21,11 +21,11 @@ export interface TenantChange extends LogEntry {
 }
 
 /**
- * Reads a page of the versions of tenants. A page can have fewer versions than `limit`, or none, before the last page.
+ * Reads a page of the tenants' versions. A page can have fewer versions than `limit`, or none, before the last page.
  *
  * @param onlyTenants tenants to which the caller is limited; null for all
- * @param after end of the page before; null for the first page
- * @returns the versions, and the end of the page; null for the last page
+ * @param after the previous page's end; null for the first page
+ * @returns the versions, and the page's end; null for the last page
  */
 export async function readChanges(
   database: Database,
@@ -41,7 +41,7 @@ export async function readChanges(
   const select = (only: string[] | null, from: string, count: number) =>
     selectTenants(database, selection, only, { after: from, limit: count, changedSince });
   const isStarted = after !== null && after.version !== null;
-  // The tenant of the position is selected again, because it may no longer match, and the caller wrote the position.
+  // The position's tenant is selected again, because it may no longer match, and the caller wrote the position.
   const started = isStarted && (onlyTenants?.includes(after.tenant) ?? true) ? [after.tenant] : [];
   const first = started.length === 0 ? [] : await select(started, '', 1);
   const others = await select(onlyTenants, after?.tenant ?? '', TENANTS_A_PAGE);

@@ -7,13 +7,13 @@ import {
   type TenantConditions,
 } from '../../core/tenants/tenant-listing.ts';
 
-/** Filter of the tenants of a job. All conditions must match; drafts are never selected. */
+/** Filter for a job's tenants. All conditions must match; drafts are never selected. */
 export interface TenantSelection extends TenantConditions {
   /** Tenants that are left out. */
   except?: string[] | undefined;
-  /** ID of a job. Only tenants with an outcome in this job match, such as the tenants with hits of a find. */
+  /** Job ID. Only tenants with an outcome in this job match, such as the tenants with hits from a find. */
   foundBy?: string | undefined;
-  /** End state of this job when the selection was made: `inexact` if it failed in a tenant, or left places out. */
+  /** This job's end state when the selection was made: `inexact` if it failed in a tenant, or left places out. */
   foundByState?: 'done' | 'inexact' | 'cancelled' | undefined;
 }
 

@@ -28,7 +28,7 @@ const tenantVersionSchema = z
   .object({ tenant: tenantId, ...versionSchema.shape })
   .meta({ id: 'TenantVersion', description: 'A change to a file of a tenant.' });
 
-/** All pages use the times of the first page, because a duration counts back from the time of the request. */
+/** All pages use the times from the first page, because a duration counts back from the request time. */
 const position = z.strictObject({
   tenant: tenantId,
   version: id.nullable(),

@@ -113,7 +113,7 @@ export const listJobTenants = defineOperation({
   errors: [noSuchJob],
   async run({ database, params: { job }, query, administrator }) {
     const { limit, after, left = null } = query;
-    // On Citus, the outcomes of a job over certain tenants then come from the nodes of these tenants only.
+    // On Citus, the outcomes for a job over certain tenants then come only from these tenants' nodes.
     const { onlyTenants: scope } = await findJob(database, job, administrator.onlyTenants);
     const from = readCursor(tenantId, after) ?? '';
     const filter = { search: soughtPart(query.search), isLeft: left };

@@ -31,7 +31,7 @@ export const noSuchJob = new ServiceError('no_such_job', EXAMPLE_JOB);
 export const tooManyJobs = new ServiceError('too_many_jobs', 'all', MAX_ACTIVE_JOBS.all);
 export const jobNotEnded = new ServiceError('job_not_ended', EXAMPLE_JOB);
 
-/** Maximum number of tenants that a selection names. */
+/** Maximum tenants that a selection names. */
 export const MAX_NAMED = 1000;
 
 export const selectionFields = {
@@ -47,7 +47,7 @@ export const selectionFields = {
   }),
 };
 
-/** Tenants of a job. The default is all tenants that the key may see. */
+/** Tenants for a job. The default is all tenants that the key may see. */
 export const selectionBody = z
   .strictObject({
     ids: z.array(tenantId).min(1).max(MAX_NAMED).optional().meta({ description: 'Only these tenants.' }),
@@ -57,7 +57,7 @@ export const selectionBody = z
   .meta({ id: 'TenantSelection', description: 'All conditions must match. The default is all tenants.' });
 
 /**
- * Returns the selection, and the tenants to which a job of the caller is limited.
+ * Returns the selection, and the tenants to which the caller's job is limited.
  *
  * @param scope tenants that the caller may see; null for all
  * @throws ServiceError 403 if the caller may not see one of the tenants
@@ -126,7 +126,7 @@ export const jobSchema = z
   .meta({ id: 'Job' });
 
 /**
- * Creates a job for the caller of an operation, adds it to the audit trail, and returns its record.
+ * Creates a job for an operation's caller, adds it to the audit trail, and returns its record.
  *
  * @throws ServiceError if too many jobs are active, or as for `foundBySelection`
  */

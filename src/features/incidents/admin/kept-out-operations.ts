@@ -24,7 +24,7 @@ import {
   removeKeptOut,
 } from '../../../core/tenants/kept-out-entries.ts';
 
-/** Maximum length of a text in characters. `MAX_TOKENS` limits shorter texts as well. */
+/** Maximum text length in characters. `MAX_TOKENS` limits shorter texts as well. */
 const MAX_LENGTH = 16_384;
 
 const keptOutSchema = z
@@ -59,7 +59,7 @@ const invalidTexts = [
   new ServiceError('kept_out_too_short', MIN_BYTES),
   new ServiceError('kept_out_too_long', MAX_TOKENS),
 ];
-/** Errors of an operation that keeps a text out. */
+/** Errors for an operation that keeps a text out. */
 export const keptOutErrors = [full, ...invalidTexts];
 const HOLDS =
   'It applies to new writes on every replica within `AUTH_CACHE_SECONDS`. Stored files keep the text.';

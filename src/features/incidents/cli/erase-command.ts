@@ -21,7 +21,7 @@ import { foundByText, type JobRecord, outcomesTable, waitForJob } from './job-pr
 
 /* Erases a text from many tenants: a dry run with the places, a confirmation, and a job. */
 
-/** Exit code of an erasure that could not erase every place. */
+/** Exit code for an erasure that could not erase every place. */
 const INCOMPLETE = 3;
 
 interface EraseOptions extends SelectionOptions {
@@ -138,7 +138,7 @@ async function report(caller: Caller, io: Io, job: JobRecord, isJson: boolean): 
     );
 }
 
-/** Describes the changes of an erasure, or of its dry run. */
+/** Describes the changes by an erasure, or in its dry run. */
 export function eraseSummary(job: JobRecord): string {
   const { request, counts, tenants_done: done } = job;
   const { files = 0, versions = 0, drafts = 0, paths = 0, directories = 0, results = 0, titles = 0 } = counts;

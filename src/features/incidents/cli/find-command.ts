@@ -106,7 +106,7 @@ function textArgument(value: string): string {
   throw new InvalidArgumentError(`Use 1 to ${MAX_QUERY_LENGTH} characters.`);
 }
 
-/** Prints the hits of all tenants, sorted by tenant, and a summary. */
+/** Prints the hits in all tenants, sorted by tenant, and a summary. */
 export async function printHits(
   caller: Caller,
   io: Io,
@@ -120,14 +120,14 @@ export async function printHits(
   printLine(io.stderr, describe(job, printed));
 }
 
-/** Prints the hits of all tenants without excerpts, because the output may be kept in a log. */
+/** Prints the hits in all tenants without excerpts, because the output may be kept in a log. */
 export async function printPlaces(caller: Caller, io: Io, job: JobRecord, limit: number): Promise<void> {
   await printLines(caller, io, job, limit, (tenant, hit) =>
     sanitizeForTerminal(io.stdout, placeText(tenant, hit)),
   );
 }
 
-/** Prints a line for each hit, up to a maximum number, and returns the number of lines. */
+/** Prints a line for each hit, up to a maximum number, and returns the line count. */
 async function printLines(
   caller: Caller,
   { stdout }: Io,

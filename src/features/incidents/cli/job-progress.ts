@@ -9,12 +9,12 @@ import { JobRunner } from '../runner.ts';
 
 export type JobRecord = Awaited<ReturnType<typeof getJob.run>>;
 
-/** Formats the progress of a job, such as `3 of 5 tenants`. */
+/** Formats a job's progress, such as `3 of 5 tenants`. */
 export function progressText({ tenants, tenants_done: done }: JobRecord): string {
   return `${done} of ${amount(tenants, 'tenant')}`;
 }
 
-/** Creates the text of a table with the counts of each outcome. */
+/** Creates a table's text with the counts for each outcome. */
 export const outcomesTable = (outcomes: readonly Outcome[], counts: readonly string[]) =>
   table(outcomes, {
     TENANT: ({ tenant }) => tenant,
@@ -39,8 +39,8 @@ export function foundByText({ selection: { found_by: job, found_by_state: state 
 const POLL_MS = 500;
 
 /**
- * Waits for the end of a job, and shows its progress on a terminal. A command on the database runs jobs itself, because
- * a service may not be running. Otherwise, a replica of the service runs the job.
+ * Waits for the job's end, and shows its progress on a terminal. A command on the database runs jobs itself, because a
+ * service may not be running. Otherwise, a service replica runs the job.
  */
 export async function waitForJob(caller: Caller, { stderr }: Io, id: string): Promise<JobRecord> {
   const { local } = caller;

@@ -5,7 +5,7 @@ import { listAllVersions } from '../admin/fleet-versions.ts';
 
 const PAGE = 200;
 
-/** Yields the versions of many tenants, tenant after tenant. */
+/** Yields the versions in many tenants, tenant after tenant. */
 export async function* readManyVersions(
   caller: Caller,
   { ids: tenant, metadata: _, ...selection }: ReturnType<typeof toSelection>,

@@ -153,12 +153,12 @@ function publicKey(pem: string, file: string | undefined) {
     const key = createPublicKey(pem);
     if (key.asymmetricKeyType === 'ed25519') return key;
   } catch {
-    // Reported below, like a key of another type.
+    // Reported below, like a key with another type.
   }
   throw new OperatorError(`${file ?? 'The key of the service'} is not an Ed25519 public key.`);
 }
 
-/** Formats a count for a sentence: `stored_results` as `1 stored result`. The names of counts are plurals. */
+/** Formats a count for a sentence: `stored_results` as `1 stored result`. Count names are plurals. */
 function countText(name: string, count: number): string {
   const many = name.replaceAll('_', ' ');
   return amount(count, many.replace(/ies$/, 'y').replace(/s$/, ''), many);

@@ -12,7 +12,7 @@ import { listJobTenants } from '../admin/job-operations.ts';
 import { applyRevert, listConflicts, startRevert } from '../admin/revert-jobs.ts';
 import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 
-/* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the changes of the dry run. */
+/* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the dry run's changes. */
 
 export function revertMany(options: RevertOptions, command: Command): (context: Context) => Promise<void> {
   const tenants = toSelection(options, command);
@@ -107,7 +107,7 @@ const REASONS: Record<Conflict['reason'], string> = {
   resolved: 'resolved',
 };
 
-/** Lists the conflicts of tenants by tenant. */
+/** Lists the tenants' conflicts by tenant. */
 async function readJobConflicts(
   caller: Caller,
   { id: job }: JobRecord,
