@@ -1,8 +1,7 @@
 import { computed, signal } from '@preact/signals';
 
 /**
- * A page of the console. The route is in the URL fragment, which browsers never send to a server, so no log contains
- * it.
+ * A console page. The route is in the URL fragment, which browsers never send to a server, so no log contains it.
  */
 export interface Route {
   segments: string[];
@@ -35,7 +34,7 @@ function guardOf(href: string): (() => Promise<boolean>) | null {
   return guard?.isNeeded(to) ? () => guard.ask(to) : null;
 }
 
-/** Index of the current entry in the session history. The router uses the index to revert a canceled step. */
+/** The current entry's index in the session history. The router uses the index to revert a canceled step. */
 let position = readPosition() ?? 0;
 history.replaceState({ position }, '');
 /** Whether the next `popstate` event only returns to the current page, so the guard must not ask again. */
@@ -44,7 +43,7 @@ let isTakingBack = false;
 // The console scrolls itself, because a page has no height until it has loaded.
 history.scrollRestoration = 'manual';
 
-/** Identifies the current entry of the session history and its URL. */
+/** Identifies the current session history entry and its URL. */
 export const entryKey = () => `${position} ${hash.value}`;
 
 addEventListener('popstate', async () => {
@@ -106,13 +105,13 @@ export function replacePlace(href: string): void {
   void go(href, 'replace');
 }
 
-/** Changes the query of the current route and adds a history entry. */
+/** Changes the current route's query and adds a history entry. */
 export function pushQuery(changes: QueryValues): void {
   void go(withQuery(changes), 'push');
 }
 
 /**
- * Changes the query of the current route and replaces the history entry. Returns false if a guard prevents the change.
+ * Changes the current route's query and replaces the history entry. Returns false if a guard prevents the change.
  */
 export function replaceQuery(changes: QueryValues): Promise<boolean> {
   return go(withQuery(changes), 'replace');

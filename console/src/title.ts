@@ -15,7 +15,7 @@ const TABS: Record<string, string> = {
   settings: 'Settings',
 };
 
-/** Returns the document title of a route, the most specific part first. Null is the sign-in page. */
+/** Returns a route's document title, the most specific part first. Null is the sign-in page. */
 export function titleOf(route: Route | null): string {
   if (route === null) return `Sign in · ${APP}`;
   const [section = 'tenants', tenant, tab = '', item] = route.segments;

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../src/core/memory/origin.ts';
 
-/** Returns the ID of an actor for filters and for `revert`. Returns null if the actor has no unique ID. */
+/** Returns an actor's ID for filters and for `revert`. Returns null if the actor has no unique ID. */
 export function actorFilter(actor: Actor): string | null {
   switch (actor.type) {
     case 'api_key':

@@ -2,8 +2,8 @@
 const FORMULA = /^\s*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
 
 /**
- * Writes a cell of a CSV file (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe at the
- * start, because names of tenants, keys, and actors come from others.
+ * Writes a cell in a CSV file (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe at the
+ * start, because others choose the names for tenants, keys, and actors.
  */
 export function csvCell(value: string): string {
   const text = FORMULA.test(value) ? `'${value}` : value;

@@ -29,7 +29,7 @@ const days = new Intl.DateTimeFormat('en-GB', { weekday: 'long', ...DAY, ...ZONE
 export const formatTime = (time: string | number) => times.format(new Date(time));
 /** Formats a time with milliseconds, to distinguish changes made in the same second. */
 export const formatExactTime = (time: string) => exactTimes.format(new Date(time));
-/** Formats the time of a change exactly, and a time that a person chose as `23 Nov 2026, 14:51`. */
+/** Formats a change's time exactly, and a time that a person chose as `23 Nov 2026, 14:51`. */
 export function formatChosenTime(time: string): string {
   const date = new Date(time);
   if (date.getMilliseconds() !== 0) return formatExactTime(time);
@@ -40,7 +40,7 @@ export const formatClock = (time: string) => clockTimes.format(new Date(time));
 /** Formats a date as `Monday, 23 Nov 2026, UTC`. */
 export const formatDay = (time: string) => days.format(new Date(time));
 
-/** Replaces the UTC times in a message of the service by local times. */
+/** Replaces the UTC times in a message from the service by local times. */
 export const withLocalTimes = (message: string) =>
   message.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => formatExactTime(time));
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { visible } from './visible.tsx';
 
-/** Characters of scripts that are written from right to left. */
+/** Characters in scripts that are written from right to left. */
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Nko}\p{Script=Syriac}\p{Script=Thaana}]/u;
 
 /**
@@ -20,7 +20,7 @@ export function pathParts(path: string): { text: string; isRightToLeft: boolean 
 
 /**
  * Renders a path from left to right. Without isolation, the browser would show two adjacent right-to-left names in
- * reverse order, which is the path of another file.
+ * reverse order, which is another file's path.
  */
 export function pathText(
   path: string,

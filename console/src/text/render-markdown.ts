@@ -46,16 +46,16 @@ const markdown = new Marked({
   renderer: {
     html: ({ text }) => escaped(text),
     image: ({ raw }) => escaped(raw),
-    // A check box of a task list. A real `<input>` would be a form control.
+    // A check box in a task list. A real `<input>` would be a form control.
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
   },
 });
 
-/** Length of the source of one part, unless a single block is longer. A part takes well under 100 ms. */
+/** Source length for one part, unless a single block is longer. A part takes well under 100 ms. */
 const PART = 10_000;
 
 /**
- * Splits Markdown into parts of whole blocks, so that a page can render a long text bit by bit.
+ * Splits Markdown into parts with whole blocks, so that a page can render a long text bit by bit.
  *
  * @throws RangeError if blocks are nested too deeply
  */
@@ -72,13 +72,13 @@ export function* partsOf(content: string): Generator<DocumentFragment> {
   if (part.length > 0) yield render(part);
 }
 
-/** Renders blocks of Markdown. The content is untrusted, so only harmless elements are kept. */
+/** Renders Markdown blocks. The content is untrusted, so only harmless elements are kept. */
 function render(blocks: Token[]): DocumentFragment {
   const fragment = DOMPurify.sanitize(markdown.parser(blocks), OPTIONS);
   for (const link of fragment.querySelectorAll('a')) {
     link.target = '_blank';
     link.rel = 'noopener noreferrer';
-    // The tooltip shows the target, because the text of a link may be misleading.
+    // The tooltip shows the target, because a link's text may be misleading.
     link.title = link.href;
   }
   return fragment;

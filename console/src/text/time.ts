@@ -2,7 +2,7 @@ import { parseDuration } from '../../../src/core/lib/units.ts';
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,6}))?Z$/;
 
-/** Whether a text is a time in the format of the console's URLs: ISO 8601, UTC, at most microseconds. */
+/** Whether a text is a time in the format that the console's URLs use: ISO 8601, UTC, at most microseconds. */
 export function isTime(text: string): boolean {
   return ISO.test(text) && !Number.isNaN(Date.parse(text));
 }
@@ -21,7 +21,7 @@ const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Rounds down to minutes, because an age is not exact. An age of less than an hour is rounded to seconds. */
+/** Rounds down to minutes, because an age is not exact. An age below one hour is rounded to seconds. */
 function rounded(time: number, age: number): number {
   const unit = age >= HOUR_MS ? 60_000 : 1000;
   return Math.floor(time / unit) * unit;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { visible } from './visible.tsx';
 
-it('shows a limited number of codes, so that a line of invisible characters does not block the page', () => {
+it('shows a limited number of codes, so that a line with many invisible characters does not block the page', () => {
   expect(visible('a\u202E')).toMatchObject(['a', { props: { children: 'U+202E' } }, false]);
   const shown = visible(`${'a\u200B'.repeat(100_000)}b`);
   expect(shown).toHaveLength(1001);

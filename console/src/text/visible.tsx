@@ -26,11 +26,11 @@ export function hiddenParts(text: string): { text: string; isHidden: boolean }[]
   return parts.filter((part) => part.text !== '');
 }
 
-/** Maximum number of codes of a text, because a text may have a million invisible characters. */
+/** Maximum number of codes in a text, because a text may have a million invisible characters. */
 export const MAX_CODES = 500;
 
 /**
- * Renders a text with invisible characters shown as `U+202E`. After about `MAX_CODES` codes, highlights the rest of the
+ * Renders a text with invisible characters shown as `U+202E`. After about `MAX_CODES` codes, highlights the remaining
  * text instead.
  */
 export function visible(text: string): ComponentChildren {

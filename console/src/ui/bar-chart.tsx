@@ -73,7 +73,7 @@ function ValueTable({ title, period, series, bars, format }: Chart) {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the dates of the last `count` UTC days, today included. */
+/** Returns the dates for the last `count` UTC days, including today. */
 export function lastDays(count: number, now: number = Date.now()): string[] {
   return Array.from({ length: count }, (_, i) =>
     new Date(now - (count - 1 - i) * DAY_MS).toISOString().slice(0, 10),
@@ -82,7 +82,7 @@ export function lastDays(count: number, now: number = Date.now()): string[] {
 
 const ticks = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** Returns the bar of a UTC date. */
+/** Returns the bar for a UTC date. */
 export const dayBar = (day: string, values: number[]): Bar => ({
   label: day,
   tick: ticks.format(new Date(`${day}T00:00:00Z`)),

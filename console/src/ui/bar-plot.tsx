@@ -15,7 +15,7 @@ export interface Bar {
 export interface Chart {
   title: string;
   period: 'day' | 'hour';
-  /** The series, from the bottom to the top of each bar, with the tokens of their colors. */
+  /** The series, from the bottom to the top of each bar, with the tokens for their colors. */
   series: readonly { name: string; color: string }[];
   bars: Bar[];
   format: (value: number) => string;
@@ -23,14 +23,17 @@ export interface Chart {
 }
 
 const HEIGHT = 160;
-/** Distances between the labels of an axis. */
+/** Distances between axis labels. */
 const COUNTS = Array.from({ length: 15 }, (_, power) =>
   [1, 2, 5].map((factor) => factor * 10 ** power),
 ).flat();
 const BYTES = Array.from({ length: 50 }, (_, power) => 2 ** power);
 const BARS = { day: [1, 2, 7, 14, 28], hour: [24, 48, 72] };
 
-/** The bars with axes, below the values of the bar at the pointer. Without a pointer, the values of the last bar. */
+/**
+ * Shows the bars with axes, below the values for the bar at the pointer. Without a pointer, shows the values for the
+ * last bar.
+ */
 export function BarPlot({ label, ...chart }: Chart & { label: string }) {
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -51,7 +54,7 @@ export function BarPlot({ label, ...chart }: Chart & { label: string }) {
   return <div ref={container} role="img" aria-label={label} />;
 }
 
-/** Returns the index of each bar, and the sums of each series and the series below it. */
+/** Returns the bars' indexes, and for each series its sum with all series below it, per bar. */
 function dataOf({ series, bars }: Chart): uPlot.AlignedData {
   const sumUpTo = (values: number[], i: number) => values.slice(0, i + 1).reduce((sum, value) => sum + value);
   const sums = series.map((_, i) =>
@@ -110,7 +113,7 @@ function optionsOf({ period, series, bars, format, isBytes }: Chart, element: El
   };
 }
 
-/** Returns a function that reads the color of a token, because a canvas cannot. */
+/** Returns a function that reads a token's color, because a canvas cannot read tokens. */
 const tokenColor = (token: string) => (plot: uPlot) => {
   plot.under.style.color = `var(--${token})`;
   return getComputedStyle(plot.under).color;

@@ -6,12 +6,12 @@ import { Modal } from './modal.tsx';
 export interface Question {
   title: string;
   text: ComponentChildren;
-  /** Label of the confirm button. */
+  /** Label for the confirm button. */
   verb: string;
-  /** Label of the cancel button. */
+  /** Label for the cancel button. */
   otherwise?: string;
   isDangerous?: boolean;
-  /** Requests of the action, which the dialog offers as commands. */
+  /** The action's requests, which the dialog offers as commands. */
   request?: Requests;
 }
 
@@ -21,7 +21,7 @@ const asked = signal<{
   respond: (yes: boolean) => void;
 } | null>(null);
 
-/** Asks a question in a dialog. While a dialog is open, another call returns the result of the open dialog. */
+/** Asks a question in a dialog. While a dialog is open, another call returns the open dialog's result. */
 export function confirm(question: Question): Promise<boolean> {
   if (asked.value !== null) return asked.value.answer;
   let respond = (_yes: boolean) => {};
@@ -44,7 +44,7 @@ export const DISCARD: Question = {
   isDangerous: true,
 };
 
-/** Renders the open question of `confirm`. */
+/** Renders the open question from `confirm`. */
 export function Questions() {
   if (asked.value === null) return null;
   const { question, respond } = asked.value;

@@ -5,7 +5,7 @@ import { CopyButton } from './copy-button.tsx';
 /** One request, or several that are sent one after the other. */
 export type Requests = ApiRequest | readonly ApiRequest[];
 
-/** Buttons that copy requests as commands. The commands read the admin key from a variable of the shell. */
+/** Buttons that copy requests as commands. The commands read the admin key from a shell variable. */
 export function CopyAs({ request }: { request: Requests }) {
   const requests = 'path' in request ? [request] : request;
   const linesOf = (command: (request: ApiRequest, base: string) => string | null) => () =>

@@ -4,11 +4,11 @@ import { Icon } from './icon.tsx';
 interface Props {
   /** A function makes the text on a click. */
   text: string | (() => string);
-  /** Name of the copied text, such as "the path". */
+  /** Name for the copied text, such as "the path". */
   what: string;
   /** Whether the button shows a label beside the icon. */
   isLarge?: boolean;
-  /** Label of a large button. */
+  /** Label for a large button. */
   label?: string;
   onCopied?: () => void;
 }
@@ -53,7 +53,7 @@ async function copyText(text: string): Promise<boolean> {
 function copySelection(text: string): boolean {
   const field = document.createElement('textarea');
   field.value = text;
-  // In a modal dialog, only elements of the dialog can have the focus.
+  // In a modal dialog, only the dialog's elements can have the focus.
   (document.querySelector('dialog[open]') ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand('copy');

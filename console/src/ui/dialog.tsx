@@ -8,23 +8,23 @@ import type { Action } from './use-load.ts';
 import { WorkProgress } from './work-progress.tsx';
 
 interface Props extends ModalProps {
-  /** Label of the submit button. */
+  /** Label for the submit button. */
   verb: string;
   isDangerous?: boolean;
   isReady?: boolean;
   /** Whether closing the dialog would discard input. */
   hasInput?: boolean;
-  /** Progress message of a slow action. */
+  /** Progress message for a slow action. */
   doing?: string;
-  /** Completed part of a slow action from 0 to 1, or null if unknown. */
+  /** A slow action's completed part from 0 to 1, or null if unknown. */
   fraction?: number | null;
-  /** Requests of the action, which the dialog offers as commands. Undefined while input is missing. */
+  /** The action's requests, which the dialog offers as commands. Undefined while input is missing. */
   request?: Requests | undefined;
   action: Action;
   onSubmit: () => void;
 }
 
-/** Dialog with a form, the error of its action, and the buttons. */
+/** Dialog with a form, the action's error, and the buttons. */
 export function FormDialog({
   verb,
   isDangerous,
@@ -74,7 +74,7 @@ export function FormDialog({
   );
 }
 
-/** The error, the progress, and the buttons of a dialog, which remain visible while a long dialog scrolls. */
+/** A dialog's error, progress, and buttons, which remain visible while a long dialog scrolls. */
 export function DialogEnd({ children }: { children: ComponentChildren }) {
   return <div class="dialog-end">{children}</div>;
 }

@@ -6,8 +6,8 @@ import { Icon } from './icon.tsx';
 import { useDebounced } from './use-debounced.ts';
 
 /**
- * State of a search in the rows of a list. The search of the browser only finds the rows on the screen, because the
- * list renders no others.
+ * Search state for the rows in a list. The browser's search only finds the rows on the screen, because the list renders
+ * no other rows.
  */
 export interface Find {
   isOpen: boolean;
@@ -19,14 +19,14 @@ export interface Find {
   query: string;
   /** Indexes of the rows that contain the text. */
   matches: readonly number[];
-  /** Position of the current match in `matches`. */
+  /** The current match's position in `matches`. */
   at: number;
   step: (direction: 1 | -1) => void;
   field: RefObject<HTMLInputElement | null>;
 }
 
 /**
- * @param texts text of each row, on the first search only
+ * @param texts each row's text, on the first search only
  * @param show scrolls to a row
  */
 export function useFind(texts: () => readonly string[], show: (index: number) => void): Find {
@@ -79,13 +79,13 @@ addEventListener('keydown', (event) => {
   const found = findables.findLast(
     ({ element }) => element.checkVisibility() && element.closest('dialog') === dialog,
   );
-  // A second Ctrl+F opens the search of the browser.
+  // A second Ctrl+F opens the browser's search.
   if (found === undefined || found.element.querySelector('.find-bar :focus') !== null) return;
   event.preventDefault();
   found.open();
 });
 
-/** Opens the search of a list at Ctrl+F, while the list is on the page. */
+/** Opens a list's search at Ctrl+F, while the list is on the page. */
 export function useFindKey(container: RefObject<HTMLElement | null>, { open }: Find): void {
   const latest = useRef(open);
   latest.current = open;
@@ -98,7 +98,7 @@ export function useFindKey(container: RefObject<HTMLElement | null>, { open }: F
   }, []);
 }
 
-/** Field of the search, with the number of matches and buttons for the next and previous match. */
+/** Search field, with the number of matches and buttons for the next and previous match. */
 export function FindBar({ find, label }: { find: Find; label: string }) {
   const { input, setInput, query, matches, at, step, close, field } = find;
   if (!find.isOpen) return null;
@@ -142,10 +142,10 @@ export function FindBar({ find, label }: { find: Find; label: string }) {
   );
 }
 
-/** Marks the occurrences of a text, which is in lower case. */
+/** Marks the places in a text that match the query, which is in lower case. */
 export function found(text: string, query: string): ComponentChildren {
   const lower = query === '' ? '' : text.toLowerCase();
-  // The lower case of a few letters is longer, which would move the marks.
+  // In lower case, a few letters are longer, which would move the marks.
   if (query === '' || lower.length !== text.length || !lower.includes(query)) return visible(text);
   const parts: ComponentChildren[] = [];
   let end = 0;

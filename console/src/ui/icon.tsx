@@ -1,4 +1,4 @@
-/** Paths on a grid of 16 by 16 pixels, drawn as strokes. */
+/** Paths on a 16 by 16 pixel grid, drawn as strokes. */
 const SHAPES = {
   back: 'M10 3 5 8l5 5',
   chevron: 'm6 4 4 4-4 4',

@@ -19,7 +19,7 @@ export function Time({ value, isAge = false, isClock = false }: TimeProps) {
   );
 }
 
-/** The actor of a change, with the tenant of the mount if the change was made through one. */
+/** A change's actor, with the mount's tenant if the change was made through a mount. */
 export function ActorName({ actor, via = null }: { actor: Actor; via?: string | null }) {
   return <Name text={actorTextVia(actor, via)} />;
 }

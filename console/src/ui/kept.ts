@@ -1,10 +1,10 @@
 import { effect, type Signal, signal } from '@preact/signals';
 
 /**
- * Creates a signal whose value survives a reload of the tab. The value is written to session storage when the page is
- * hidden, because a write on each key press would be slow.
+ * Creates a signal whose value survives a tab reload. The value is written to session storage when the page is hidden,
+ * because a write on each key press would be slow.
  *
- * @param name key of session storage; another format of the value needs another name
+ * @param name key in session storage; another format for the value needs another name
  */
 export function keptSignal<T extends object>(name: string): Signal<T | null> {
   const stored = sessionStorage.getItem(name);
@@ -13,7 +13,7 @@ export function keptSignal<T extends object>(name: string): Signal<T | null> {
     try {
       if (kept.value !== null) sessionStorage.setItem(name, JSON.stringify(kept.value));
     } catch {
-      // The value is larger than the quota of the browser, which has asked before it left the page.
+      // The value is larger than the browser's quota. The browser has asked before it left the page.
     }
   };
   addEventListener('pagehide', write);

@@ -6,9 +6,9 @@ import { useLoad } from './use-load.ts';
 const HINT = 'Check the connection, and try again. If that fails, reload the page.';
 
 /**
- * Returns a component whose code is loaded when it is first rendered, so that the first load of the console stays small.
+ * Returns a component whose code is loaded when it is first rendered, so that the console's first load stays small.
  *
- * @param title name of the page part, shown while its code is loaded
+ * @param title name for the page part, shown while its code is loaded
  * @param Fallback replaces the component if its code cannot be loaded; by default, an error offers to try again
  */
 export function lazy<Props extends object>(

@@ -9,7 +9,7 @@ export interface Lost {
   message: string;
 }
 
-/** Remembers since when the updates of a view fail. */
+/** Remembers since when a view's updates fail. */
 export function useLost(): { lost: Lost | null; onResult: (error: unknown) => void } {
   const [lost, setLost] = useState<Lost | null>(null);
   const onResult = useCallback((error: unknown) => {

@@ -6,7 +6,7 @@ interface Props {
   text: string;
   /** The displayed text, if it differs from `text`. */
   shown?: string;
-  /** Whether truncation keeps the end of the text, as for a path. */
+  /** Whether truncation keeps the text's end, as for a path. */
   keepsEnd?: boolean;
   /** Description for a button that copies the text, such as "the path". Without a description, there is no button. */
   copies?: string;

@@ -1,4 +1,4 @@
-/** Options of a `<select>`, from a map of values to labels. */
+/** Options for a `<select>`, from a map with a label for each value. */
 export function Options({ texts }: { texts: Record<string, string> }) {
   return (
     <>

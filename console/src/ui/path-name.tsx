@@ -1,7 +1,7 @@
 import { pathText } from '../text/path-text.tsx';
 import { visibleText } from '../text/visible.tsx';
 
-/** Minimum number of visible characters of the directories. */
+/** Minimum number of visible characters in the directories. */
 const STAYS = 4;
 
 /** A path on one line, without the root. Directories are truncated before the name. The tooltip shows the full path. */
@@ -17,7 +17,7 @@ export function PathName({ path, isShorter = false }: { path: string; isShorter?
   );
 }
 
-/** A path, or the old and the new path of a moved file. */
+/** A path, or a moved file's old and new path. */
 export function MovedPath({ from, path }: { from: string | null; path: string }) {
   const other = from === path ? null : from;
   return (

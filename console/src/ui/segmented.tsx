@@ -16,7 +16,7 @@ export function Segmented<T extends string>({ label, options, value, onChange }:
           key={option}
           type="button"
           aria-pressed={option === value}
-          // The second click of a double click could hit the buttons of another item, which the first one opened.
+          // A double click's second click could hit another item's buttons, which the first click opened.
           onClick={({ detail }) => detail < 2 && onChange(option)}
         >
           {text}

@@ -1,8 +1,8 @@
-/** The links and buttons that open the rows of a list. */
+/** The links and buttons that open a list's rows. */
 const ROWS = 'main :is(tbody th a, button.version-row)';
 const TYPING = 'input, textarea, select, [contenteditable]';
 
-/** Moves the focus to the content of the page, so that Tab continues there. */
+/** Moves the focus to the page content, so that Tab continues there. */
 export function focusMain(): void {
   const main = document.querySelector('main');
   if (main !== null) focusOn(main);
@@ -13,7 +13,7 @@ function focusOn(element: HTMLElement): void {
   element.focus({ preventScroll: true });
 }
 
-/** Moves the focus to the heading of the page, so that a screen reader continues there. */
+/** Moves the focus to the page heading, so that a screen reader continues there. */
 export function focusHeading(): void {
   const heading = document.querySelector<HTMLElement>('main h1');
   if (heading === null) focusMain();
@@ -21,7 +21,7 @@ export function focusHeading(): void {
 }
 
 /**
- * Handles the keys of a page: `/` moves the focus to the search field, and `j` and `k` to the next and previous row.
+ * Handles the keys on a page: `/` moves the focus to the search field, and `j` and `k` to the next and previous row.
  * Keys in a field or in a dialog, and keys with a modifier, keep their meaning.
  */
 export function onShortcut(event: KeyboardEvent): void {

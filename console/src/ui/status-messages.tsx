@@ -20,7 +20,7 @@ interface LoadErrorProps {
   children?: ComponentChildren;
 }
 
-/** The error of a failed load, with a retry button. */
+/** The error after a failed load, with a retry button. */
 export function LoadError({ error, onRetry, children }: LoadErrorProps) {
   return (
     <div class="notice error" role="alert">

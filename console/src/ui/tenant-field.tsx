@@ -10,13 +10,13 @@ interface Props {
   value: string;
   onChange: (id: string) => void;
   isFocused?: boolean;
-  /** ID of a tenant to leave out. */
+  /** A tenant ID to leave out. */
   except?: string;
 }
 
 const SUGGESTIONS = 6;
 
-/** Field for the ID of a tenant. While the user types, it suggests tenants by a part of their ID or name. */
+/** Field for a tenant ID. While the user types, the field suggests tenants by a part of their ID or name. */
 export function TenantField(props: Props) {
   const { label, value, onChange, isFocused = false, except } = props;
   const [isOpen, setIsOpen] = useState(false);

@@ -18,7 +18,7 @@ let lastToast = 0;
 /**
  * Shows a message for some seconds.
  *
- * @param undo action of the undo button; throws an error whose message is shown to the user
+ * @param undo the undo button's action; throws an error whose message is shown to the user
  */
 export function toast(text: string, undo?: () => Promise<void>): void {
   const id = ++lastToast;
@@ -38,7 +38,8 @@ export function dismiss(id: number): void {
 }
 
 /**
- * Removes the messages of earlier actions, so that an error does not appear beside an old success. Keeps offers to undo.
+ * Removes the messages about earlier actions, so that an error does not appear beside an old success. Keeps offers to
+ * undo.
  */
 export function dismissDone(): void {
   toasts.value = toasts.value.filter(({ undo }) => undo !== undefined);

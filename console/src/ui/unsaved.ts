@@ -26,7 +26,7 @@ export function removeUnsaved(item: Unsaved): void {
 /**
  * Asks before unsaved input is discarded. Returns whether it may be discarded.
  *
- * @param to target of the navigation; without a target, all unsaved input counts
+ * @param to the navigation's target; without a target, all unsaved input counts
  */
 export async function mayDiscard(to?: Route): Promise<boolean> {
   const lost = lostAt(to);

@@ -10,7 +10,7 @@ interface Props {
 
 const NEARLY_FULL = 0.9;
 
-/** The used share of a quota. */
+/** Shows the used share of a quota. */
 export function UsageBar({ label, used, limit, format }: Props) {
   const id = useId();
   const share = limit ? used / limit : 0;

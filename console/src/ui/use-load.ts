@@ -3,7 +3,7 @@ import { isAborted, messageOf } from '../api/api-client.ts';
 import { dismissDone } from './toasts.ts';
 
 export interface Loaded<T> {
-  /** Result of the last successful load, kept while the next load runs. */
+  /** Result from the last successful load, kept while the next load runs. */
   data: T | undefined;
   error: unknown;
   isLoading: boolean;

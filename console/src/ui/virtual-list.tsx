@@ -9,11 +9,11 @@ import type { ComponentChildren, HTMLAttributes, Ref } from 'preact';
 import { useEffect, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 
 export interface VirtualListHandle {
-  /** @param align position of the row; by default, the list scrolls only if the row is not visible */
+  /** @param align the row's position; by default, the list scrolls only if the row is not visible */
   scrollTo: (index: number, align?: 'auto' | 'start' | 'center') => void;
 }
 
-/** Elements by kind of list. The rows of a tree set their ARIA roles themselves. */
+/** Elements by the kind of list. Tree rows set their ARIA roles themselves. */
 const ELEMENTS = {
   // A `group` instead of a `region`, because the list is often most of an existing landmark.
   list: { role: 'group', List: 'ul', Item: 'li' },

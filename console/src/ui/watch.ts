@@ -6,7 +6,7 @@ interface WatchOptions {
   /** Whether to call `look` immediately. */
   now: boolean;
   /**
-   * Called after each call with its error, or undefined. Without it, errors are ignored: then the next request of the
+   * Called after each call with its error, or undefined. Without it, errors are ignored: then the next request by the
    * user reports the error.
    */
   onResult?: (error: unknown) => void;

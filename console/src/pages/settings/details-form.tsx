@@ -9,7 +9,7 @@ import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { changedDetails, DetailsFields, detailsFormOf } from '../tenants/details-fields.tsx';
 
-/** Form for the name, the description, and the metadata of a tenant. */
+/** Form for a tenant's name, description, and metadata. */
 export function DetailsForm({ tenant }: { tenant: Tenant }) {
   const initial = detailsFormOf(tenant);
   const [form, setForm] = useState(initial);

@@ -13,10 +13,10 @@ import { useAction } from '../../ui/use-load.ts';
 import { parseSetting, SETTINGS, SettingField } from './setting-field.tsx';
 
 type Field = keyof Settings;
-/** Text of each input field. */
+/** Text in each input field. */
 type Fields = Record<Field, string>;
 
-/** Form for the settings of a tenant. An empty field selects the default of the service. */
+/** Form for a tenant's settings. An empty field selects the service's default. */
 export function LimitsForm({ tenant }: { tenant: Tenant }) {
   const initial = fieldsOf(tenant.settings);
   const [fields, setFields] = useState(initial);

@@ -1,10 +1,10 @@
 import type { Mount } from '../../api/api-types.ts';
 import { TenantField } from '../../ui/tenant-field.tsx';
 
-/** State of the fields of a mount. */
+/** State for a mount's form fields. */
 export interface MountForm {
   tenant: string;
-  /** Name of the directory. Empty for the ID of the mounted tenant. */
+  /** Directory name. Empty for the mounted tenant's ID. */
   name: string;
   access: Mount['access'];
   instructions: string;

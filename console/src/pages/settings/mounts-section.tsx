@@ -20,7 +20,7 @@ type ListedMount = Mounts['mounts'][number];
 
 const ACCESS = { read_only: 'read only', read_write: 'read, write' };
 
-/** Lists the mounts of a tenant, and the tenants that mount its memory. */
+/** Lists a tenant's mounts, and the tenants that mount its memory. */
 export function MountsSection({ tenant }: { tenant: string }) {
   const [editing, setEditing] = useState<ListedMount | 'new' | null>(null);
   const [removing, setRemoving] = useState<ListedMount | null>(null);
@@ -136,7 +136,7 @@ function TenantLink({ id }: { id: string }) {
   );
 }
 
-/** Adds or edits a mount. The name of an existing mount cannot be changed. */
+/** Adds or edits a mount. An existing mount's name cannot be changed. */
 function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose: () => void }) {
   const { tenant, mount, onClose } = props;
   const [form, setForm] = useState<MountForm>({ ...NEW_MOUNT, ...mount, tenant: mount?.tenant ?? '' });
@@ -173,7 +173,7 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
 }
 
 /**
- * Returns the values of a mount that differ from the values in the dialog; all for a mount that is new to the dialog.
+ * Returns a mount's values that differ from the values in the dialog; all values if the mount is new to the dialog.
  */
 function newerOf(started: ListedMount | null, current: ListedMount): NewerValue[] {
   const values = [

@@ -27,7 +27,7 @@ export function RenameCopy({ tenant }: Props) {
       </p>
       <div class="buttons">
         {!isDraft && (
-          // Renaming changes the URL of the settings, so unsaved input would be lost.
+          // Renaming changes the settings URL, so unsaved input would be lost.
           <button type="button" onClick={async () => (await mayDiscard()) && setOpen('rename')}>
             Rename…
           </button>
@@ -98,7 +98,7 @@ interface NewIdProps {
   title: string;
   verb: string;
   doing: string;
-  /** Initial value of the field. */
+  /** The field's initial value. */
   current: string;
   requestOf: (id: string) => ApiRequest;
   /** Renames or copies the tenant. Throws an error whose message is shown to the user. */

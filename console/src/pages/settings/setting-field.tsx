@@ -10,16 +10,16 @@ import {
 /** All settings, with their names in the API. */
 export const SETTINGS = ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), setting] as const);
 
-/** Text that selects the default of the service in a form for several tenants. */
+/** Text that selects the service's default in a form for several tenants. */
 export const DEFAULT = 'default';
 
-/** Returns the value of a field. The text must be valid. */
+/** Returns a field's value. The text must be valid. */
 export const parseSetting = (text: string, setting: Setting) =>
   'choices' in setting ? text : parseQuantity(text, setting.unit);
 
 interface Props {
   setting: Setting;
-  /** Default of the service. Null if unknown, because the tenant overrides it. */
+  /** The service's default. Null if unknown, because the tenant overrides it. */
   byDefault: number | string | null;
   /** Whether the form is for several tenants: an empty field changes no tenant, and `DEFAULT` selects the default. */
   isForSeveral?: boolean;
@@ -27,7 +27,7 @@ interface Props {
   onChange: (value: string) => void;
 }
 
-/** Field for a setting of a tenant. An empty field selects the default of the service. */
+/** Field for a tenant setting. An empty field selects the service's default. */
 export function SettingField({ setting, byDefault, isForSeveral = false, value, onChange }: Props) {
   if ('choices' in setting) {
     const empty = byDefault === null ? 'Default' : `Default (${byDefault})`;
@@ -72,7 +72,7 @@ const HINTS: Partial<Record<NumberSetting['unit'], string>> = {
   days: 'For example 30 or 4w. ',
 };
 
-/** Returns the validation message of a value, or an empty string for a valid value. */
+/** Returns the validation message for a value, or an empty string for a valid value. */
 function problemOf(text: string, { unit, max }: NumberSetting): string {
   const value = text === '' ? 0 : parseQuantity(text, unit);
   if (value === undefined) return `Enter ${expectedQuantity(unit)}.`;

@@ -65,7 +65,7 @@ function isDescribed({ id, name, description, metadata, archived_at }: Tenant): 
   return name !== id || description !== '' || Object.keys(metadata).length > 0 || archived_at !== null;
 }
 
-/** User-supplied name, description, and metadata of a tenant. */
+/** A tenant's user-supplied name, description, and metadata. */
 function Details({ tenant: { name, description, metadata, archived_at } }: { tenant: Tenant }) {
   return (
     <>

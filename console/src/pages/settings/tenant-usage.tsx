@@ -15,7 +15,7 @@ import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { burstOf } from './burst.ts';
 
-/** Current usage of a tenant, and its usage over time. */
+/** A tenant's current usage, and its usage over time. */
 export function Usage({ tenant }: { tenant: Tenant }) {
   const { files, bytes, history_bytes, history_versions, effective, created_at } = tenant;
   const { data, error } = useLoad((signal) => getUsage(tenant.id, signal), [tenant.id, changesMade.value]);
@@ -120,7 +120,7 @@ function callBars(days: readonly string[], recorded: readonly UsageDay[]): Bar[]
   });
 }
 
-/** Days without a record have the size of the day before. The size before the first record is unknown. */
+/** Days without a record have the previous day's size. The size before the first record is unknown. */
 function sizeBars(days: readonly string[], recorded: readonly UsageDay[]): Bar[] {
   const byDay = new Map(recorded.map(({ day, bytes }) => [day, bytes]));
   let bytes: number | undefined;
@@ -133,7 +133,7 @@ function sizeBars(days: readonly string[], recorded: readonly UsageDay[]): Bar[]
 const HOURS = 7 * 24;
 const HOUR_MS = 3_600_000;
 
-/** Changes in each hour of the last week. The service records reads by day only. */
+/** Changes in each hour during the last week. The service records reads by day only. */
 function HourCharts({ tenant }: { tenant: string }) {
   const { data, error, reload } = useLoad(
     (signal) => {
@@ -175,7 +175,7 @@ function HourCharts({ tenant }: { tenant: string }) {
 
 const weekdays = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' });
 
-/** Link to the changes of an hour with far more changes than usual. */
+/** Link to the changes in an hour with far more changes than usual. */
 function Burst({ tenant, buckets, bars }: { tenant: string; buckets: Activity['buckets']; bars: Bar[] }) {
   const burst = burstOf(bars.map(({ values }) => values[0] ?? 0));
   const start = burst === null ? undefined : buckets[burst.index]?.start;

@@ -7,7 +7,7 @@ import { ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 
-/** The page of the link in the start log: creates the first admin key and signs in with it. */
+/** The page behind the link in the start log: creates the first admin key and signs in with it. */
 export function FirstKeyPage({ token }: { token: string }) {
   const [key, setKey] = useState<string | null>(null);
   const [isUsed, setIsUsed] = useState(false);
@@ -73,7 +73,7 @@ export function FirstKeyPage({ token }: { token: string }) {
   );
 }
 
-/** Statuses of a link that is over: another token, no offer since the last start, and a key that exists. */
+/** Statuses for a link that is over: another token, no offer since the last start, and a key that exists. */
 const OVER = [401, 404, 409];
 
 /** Returns null if the link is over. */

@@ -2,7 +2,7 @@ import type { Tenant } from '../../api/api-types.ts';
 import { Badge } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 
-/** User-supplied name and description of a tenant on one line; hidden if empty. */
+/** A tenant's user-supplied name and description on one line; hidden if empty. */
 export function About({ parts }: { parts: string[] }) {
   const text = parts.filter(Boolean).join(' · ');
   if (text === '') return null;

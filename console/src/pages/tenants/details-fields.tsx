@@ -2,7 +2,7 @@ import type { Tenant } from '../../api/api-types.ts';
 import type { TenantDetails } from '../../api/tenants-api.ts';
 import { Icon } from '../../ui/icon.tsx';
 
-/** State of the fields for a tenant's name, description, and metadata. */
+/** State for the fields with a tenant's name, description, and metadata. */
 export interface DetailsForm {
   name: string;
   description: string;
@@ -11,10 +11,10 @@ export interface DetailsForm {
 
 export const NO_DETAILS: DetailsForm = { name: '', description: '', pairs: [] };
 
-/** Limits of the service. */
+/** The service's limits. */
 const MAX = { name: 255, description: 1024, pairs: 16, key: 64, value: 512 };
 
-/** Returns the fields for a tenant. The field of the name is empty if the name is the ID. */
+/** Returns the fields for a tenant. The name field is empty if the name is the ID. */
 export function detailsFormOf({ id, name, description, metadata }: Tenant): DetailsForm {
   return {
     name: name === id ? '' : name,
@@ -26,7 +26,7 @@ export function detailsFormOf({ id, name, description, metadata }: Tenant): Deta
 const metadataOf = ({ pairs }: DetailsForm): Record<string, string> =>
   Object.fromEntries(pairs.filter(({ key }) => key !== '').map(({ key, value }) => [key, value]));
 
-/** Returns the details that differ between two states of the fields, as a request sends them. */
+/** Returns the details that differ between two field states, as a request sends them. */
 export function changedDetails(id: string, before: DetailsForm, after: DetailsForm): TenantDetails {
   const [old, metadata] = [metadataOf(before), metadataOf(after)];
   const changed = Object.entries(metadata).filter(([key, value]) => old[key] !== value);
@@ -41,12 +41,12 @@ export function changedDetails(id: string, before: DetailsForm, after: DetailsFo
 
 interface Props {
   form: DetailsForm;
-  /** ID of the tenant, which is its name by default. */
+  /** The tenant's ID, which is the tenant's name by default. */
   id: string;
   onChange: (form: DetailsForm) => void;
 }
 
-/** Fields for the name, the description, and the metadata of a tenant. */
+/** Fields for a tenant's name, description, and metadata. */
 export function DetailsFields({ form, id, onChange }: Props) {
   const setPair = (index: number, change: Partial<DetailsForm['pairs'][number]>) =>
     onChange({ ...form, pairs: form.pairs.map((pair, i) => (i === index ? { ...pair, ...change } : pair)) });

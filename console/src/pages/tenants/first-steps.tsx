@@ -4,7 +4,7 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
 import { serviceUrlOf } from '../keys/snippets.ts';
 
-/** Steps from a new installation to the first call, instead of an empty list of tenants. */
+/** Steps from a new installation to the first call, instead of an empty tenant list. */
 export function FirstSteps({ onCreate }: { onCreate: () => void }) {
   if (onlyTenants.value !== null) {
     return (

@@ -6,16 +6,16 @@ import { Name } from '../../ui/name.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { viewOf } from './tenant-filters.tsx';
 
-/** Filters and order of the list of tenants under a name. */
+/** Filters and order for the tenant list, under a name. */
 interface View {
   name: string;
-  /** The query of the URL. */
+  /** The URL query. */
   query: string;
 }
 
 const STORAGE_KEY = 'tenant-views';
 
-/** Parses stored views. Another version of the console may have stored another format, which is ignored. */
+/** Parses stored views. Another console version may have stored another format, which is ignored. */
 function parseViews(stored: string | null): View[] {
   let parsed: unknown;
   try {

@@ -28,10 +28,10 @@ const STATE_QUERIES: Record<string, TenantQuery> = {
   'near-limit': { near_limit: NEAR_LIMIT },
 };
 
-/** Names of the filters in the URL. */
+/** Names for the filters in the URL. */
 const FILTERS = ['search', 'metadata', 'state'];
 
-/** Returns the filters in a URL as parameters of the admin API. */
+/** Returns the filters in a URL as admin API parameters. */
 export function tenantQueryOf(query: URLSearchParams): TenantQuery {
   return {
     ...STATE_QUERIES[query.get('state') ?? ''],
@@ -56,7 +56,7 @@ export function viewOf(query: URLSearchParams): string {
   return view.toString();
 }
 
-/** Search, filters, and order of the list of tenants. The URL holds their values. */
+/** Search, filters, and order for the list of tenants. The URL holds their values. */
 export function TenantFilters({ query }: { query: URLSearchParams }) {
   const metadata = query.get('metadata') ?? '';
   return (

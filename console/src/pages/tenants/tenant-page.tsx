@@ -66,7 +66,7 @@ export function TenantPage({ tenant }: { tenant: string }) {
   );
 }
 
-/** Loads a tenant, with the statuses of its mounts. */
+/** Loads a tenant, with the statuses for its mounts. */
 async function loadTenant(id: string, signal: AbortSignal): Promise<Tenant> {
   const tenant = await getTenant(id, signal);
   return tenant.mounts.length === 0 ? tenant : { ...tenant, mounts: await listOwnMounts(id, signal) };

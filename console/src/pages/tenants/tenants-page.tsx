@@ -152,7 +152,7 @@ function TenantTable({ tenants, selection }: { tenants: Tenant[]; selection: Sel
   );
 }
 
-/** Link with the name of a tenant. The ID and the metadata appear below it. */
+/** Link with a tenant's name. The ID and the metadata appear below the link. */
 function TenantName({ tenant: { id, name, description, metadata } }: { tenant: Tenant }) {
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
   return (

@@ -15,9 +15,9 @@ export interface Selection {
 }
 
 /**
- * Keeps the selected tenants of a list.
+ * Keeps the tenants that are selected in a list.
  *
- * @param filter text of the filter. Another filter ends the selection of all matching tenants.
+ * @param filter the filter's text. Another filter ends the selection with all matching tenants.
  */
 export function useSelection(listed: Tenant[], filter: string): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());

@@ -3,8 +3,8 @@ import { StyleModule } from 'style-mod';
 const adopted = new Set<StyleModule>();
 
 /**
- * Mounts the styles of CodeMirror as constructed style sheets. By default, CodeMirror writes them into a `<style>`
- * element, which the content security policy of the console rejects.
+ * Mounts CodeMirror's styles as constructed style sheets. By default, CodeMirror writes them into a `<style>` element,
+ * which the console's content security policy rejects.
  */
 StyleModule.mount = (root, modules) => {
   for (const module of [modules].flat()) {

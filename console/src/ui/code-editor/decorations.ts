@@ -48,7 +48,7 @@ export const highlightLines = (isMarked: (line: string) => boolean): Extension =
     ),
   );
 
-/** Decorates the part of the text on the screen, again after each change. */
+/** Decorates the text on the screen, again after each change. */
 function decorateScreen(rangesOf: (view: EditorView) => Range<Decoration>[]): Extension {
   const decorate = (view: EditorView) => ({ decorations: Decoration.set(rangesOf(view)) });
   return ViewPlugin.define(

@@ -13,7 +13,7 @@ import { isOver, type Outcome, type Run, runForEach } from './bulk-run.ts';
 import { OutcomesDialog } from './outcomes-dialog.tsx';
 import type { Target, Targets } from './targets.ts';
 
-/** Props that the dialogs of all actions share. */
+/** Props that the dialogs for all actions share. */
 export interface BulkProps {
   targets: Targets;
   onClose: () => void;
@@ -23,9 +23,9 @@ export interface BulkProps {
 
 interface Props extends BulkProps {
   verb: string;
-  /** Replaces the default question, which consists of the verb and the number of tenants. */
+  /** Replaces the default question, which contains the verb and the number of tenants. */
   title?: string;
-  /** Past tense of the verb. */
+  /** The verb's past tense. */
   done: string;
   work: Run['work'];
   /** Request for one tenant, which the dialog offers as a command. */

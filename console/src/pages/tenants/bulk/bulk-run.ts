@@ -2,12 +2,12 @@ import { ApiError, messageOf } from '../../../api/api-client.ts';
 import { delay } from '../../../api/retry.ts';
 import type { Target } from './targets.ts';
 
-/** Result of an action for one tenant. */
+/** An action's result for one tenant. */
 export interface Outcome {
   target: Target;
   /** `skipped`: the tenant was already in the wanted state. `stopped`: the action stopped before the tenant. */
   result: 'done' | 'skipped' | 'failed' | 'stopped';
-  /** Reason of a failure, otherwise empty. */
+  /** Reason for a failure, otherwise empty. */
   reason: string;
 }
 
@@ -114,6 +114,6 @@ const hasEndedSession = (error: unknown) =>
   error instanceof ApiError && (error.status === 401 || error.code === 'not_an_admin_key');
 const isBusy = (error: unknown) =>
   error instanceof ApiError && (error.status === 429 || error.status === 503);
-/** Whether no response of the service arrived. A proxy responds with 502 or 504 while the service restarts. */
+/** Whether no response from the service arrived. A proxy responds with 502 or 504 while the service restarts. */
 const isUnreachable = (error: unknown) =>
   error instanceof TypeError || (error instanceof ApiError && (error.status === 502 || error.status === 504));

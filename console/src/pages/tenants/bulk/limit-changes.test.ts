@@ -25,7 +25,7 @@ it('counts no limit as more than any number', () => {
   ]);
 });
 
-it('compares with the default of the service if one of the tenants uses it', () => {
+it("compares with the service's default if one of the tenants uses it", () => {
   expect(limitChanges(TENANTS.slice(1), { max_files: null })).toStrictEqual([
     'Files: raised to 1000 for 1 tenant (globex, now 500).',
     'Files: lowered to 1000 for 1 tenant (free, now no limit).',

@@ -7,13 +7,13 @@ import type { Target } from './targets.ts';
 /** Maximum number of tenants that a sentence names. */
 const NAMED = 3;
 
-/** Meanings of 0 that allow less than any other value. */
+/** Meaning of 0 if 0 allows less than any other value. */
 const NONE = 'none';
 
 /**
- * Describes the tenants whose limits a change of settings raises or lowers, one sentence for each setting and direction.
+ * Describes the tenants whose limits a settings change raises or lowers, one sentence for each setting and direction.
  *
- * @param changes new values by setting; null is the default of the service, which is known only if a tenant uses it
+ * @param changes new values by setting; null is the service's default, which is known only if a tenant uses it
  */
 export function limitChanges(targets: readonly Target[], changes: Partial<Settings>): string[] {
   return SETTINGS.flatMap(([name, setting]) => {
@@ -43,7 +43,7 @@ export function limitChanges(targets: readonly Target[], changes: Partial<Settin
   });
 }
 
-/** Orders the values of a setting, the most restrictive first. */
+/** Orders a setting's values, the most restrictive first. */
 const rankOf = (setting: Setting, value: number | string) =>
   value === 0 && 'zero' in setting && setting.zero !== NONE ? Number.POSITIVE_INFINITY : Number(value);
 

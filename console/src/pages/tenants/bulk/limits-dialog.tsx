@@ -7,7 +7,7 @@ import { DEFAULT, parseSetting, SETTINGS, SettingField } from '../../settings/se
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
 import { limitChanges } from './limit-changes.ts';
 
-/** Changes the limits and the retention of several tenants. */
+/** Changes limits and retention for several tenants. */
 export function LimitsDialog(props: BulkProps) {
   const [texts, setTexts] = useState<Partial<Record<keyof Settings, string>>>({});
   const changes: Partial<Settings> = Object.fromEntries(

@@ -11,10 +11,10 @@ interface OpenBulk {
   targets: Targets;
 }
 
-/** The open dialog of an action on several tenants. */
+/** The open dialog for an action on several tenants. */
 export const openBulk = signal<OpenBulk | null>(null);
 
-/** Number of finished actions on several tenants. After each action, the list of tenants loads again. */
+/** Number of finished actions on several tenants. After each action, the tenant list loads again. */
 export const finishedBulks = signal(0);
 
 function close(): void {
@@ -22,8 +22,8 @@ function close(): void {
 }
 
 /**
- * Renders the dialog of an action on several tenants. The dialog is above the pages, because its outcomes, new keys, and
- * archives must survive the end of the session: after the next sign-in, the dialog continues.
+ * Renders the dialog for an action on several tenants. The dialog is above the pages, because its outcomes, new keys,
+ * and archives must survive the session's end: after the next sign-in, the dialog continues.
  */
 export function BulkHost() {
   const page = hrefOf(route.value.segments);

@@ -10,15 +10,15 @@ import { WorkProgress } from '../../../ui/work-progress.tsx';
 import type { Outcome } from './bulk-run.ts';
 
 interface Props {
-  /** Past tense of the action. */
+  /** The action's verb in the past tense. */
   done: string;
   outcomes: readonly Outcome[];
   results: ComponentChildren;
   /** Reason for which the action stopped by itself, or null. */
   interruption: string | null;
-  /** Error of the last attempt. */
+  /** Error from the last attempt. */
   error: string | null;
-  /** Progress of a further attempt. */
+  /** Progress during a further attempt. */
   progress: { what: string; fraction: number | null } | undefined;
   /** Starts the action again for the tenants that are not done; undefined if all are done. */
   onContinue: (() => void) | undefined;
@@ -28,7 +28,7 @@ interface Props {
 
 const SHOWN = 100;
 
-/** Shows the result of an action for each tenant, the failures first. */
+/** Shows an action's result for each tenant, the failures first. */
 export function OutcomesDialog(props: Props) {
   const { done, outcomes, results, interruption, error, progress, onContinue, onStop, onClose } = props;
   const numberOf = (result: Outcome['result']) => outcomes.filter((each) => each.result === result).length;

@@ -3,10 +3,10 @@ import { listTenants, type TenantQuery, type TenantTotals } from '../../../api/t
 
 export type Target = Pick<Tenant, 'id' | 'status' | 'files' | 'settings' | 'effective'>;
 
-/** The tenants of an action on several tenants. */
+/** The tenants for an action on several tenants. */
 export interface Targets {
   count: number;
-  /** Number of their files. */
+  /** Number of files in these tenants. */
   files: number;
   /** The tenants, or only the first ones if `isAllMatching`. */
   examples: readonly Target[];
@@ -34,7 +34,7 @@ const targetOf = ({ id, status, files, settings, effective }: Tenant): Target =>
   effective,
 });
 
-/** The service's maximum of tenants on a page. */
+/** The service's maximum for tenants per page. */
 const PAGE = 200;
 
 export function allMatching(filter: TenantQuery, totals: TenantTotals, shown: readonly Target[]): Targets {
@@ -47,7 +47,7 @@ export function allMatching(filter: TenantQuery, totals: TenantTotals, shown: re
       const found: Target[] = [];
       for (let after: string | null = null; ; ) {
         const page = await listTenants({ ...filter, sort: 'id', limit: PAGE, after }, signal);
-        // Keeps only the needed fields of up to 100,000s of tenants.
+        // Keeps only the needed fields for up to 100,000s of tenants.
         found.push(...page.tenants.map(targetOf));
         onRead(found.length);
         after = page.next;
