@@ -124,9 +124,9 @@ function violations(version: string, definition: string, value: unknown) {
   return validate(value) ? [] : validate.errors;
 }
 
-describe('the JSON schema in 2026-07-28', () => {
+describe('the JSON schema for 2026-07-28', () => {
   it.each([...METHODS, ['server/discover', {}, 'DiscoverResult'] as const])(
-    'accepts the response to %s by the JSON schema in 2026-07-28',
+    'accepts the response to %s by the JSON schema for 2026-07-28',
     async (method, params, definition) => {
       const message = modern(method, params);
       const { body } = await sendMcp(url, message, requestHeaders(undefined, headersFor(message)));
@@ -142,12 +142,12 @@ describe('the JSON schema in 2026-07-28', () => {
   });
 });
 
-describe('the JSON schema in 2025-11-25', () => {
+describe('the JSON schema for 2025-11-25', () => {
   it.each([
     ...METHODS,
     ['initialize', INITIALIZE, 'InitializeResult'] as const,
     ['ping', {}, 'EmptyResult'] as const,
-  ])('accepts the response to %s by the JSON schema in 2025-11-25', async (method, params, definition) => {
+  ])('accepts the response to %s by the JSON schema for 2025-11-25', async (method, params, definition) => {
     const { body } = await sendMcp(url, { jsonrpc: '2.0', id: 1, method, params }, requestHeaders());
     expect(violations('2025-11-25', 'JSONRPCResultResponse', body)).toStrictEqual([]);
     expect(violations('2025-11-25', definition, body.result)).toStrictEqual([]);

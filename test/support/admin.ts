@@ -37,7 +37,7 @@ export function makeKey(service: Service, purpose: Partial<KeyPurpose> = {}) {
   return new Keys(service.database).issue({ ...defaults, ...purpose });
 }
 
-/** Opens the admin API on the database of a suite's service. */
+/** Opens the admin API on the database that a suite's service uses. */
 export function useAdmin(service: () => Service, env: Record<string, string> = {}): () => Admin {
   let admin: Admin | undefined;
   beforeAll(async () => {
@@ -50,7 +50,7 @@ export function useAdmin(service: () => Service, env: Record<string, string> = {
   };
 }
 
-/** @param services services of the process, by default new ones */
+/** @param services the process's services, by default new ones */
 export async function openAdmin(
   service: Service,
   env: Record<string, string> = {},
@@ -88,5 +88,5 @@ export async function openAdmin(
   };
 }
 
-/** Returns the fields of an error that tests compare. */
+/** Returns the error fields that tests compare. */
 export const problem = ({ status, body }: AdminResponse) => [status, body.code, body.detail];

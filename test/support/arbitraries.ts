@@ -1,13 +1,13 @@
-/** fast-check arbitraries: command inputs that collide often and use the edge cases of the contract. */
+/** fast-check arbitraries: command inputs that collide often and use the contract's edge cases. */
 import fc from 'fast-check';
 
 export type Input = Record<string, unknown> & { command: string };
 
 /**
- * Returns the seed and the number of runs of a property test. Both are fixed, so that a run can be repeated. FUZZ_SEED
+ * Returns the seed and the number of runs for a property test. Both are fixed, so that a run can be repeated. FUZZ_SEED
  * and FUZZ_RUNS override them.
  *
- * @param runs base number; `npm run test:long` runs twice as many, `npm test` a sixteenth, other runs an eighth of it
+ * @param runs base number; `npm run test:long` runs twice as many, `npm test` a sixteenth, other runs an eighth
  */
 export function fuzzParameters(runs: number): { seed: number; numRuns: number } {
   const share = { long: 2, quick: 1 / 16 }[process.env.TEST_SET ?? ''] ?? 1 / 8;
@@ -23,7 +23,7 @@ const SURROGATES = 0x800;
 const SAMPLE = 13;
 
 /**
- * Returns the characters of Unicode. `npm test` tests each thirteenth.
+ * Returns the Unicode characters. `npm test` tests each thirteenth.
  *
  * @returns `part`: the sample divided by all characters
  */
@@ -37,8 +37,8 @@ export function unicodeSample(): { characters: Iterable<string>; part: number } 
 }
 
 /**
- * A character of Unicode. `unit: 'binary'` of fast-check draws from the same characters, and spends a second on a table of
- * them.
+ * A Unicode character. `unit: 'binary'` in fast-check draws from the same characters, and spends a second on a table
+ * for them.
  */
 export const character: fc.Arbitrary<string> = fc.integer({ min: 0, max: 0x10ffff - SURROGATES }).map(
   (n) => String.fromCodePoint(n < FIRST_SURROGATE ? n : n + SURROGATES),
@@ -87,7 +87,7 @@ export const canonicalPath: fc.Arbitrary<string> = fc.oneof(
   { weight: 20, arbitrary: segments.map((names) => `/memories/${names.join('/').normalize('NFC')}`) },
 );
 
-/** Returns a different spelling of the same path. */
+/** Returns a different spelling for the same path. */
 export function respell(path: string, spelling: number): string {
   const root = '/memories';
   const rest = path.slice(root.length);
@@ -304,7 +304,7 @@ const FIELDS = [
   'new_path',
 ];
 
-/** Inputs with one or two fields that are missing, invalid, of the wrong type, or unknown, and unknown commands. */
+/** Inputs with one or two fields that are missing, invalid, unknown, or have the wrong type, and unknown commands. */
 const malformed: fc.Arbitrary<Input> = fc.oneof(
   {
     weight: 8,
@@ -323,7 +323,7 @@ const malformed: fc.Arbitrary<Input> = fc.oneof(
   },
 );
 
-/** Any of the inputs above, mostly valid ones. A round trip through JSON removes undefined fields. */
+/** Any input from the arbitraries above, mostly valid inputs. A round trip through JSON removes undefined fields. */
 export const anyInput: fc.Arbitrary<Input> = fc
   .oneof({ weight: 12, arbitrary: wellFormed }, { weight: 1, arbitrary: malformed })
   .map((input) => JSON.parse(JSON.stringify(input)));

@@ -6,7 +6,7 @@ import { describePage } from './page-report.ts';
 
 /**
  * Runs a suite with a browser that resolves every name below `.test` to this machine. Without Chromium, the suite is
- * skipped, and its title gives the reason. A failed test reports the text and requests of its pages.
+ * skipped, and its title gives the reason. A failed test reports its pages' text and requests.
  */
 export function describeInBrowser(name: string, suite: (browser: () => Browser) => void): void {
   if (chromiumPath === undefined) {
@@ -16,7 +16,7 @@ export function describeInBrowser(name: string, suite: (browser: () => Browser) 
   }
   describe(name, { tags: 'long' }, () => {
     let browser: Browser | undefined;
-    // This thread drives the browser and runs the service, so a long query of PGlite delays both.
+    // This thread drives the browser and runs the service, so a long PGlite query delays both.
     const delays = monitorEventLoopDelay();
     beforeEach(() => {
       delays.reset();
@@ -27,7 +27,7 @@ export function describeInBrowser(name: string, suite: (browser: () => Browser) 
     });
     afterAll(() => browser?.close());
     suite(() => browser ?? throwNotStarted());
-    // The last hook of a suite runs first, before a hook of the suite closes the pages.
+    // The suite's last hook runs first, before another hook in the suite closes the pages.
     afterEach(async ({ task }) => {
       delays.disable();
       const [error] = task.result?.errors ?? [];

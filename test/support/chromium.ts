@@ -3,7 +3,7 @@ import { type Browser, chromium } from 'playwright-core';
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Path of Chromium from CHROMIUM_PATH or a usual place of Debian and others. Undefined if it is missing. */
+/** Path to Chromium from CHROMIUM_PATH or a usual place in Debian and others. Undefined if it is missing. */
 export const chromiumPath = process.env.CHROMIUM_PATH ?? PATHS.find((path) => existsSync(path));
 
 /** Limit for actions that hang, like the limits in vitest.config.ts. It does not measure speed. */
@@ -16,7 +16,7 @@ export async function launchChromium(): Promise<Browser> {
   }
   const browser = await chromium.launch({
     executablePath: chromiumPath,
-    // The sandbox needs privileges that containers lack, and the browser opens only pages of this repository.
+    // The sandbox needs privileges that containers lack, and the browser opens only pages from this repository.
     args: ['--no-sandbox', '--host-resolver-rules=MAP *.test 127.0.0.1'],
   });
   browser.on('context', (context) => context.setDefaultTimeout(ACTION_TIMEOUT_MS));

@@ -6,7 +6,7 @@ export type Statement = Pick<Query<Record<string, Value>, unknown>, 'name' | 'sq
 const ID = '00000000-0000-4000-8000-000000000000';
 const TIME = '2026-01-01T00:00:00Z';
 const NUMBER = '1';
-/** Values of parameters by name, or by statement and name. The default is '/memories'. */
+/** Parameter values by name, or by statement and name. The default is '/memories'. */
 const VALUES: Readonly<Record<string, string>> = {
   tenant: 't',
   hash: 'aa',
@@ -107,7 +107,7 @@ const VALUES: Readonly<Record<string, string>> = {
   'record_fleet.suspended': NUMBER,
   'count_job_outcomes.scope': '{a}',
 };
-/** Parameters that list tenants, by statement and name. Plans use tenants of every shard. */
+/** Parameters that list tenants, by statement and name. Plans use tenants from every shard. */
 const TENANT_LISTS: ReadonlySet<string> = new Set([
   'count_tenants.scope',
   'count_selected_tenants.onlyTenants',
@@ -122,7 +122,7 @@ const TENANT_LISTS: ReadonlySet<string> = new Set([
 const IS_NUMBER =
   /^(limit|nearLimit|reads|writes|rejected|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth|Drafts|Results|Mounts))$/;
 
-/** Returns one tenant of each shard. */
+/** Returns one tenant from each shard. */
 export async function findTenantsByShard(client: pg.Client, shardCount: number): Promise<string[]> {
   const { rows } = await client.query(
     `SELECT DISTINCT ON (shard) id FROM (
@@ -135,7 +135,7 @@ export async function findTenantsByShard(client: pg.Client, shardCount: number):
   return rows.map(({ id }) => id);
 }
 
-/** Values of parameters that the statement casts to a type. */
+/** Values for parameters that the statement casts to a type. */
 const OF_TYPE: Readonly<Record<string, string>> = {
   uuid: ID,
   jsonb: '{}',
@@ -146,7 +146,7 @@ const OF_TYPE: Readonly<Record<string, string>> = {
   integer: NUMBER,
   float8: NUMBER,
   boolean: 'true',
-  // Three elements, as the value of `soughtPart` has.
+  // Three elements, as the value for `soughtPart` has.
   'text[]': '{a,A,a}',
   'uuid[]': `{${ID}}`,
   'bigint[]': `{${NUMBER}}`,
@@ -173,17 +173,17 @@ interface DistributedPlan {
   Plans?: DistributedPlan[];
 }
 
-/** Returns the node of Citus below the nodes that the coordinator adds. */
+/** Returns the Citus node below the nodes that the coordinator adds. */
 function distributedNode(plan: DistributedPlan): DistributedPlan {
   const [only] = plan.Plans ?? [];
   return plan['Custom Plan Provider'] === undefined && only !== undefined ? distributedNode(only) : plan;
 }
 
 /**
- * Returns the plan of a statement on Citus. The statement has literals, because EXPLAIN cannot plan every prepared
+ * Returns a statement's plan on Citus. The statement has literals, because EXPLAIN cannot plan every prepared
  * statement.
  *
- * @param tenants tenants of every shard (`tenantsOfAllShards`)
+ * @param tenants tenants from every shard (`tenantsOfAllShards`)
  */
 export async function explainPlan(client: pg.Client, statement: Statement, tenants: readonly string[]) {
   const text = statement.sql.replace(/\$(\d+)/g, (_, n) => `'${sampleValue(statement, Number(n), tenants)}'`);

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 
-/** An output of the command line that keeps all written data. */
+/** A command line output that keeps all written data. */
 export class CollectedOutput extends Writable {
   readonly chunks: Buffer[] = [];
   readonly isTTY: boolean;

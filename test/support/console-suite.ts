@@ -10,10 +10,10 @@ import { freshTenant, type Service, type startService, startSharedService } from
 export interface ConsoleFixture {
   url: string;
   service: Service;
-  /** Creates a tenant with the memory of `createPoisonedMemory`. */
+  /** Creates a tenant with the memory from `createPoisonedMemory`. */
   poisonedTenant: () => Promise<string>;
   createKey: (purpose?: Partial<KeyPurpose>) => Promise<{ id: string; key: string }>;
-  /** Opens a page of the console in a new browser context, signed in with a new admin key. */
+  /** Opens a console page in a new browser context, signed in with a new admin key. */
   openSignedIn: (place: string, purpose?: Partial<KeyPurpose>) => Promise<Page>;
   open: (context: BrowserContext, place?: string) => Promise<Page>;
   newContext: () => Promise<BrowserContext>;

@@ -49,7 +49,7 @@ export function pax(records: Record<string, string | Buffer>): Buffer {
 
 export const END = Buffer.alloc(2 * BLOCK);
 
-/** Returns an archive of files, given their contents by name. */
+/** Returns an archive with files, given their contents by name. */
 export function createArchive(files: Record<string, string | Buffer>): Buffer {
   return Buffer.concat([...Object.entries(files).map(([name, content]) => entry({ name, content })), END]);
 }

@@ -15,7 +15,7 @@ import type { Service } from './test-service.ts';
 export const AUTHOR: Actor = { type: 'operator', name: 'ada' };
 export const APPROVER: Actor = { type: 'operator', name: 'grace' };
 
-/** Works with drafts of a service's tenants as the admin API does. */
+/** Works with drafts in a service's tenants as the admin API does. */
 export class Drafting {
   readonly service: () => Service;
   readonly threads = new MergeThreads();
@@ -75,7 +75,7 @@ export class Drafting {
 }
 
 /**
- * Formats the changed files of a comparison with their blockers: `/memories/b: moved | changed: path [/memories/c]`.
+ * Formats the changed files in a comparison with their blockers: `/memories/b: moved | changed: path [/memories/c]`.
  */
 export function changesIn({ files, same, plan }: Comparison): string[] {
   return files

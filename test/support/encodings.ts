@@ -45,7 +45,7 @@ export function findEncodings(content: Buffer, encodings: ReadonlyMap<string, Bu
   return [...encodings].filter(([, encoded]) => content.includes(encoded)).map(([name]) => name);
 }
 
-/** Searches all columns of all tables, and returns the places with the encodings that occur there. */
+/** Searches all columns in all tables, and returns the places with the encodings that occur there. */
 export async function foundInTables(
   service: Service,
   encodings: ReadonlyMap<string, Buffer>,

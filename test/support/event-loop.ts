@@ -4,7 +4,7 @@ import { vi } from 'vitest';
 const STEP_MS = 1000;
 let now = 0;
 
-/** Counts how often the event loop runs other tasks during `work`. Each reading of the clock ends a time slice. */
+/** Counts how often the event loop runs other tasks during `work`. Each clock reading ends a time slice. */
 export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   now = Math.max(now, performance.now());
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => {

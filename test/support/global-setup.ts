@@ -18,7 +18,7 @@ import { databaseUrl } from './postgres/test-server.ts';
 declare module 'vitest' {
   export interface ProvidedContext {
     /**
-     * The server of this run, its template databases (migrated and empty), and the prefix of every database that the
+     * The server for this run, its template databases (migrated and empty), and the prefix of every database that the
      * run creates.
      */
     postgres: { url: string; cluster: Cluster; template: string; empty: string; prefix: string };
@@ -32,12 +32,13 @@ declare module 'vitest' {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const MEMORY = '/dev/shm';
-/** Several times as much as the databases of a run need. */
+/** Several times as much as a run's databases need. */
 const ENOUGH_BYTES = 6 * 1024 ** 3;
 
 /**
- * Returns the memory of Linux, if it is large enough and can contain programs. The tests create and drop hundreds of
- * databases, and their files on ext4 would take half the time of Postgres.
+ * Returns `/dev/shm`, which Linux keeps in memory, if it is large enough and can contain programs, and the temporary
+ * directory otherwise. The tests create and drop hundreds of databases, and their files on ext4 would take half of
+ * Postgres's time.
  */
 async function scratchPlace(): Promise<string> {
   const mounts = await readFile('/proc/mounts', 'utf8').catch(() => '');
@@ -94,9 +95,9 @@ async function createTemplate(
 }
 
 /**
- * Returns the builds that the tests of this run need: the template of PGlite, the compiled service, because it starts
+ * Returns the builds that the tests in this run need: the PGlite template, the compiled service, because it starts
  * faster than the source, and the console. Each is built here and only if it changed, because a build empties the
- * directory that tests of another worker or of another run read.
+ * directory that tests in another worker or in another run read.
  */
 function neededBuilds(project: TestProject): string[] {
   const files = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'));

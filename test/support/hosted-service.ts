@@ -26,7 +26,7 @@ export interface FakeMemory {
 }
 
 /**
- * Failure of a request: the connection is dropped, the response is cut, the response has an error status, or the
+ * Failure for a request: the connection is dropped, the response is cut, the response has an error status, or the
  * response is lost after the work.
  */
 export type Fault =
@@ -51,9 +51,9 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
  */
 export class FakeHostedService {
   readonly stores = new Map<string, FakeStore>();
-  /** Method and path of each request, in order. */
+  /** Each request's method and path, in order. */
   readonly requests: string[] = [];
-  /** Returns the failure of a request, given its number from 1. */
+  /** Returns the failure for a request, given its number from 1. */
   fault: (request: string, number: number) => Fault = () => undefined;
   pageSize = 2;
   readonly #server = createServer((request, response) => void this.#handle(request, response));

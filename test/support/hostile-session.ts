@@ -1,4 +1,4 @@
-/** Defaults of a role that change the text form of values or the meaning of statements. */
+/** Role defaults that change the text form of values or the meaning of statements. */
 export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   DateStyle: 'SQL, DMY',
   IntervalStyle: 'iso_8601',
@@ -14,7 +14,7 @@ export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   default_transaction_deferrable: 'on',
 };
 
-/** Returns the statements that make the settings the defaults of the current role in a database. */
+/** Returns the statements that make the settings the current role's defaults in a database. */
 export function hostileDefaults(database: string): string {
   return Object.entries(HOSTILE_SETTINGS)
     .map(([name, value]) => `ALTER ROLE CURRENT_USER IN DATABASE ${database} SET ${name} = '${value}';`)

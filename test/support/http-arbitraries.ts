@@ -103,7 +103,7 @@ const { value, object } = fc.letrec<{ value: string; object: string }>((tie) => 
     .map((members) => `{${members.map(([name, text]) => `${name}:${text}`).join(',')}}`),
 }));
 
-/** The fields of a command with values of any type. */
+/** A command's fields with values of any type. */
 const anyTypes = fc
   .tuple(
     fc.constantFrom(...COMMANDS),

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Tree } from './model.ts';
 import type { Service } from './test-service.ts';
 
-/** Invariants of the database, each as a query that finds violations. */
+/** Database invariants, each as a query that finds violations. */
 const VIOLATIONS = {
   'an entry whose parent is missing or a file': `
     SELECT e.tenant_id, e.path FROM entries e
@@ -106,7 +106,7 @@ async function wrongContents(service: Service): Promise<string[]> {
   return wrong;
 }
 
-/** Reads a tenant's memory from the database in the form of the model. */
+/** Reads a tenant's memory from the database in the model's form. */
 export async function readTree(service: Service, tenant: string): Promise<Tree> {
   const rows = await service.query(
     'SELECT path, kind::text AS kind, content FROM entries WHERE tenant_id = $1',

@@ -1,6 +1,6 @@
 import { emptyTree, type Limits, type Result, run, type Tree } from './model.ts';
 
-/** One call of a concurrent history, with its start and end by a logical clock. */
+/** One call in a concurrent history, with its start and end by a logical clock. */
 export interface Call {
   input: object;
   result: Result;
@@ -17,7 +17,7 @@ export function fingerprint(tree: Tree): string {
  * Searches for a sequential order that explains the history. The model gives each call its observed result, a call that
  * ended before another began comes first, and the last state is `final`.
  *
- * The algorithm is by Wing and Gong (1993) with Lowe's memo (2017) of pairs of completed calls and state that lead to
+ * The algorithm is by Wing and Gong (1993) with Lowe's memo (2017) for pairs of completed calls and state that lead to
  * no order.
  *
  * @returns the calls in such an order, or undefined if there is none

@@ -39,7 +39,7 @@ export const requestHeaders = (key?: string, more: Record<string, string> = {}):
   ...more,
 });
 
-/** Returns a request of protocol version 2026-07-28. */
+/** Returns a request in protocol version 2026-07-28. */
 export function modern(method: string, params: { _meta?: object; [field: string]: unknown } = {}, id = 1) {
   const { _meta, ...rest } = params;
   const meta = {
@@ -51,7 +51,7 @@ export function modern(method: string, params: { _meta?: object; [field: string]
   return { jsonrpc: '2.0', id, method, params: { ...rest, _meta: meta } };
 }
 
-/** Returns the headers that repeat parts of a request of protocol version 2026-07-28. */
+/** Returns the headers that repeat parts of a request in protocol version 2026-07-28. */
 export function headersFor({ method, params }: ReturnType<typeof modern>): Record<string, string> {
   const name = 'name' in params ? params.name : 'uri' in params ? params.uri : undefined;
   return {
@@ -61,7 +61,7 @@ export function headersFor({ method, params }: ReturnType<typeof modern>): Recor
   };
 }
 
-/** @param url URL of the service */
+/** @param url service URL */
 export async function sendMcp(url: string, body: string | object, headers: Record<string, string>) {
   const response = await fetch(`${url}/mcp`, {
     method: 'POST',
@@ -85,7 +85,7 @@ export async function connectMcp(url: string, headers: Record<string, string>): 
   return client;
 }
 
-/** Connects the official client of the second major version, with protocol version 2026-07-28. */
+/** Connects the official client in its second major version, with protocol version 2026-07-28. */
 export async function connectModern(url: string, headers: Record<string, string>): Promise<ModernClient> {
   const options = { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const;
   const client = new ModernClient({ name: 'test', version: '1' }, options);

@@ -11,7 +11,7 @@ export async function storeKey(service: Service, purpose: Partial<KeyPurpose> = 
 }
 
 /**
- * Creates a client of the unmodified SDK whose requests reach the service without a socket. It does not retry requests.
+ * Creates an unmodified SDK client whose requests reach the service without a socket. It does not retry requests.
  */
 export function sdk(service: Service, apiKey: string, options: ClientOptions = {}): Anthropic {
   return new Anthropic({
@@ -42,7 +42,7 @@ export function fetchFrom({ app }: Service): typeof fetch {
   };
 }
 
-/** Expects a call of the SDK to fail with a status and a type of error, and returns the error. */
+/** Expects an SDK call to fail with a status and an error type, and returns the error. */
 export async function expectError(
   call: Promise<unknown>,
   status: number,
@@ -64,7 +64,7 @@ export async function listenOn({ app }: Service): Promise<string> {
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 }
 
-/** Collects a list of the SDK page by page. */
+/** Collects a list from the SDK page by page. */
 export async function readAll<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const collected: Item[] = [];
   for await (const item of items) collected.push(item);

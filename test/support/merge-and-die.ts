@@ -1,7 +1,7 @@
 /**
  * Merges a draft in a separate process, which kills itself with SIGKILL when the transaction reaches a statement:
- * before the statement is sent, or while the server executes it. Arguments: the URL of the database, the tenant, the
- * draft, the statement, its number, `before` or `during`.
+ * before the statement is sent, or while the server executes it. Arguments: the database URL, the tenant, the draft,
+ * the statement, its number, `before` or `during`.
  */
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';

@@ -1,6 +1,6 @@
 import type { Resolution } from '../../src/core/history/merge-file.ts';
 
-/* Independent model of merging drafts by the contract, file by file and line by line, by brute force. */
+/* Independent model for merging drafts by the contract, file by file and line by line, by brute force. */
 
 /** A file with its changing lines. Constant lines separate them in the text. */
 export interface ModelFile {
@@ -37,7 +37,7 @@ export function parentDirectories(path: string): string[] {
 const isWithin = (path: string, directory: string) => path === directory || path.startsWith(`${directory}/`);
 const collide = (one: string, other: string) => isWithin(one, other) || isWithin(other, one);
 
-/** Returns the tree in the form of the tests, with null for a directory. Throws if two files have one path. */
+/** Returns the tree in the tests' form, with null for a directory. Throws if two files have one path. */
 export function modelTree({ files, directories }: Model): Map<string, string | null> {
   const tree = new Map<string, string | null>([...directories].map((path) => [path, null]));
   for (const file of files.values()) {
@@ -48,8 +48,8 @@ export function modelTree({ files, directories }: Model): Map<string, string | n
 }
 
 /**
- * Treats a file that replaces another one at its path as a change of that file, and files that both sides create at one
- * path as one file.
+ * Treats a file that replaces another file at its path as a change to the other file, and files that both sides create
+ * at one path as one file.
  */
 export function joinAddedFiles({ base, draft, original }: ModelSides): void {
   const rename = (side: Model, from: number, to: number) => {

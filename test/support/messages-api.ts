@@ -12,7 +12,7 @@ export type Block =
   | { type: 'text'; text: string }
   | { type: 'tool_use'; id: string; name: string; input: unknown };
 
-/** A tool result as received, with all fields of the block. */
+/** A tool result as received, with all fields in the block. */
 export type ToolResult = { type: 'tool_result'; tool_use_id: string; content: unknown; is_error?: boolean };
 
 export interface Message {
@@ -63,7 +63,7 @@ export async function startMessagesApi(replies: readonly Reply[]): Promise<Messa
   };
 }
 
-/** Returns the tool results in the last message of each request. The first request has none. */
+/** Returns the tool results in each request's last message. The first request has none. */
 export function resultsSent(api: MessagesApi): ToolResult[][] {
   return api.requests.map(({ body }) => resultsIn(body.messages.at(-1)));
 }
@@ -124,7 +124,7 @@ function rejectRequest(
   { messages, thread, context_management }: MessagesRequest['body'],
   last: { id: string; content: Block[] },
 ): string | undefined {
-  // Only the base URL of the Vercel AI SDK ends in /v1.
+  // Only the base URL for the Vercel AI SDK ends in /v1.
   if (!/^(\/v1)?\/messages(\?|$)/.test(url ?? '')) return `There is no ${url}.`;
   // Newer SDKs send the key as a bearer token.
   if (headers['x-api-key'] === undefined && headers.authorization === undefined) {
@@ -156,7 +156,7 @@ function parseBetas(headers: IncomingHttpHeaders): string[] {
   return String(headers['anthropic-beta'] ?? '').split(/,\s*/);
 }
 
-/** Sends the message as server-sent events, with the input of each block in two chunks. */
+/** Sends the message as server-sent events, with each block's input in two chunks. */
 function stream(response: ServerResponse, message: object, content: Block[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const send = (type: string, data: object) =>

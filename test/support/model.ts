@@ -1,6 +1,6 @@
 /**
- * A naive model of the contract (docs/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares no code
- * with src/. It is the oracle of the differential, linearizability, and fuzz tests.
+ * A naive model for the contract (docs/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares no code
+ * with src/. It is the oracle for the differential, linearizability, and fuzz tests.
  */
 import { create, insert, remove, rename, strReplace } from './model/model-edit.ts';
 import { checkInput } from './model/model-input.ts';
@@ -10,7 +10,7 @@ import { view } from './model/model-view.ts';
 
 export type { Limits, Result, Tree } from './model/model-types.ts';
 
-/** The memory of a tenant that has never written. */
+/** The memory when a tenant has never written. */
 export const emptyTree: Tree = new Map([[ROOT, null]]);
 
 const defaults: Limits = { maxFileBytes: 1_048_576 };

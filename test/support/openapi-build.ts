@@ -7,10 +7,10 @@ import { BatchLimits } from '../../src/core/database/running-statements.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { buildApp } from '../../src/service/agents-app.ts';
 
-/** Builders of the two documents at the root of the repository. */
+/** Builders for the two documents at the root of the repository. */
 export const DOCUMENTS = { 'openapi.yaml': buildApp, 'admin-openapi.yaml': buildAdminApp } as const;
 
-/** Path of the console's generated types of the admin API. */
+/** Path to the console's generated types for the admin API. */
 export const CONSOLE_TYPES = 'console/src/api/schema.ts';
 
 const throwUnused = () => {
@@ -33,8 +33,8 @@ const noDatabase: Database = {
 type Build = (typeof DOCUMENTS)[keyof typeof DOCUMENTS];
 
 /**
- * Returns the OpenAPI document of a listener that requires a credential, as YAML with references and lists of names on
- * one line.
+ * Returns the OpenAPI document for a listener that requires a credential, as YAML with references and name lists on one
+ * line.
  */
 export async function openApiYaml(build: Build = buildApp): Promise<string> {
   const document = new Document(await openApiDocument({ AUTH: 'keys' }, build), {
@@ -57,7 +57,7 @@ export async function consoleTypes(): Promise<string> {
   return typesOf(await openApiDocument({ AUTH: 'keys' }, buildAdminApp));
 }
 
-/** Returns the OpenAPI document of a listener with these settings. */
+/** Returns the OpenAPI document for a listener with these settings. */
 export function openApiDocument(
   env: Record<string, string>,
   build: Build = buildApp,

@@ -10,10 +10,10 @@ export interface OpenIdServer {
 }
 
 /**
- * Starts an OpenID Connect provider. Every account exists. Its name is its id, and its roles are the words of the
+ * Starts an OpenID Connect provider. Every account exists. Its name is its id, and its roles are the words in the
  * account after the first one, so `anna memory-admin` is Anna with the role `memory-admin`.
  *
- * @param consoleUrl URL of the console, to which the provider sends the browser back
+ * @param consoleUrl console URL, to which the provider sends the browser back
  */
 export async function startOpenId(consoleUrl: string): Promise<OpenIdServer> {
   const server = createServer();
@@ -30,7 +30,7 @@ export async function startOpenId(consoleUrl: string): Promise<OpenIdServer> {
   };
 }
 
-/** Returns the variables of a console at `consoleUrl` whose sign-in uses the provider. */
+/** Returns the variables for a console at `consoleUrl` whose sign-in uses the provider. */
 export function openIdVariables(issuer: string, consoleUrl: string): Record<string, string> {
   return {
     ADMIN_PORT: new URL(consoleUrl).port,

@@ -44,16 +44,16 @@ export interface Collector {
   received: { path: string; headers: IncomingHttpHeaders; body: string }[];
   /** Response to the next export requests: a status, or none. */
   answer: number | 'hang';
-  /** Returns the spans of all export requests (http/json). */
+  /** Returns the spans in all export requests (http/json). */
   spans(): Span[];
-  /** Returns the log records of all export requests (http/json). */
+  /** Returns the log records in all export requests (http/json). */
   logs(): LogRecord[];
-  /** Returns the attributes of the first export request's resource. */
+  /** Returns the resource attributes in the first export request. */
   resource(): Record<string, unknown>;
   close(): Promise<void>;
 }
 
-/** Starts a collector of traces and logs (OTLP over HTTP). */
+/** Starts a collector for traces and logs (OTLP over HTTP). */
 export async function startCollector(): Promise<Collector> {
   const collector: Collector = {
     url: '',

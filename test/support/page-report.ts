@@ -5,7 +5,7 @@ const MAX_REQUESTS = 20;
 /** Limit for a page whose renderer does not respond. */
 const TIMEOUT_MS = 5000;
 
-/** Describes a page of a failed test: its URL, its last requests with their statuses, and its text. */
+/** Describes a page after a failed test: its URL, its last requests with their statuses, and its text. */
 export async function describePage(page: Page): Promise<string> {
   const text = await withTimeout(page.evaluate('document.body.innerText').then(String));
   const requests = await withTimeout(listRequests(page));

@@ -1,4 +1,4 @@
-/** PgBouncer in front of the Postgres of this run: the binary that PGBOUNCER names, or the one on the PATH. */
+/** PgBouncer in front of the Postgres server for this run: the binary that PGBOUNCER names, or the one on the PATH. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync } from 'node:fs';
@@ -27,7 +27,7 @@ export class PgBouncer {
     this.#child = child;
   }
 
-  /** @param settings settings of the section [pgbouncer] */
+  /** @param settings settings for the section [pgbouncer] */
   static async start(databaseUrl: string, settings: Record<string, string | number>): Promise<PgBouncer> {
     const directory = await mkdtemp(join(inject('scratch'), 'pgbouncer-'));
     const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl);

@@ -8,7 +8,7 @@ export interface CliProcess {
   child: ChildProcess;
   /** Returns the output so far. */
   output(): string;
-  /** Resolves with the first line of output that matches. Rejects if the process ends first. */
+  /** Resolves with the first output line that matches. Rejects if the process ends first. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
   /** Resolves with the exit code when the process ends, or null if a signal ended it. */
   exit: Promise<number | null>;
@@ -69,7 +69,7 @@ export async function startServer(env: Record<string, string>): Promise<CliProce
   return { ...server, url: url ?? '' };
 }
 
-/** Returns the URL of the admin listener of a server with `ADMIN_PORT: '0'`, once it listens. */
+/** Returns the admin listener's URL for a server with `ADMIN_PORT: '0'`, once it listens. */
 export async function readAdminUrl(server: CliProcess & { url: string }): Promise<string> {
   const { port } = new URL(server.url);
   const [, url] = await server.line(new RegExp(`(http://127\\.0\\.0\\.1:(?!${port}\\b)\\d+)`));

@@ -10,8 +10,8 @@ export interface Plan {
 }
 
 /**
- * Returns the generic plan of a statement. The statement is prepared first, because EXPLAIN supports GENERIC_PLAN only
- * since Postgres 16.
+ * Returns a statement's generic plan. The statement is prepared first, because EXPLAIN supports GENERIC_PLAN only since
+ * Postgres 16.
  */
 export async function genericPlan(
   client: pg.Client,
@@ -25,13 +25,13 @@ export async function genericPlan(
   return rows[0]['QUERY PLAN'][0].Plan;
 }
 
-/** Yields the nodes of a plan that read rows of a table. */
+/** Yields the nodes in a plan that read rows from a table. */
 export function* tableScans(plan: Plan): Generator<Plan> {
   if (plan['Relation Name'] !== undefined && plan['Node Type'] !== 'ModifyTable') yield plan;
   for (const child of plan.Plans ?? []) yield* tableScans(child);
 }
 
-/** Returns the plans of the statements that a database function runs, as auto_explain reports them. */
+/** Returns the plans for the statements that a database function runs, as auto_explain reports them. */
 export async function nestedPlans(client: pg.Client, sql: string, values: unknown[]): Promise<Plan[]> {
   await client.query(`LOAD 'auto_explain';
     SET auto_explain.log_min_duration = 0;

@@ -22,7 +22,7 @@ export class Reference {
     return new Reference(directory, await BetaLocalFilesystemMemoryTool.init(directory));
   }
 
-  /** Runs a command. An exception of the class becomes an error result. */
+  /** Runs a command. An exception from the class becomes an error result. */
   async run(input: Input): Promise<Result> {
     const run = this.#tool[input.command as 'view'].bind(this.#tool);
     try {
@@ -63,9 +63,9 @@ export class Reference {
   }
 }
 
-/** Normalizes a result of the service for the comparison with `normalizeReference`. */
+/** Normalizes a result from the service for the comparison with `normalizeReference`. */
 export function normalizeService({ content, is_error }: Result): Result {
-  // "Documented error strings and prefixes": errors of the class have no prefix.
+  // "Documented error strings and prefixes": errors from the class have no prefix.
   return { content: is_error ? content.replace(/^Error: /, '') : content, is_error };
 }
 

@@ -7,8 +7,8 @@ import { writeFunctions } from '../../src/core/files/write-functions.ts';
 import { batchQueries, statements } from './statements.ts';
 
 /*
- * Fixtures of releases: migrations, functions, and statements for tests of later versions beside a release. The release
- * workflow writes them with `npm run generate -- release`.
+ * Release fixtures: migrations, functions, and statements for tests in which later versions run beside a release. The
+ * release workflow writes them with `npm run generate -- release`.
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -31,7 +31,7 @@ function currentStatements(): StoredStatements {
   return sent;
 }
 
-/** Returns the files of this checkout's fixture by their paths in it. */
+/** Returns the files in this checkout's fixture by their paths in it. */
 export function fixtureFiles(): Record<string, string> {
   const files = readdirSync(MIGRATIONS_DIRECTORY, { recursive: true, encoding: 'utf8' }).filter(
     (file) => /^(\w+|citus\/\w+)\.sql$/.test(file) || file === 'meta/_journal.json',
@@ -47,7 +47,7 @@ export function fixtureFiles(): Record<string, string> {
   };
 }
 
-/** Returns the files of a release's fixture by their paths in it. */
+/** Returns the files in a release's fixture by their paths in it. */
 export function storedFiles(version: string): Record<string, string> {
   const directory = join(RELEASES_DIRECTORY, version);
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8', withFileTypes: true })
@@ -99,7 +99,7 @@ export function releaseExecutor({ version, statements }: Release, query: QueryEx
     if (statement === undefined) throw new Error(`${version} has no statement ${name}.`);
     const missing = statement.parameters.filter((parameter) => values[parameter] === undefined);
     if (missing.length > 0) throw new Error(`Give ${name} of ${version} a value for ${missing.join(', ')}.`);
-    // A different name, so that a connection can also prepare the statement of this version.
+    // A different name, so that a connection can also prepare this version's statement.
     return (await query({ ...statement, name: `${version} ${name}` }, values)).rows;
   };
 }

@@ -22,7 +22,7 @@ export async function run(service: Service, tenant: string, ...steps: object[]):
   }
 }
 
-/** A memory at one time: the time, the tree, and the IDs of the files. */
+/** A memory at one time: the time, the tree, and the files' IDs. */
 export interface Snapshot {
   at: string;
   tree: ReadonlyMap<string, string | null>;

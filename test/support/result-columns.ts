@@ -5,7 +5,7 @@ interface Column {
   dataTypeID: number;
 }
 
-/** Connection of pg, whose types lack the messages of the extended protocol. */
+/** Connection from pg, whose types lack the messages in the extended protocol. */
 interface Protocol {
   parse(query: { name: string; text: string }): void;
   describe(target: { type: 'S'; name: string }): void;
@@ -41,7 +41,7 @@ class Description {
   }
 }
 
-/** Returns the names and type IDs of a statement's result columns. */
+/** Returns the names and type IDs for a statement's result columns. */
 export function resultColumns(client: pg.Client, sql: string): Promise<Column[]> {
   return new Promise((resolve, reject) => {
     client.query(new Description(sql, resolve, reject) as unknown as pg.Submittable);

@@ -1,4 +1,4 @@
-/* Independent model of a revert: each line and the path of a file are merged on their own, by brute force. */
+/* Independent model for a revert: each line and the file's path are merged on their own, by brute force. */
 
 /** A file with its changing lines. Constant lines separate them in the text. */
 export interface ModelFile {
@@ -18,17 +18,17 @@ export const revertModelText = ({ lines }: ModelFile) =>
 export interface ModelOutcome {
   /** State without the actor. */
   reverted: ModelFile | null;
-  /** Whether a change by others overlaps with a change of the actor. */
+  /** Whether a change by others overlaps with a change by the actor. */
   isConflict: boolean;
 }
 
-/** Values of a file that are merged on their own: its path, and each line. */
+/** Values in a file that are merged on their own: its path, and each line. */
 const fileValues = ({ path, lines }: ModelFile) => [path, ...lines];
 const toModelFile = ([path = '', ...lines]: string[]): ModelFile => ({ path, lines });
 const isSame = (a: ModelFile | null, b: ModelFile | null) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Reverts the versions of an actor from the version `first` on.
+ * Reverts an actor's versions from the version `first` on.
  *
  * @param isTheirs whether a version was made by the actor; earlier versions than `first` are not examined
  */

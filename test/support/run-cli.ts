@@ -15,7 +15,7 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Runs a memory command of the CLI in this process on the service's database. */
+/** Runs a memory command from the CLI in this process on the service's database. */
 export async function runCli(
   service: Service,
   args: string[],

@@ -5,7 +5,7 @@ import type { Service } from './test-service.ts';
 
 const IDLE_MS = 100;
 
-/** Runs the jobs of a service as the process does, until the returned function is called. */
+/** Runs a service's jobs as the process does, until the returned function is called. */
 export function runJobs({ database }: Pick<Service, 'database'>): () => Promise<void> {
   const runner = new JobRunner(database, jobKinds(database, loadConfig({ AUTH: 'keys' })), (_, error) => {
     throw error;

@@ -17,7 +17,7 @@ export interface ProgramRun {
  *
  * @param options.isTTY whether standard output is a terminal
  * @param options.admin admin API to use instead of the database
- * @param options.typed input of an operator at a terminal; without input, there is no terminal
+ * @param options.typed input from an operator at a terminal; without input, there is no terminal
  */
 export async function runOn(
   service: Service,
@@ -28,7 +28,7 @@ export async function runOn(
     typed?: string;
     isTTY?: boolean;
     admin?: { url: string; key: string };
-    /** Variables of the command line, instead of `admin`. */
+    /** Variables for the command line, instead of `admin`. */
     variables?: AdminEnvironment;
   } = {},
 ): Promise<ProgramRun> {

@@ -14,7 +14,7 @@ const LONGEST = [
   'http/faults',
 ];
 
-/** Starts slow files early, so that no worker runs one alone at the end, and keeps the files of a project together. */
+/** Starts slow files early, so that no worker runs one alone at the end, and keeps a project's files together. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {

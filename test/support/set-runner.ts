@@ -7,7 +7,7 @@ export default class SetRunner extends TestRunner {
   constructor(config: TestRunnerConfig) {
     super(config as ConstructorParameters<typeof TestRunner>[0]);
     if (config.tagsFilter === undefined) return;
-    // All tests of a file may be outside the set.
+    // All tests in a file may be outside the set.
     this.config.passWithNoTests = true;
     let report: OnCollected | undefined;
     // Vitest sets this method to a function that reports the tests.

@@ -8,7 +8,7 @@ import { type KeyPurpose, Keys } from '../../src/core/tenants/keys.ts';
 import type { FirstKey } from '../../src/features/sign-in/first-key.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
 
-/** The admin listener on a socket, with the database of a service. */
+/** The admin listener on a socket, with the database from a service. */
 export interface Console {
   url: string;
   close: () => Promise<void>;
@@ -18,7 +18,7 @@ export async function buildConsole(): Promise<void> {
   await promisify(execFile)(process.execPath, ['scripts/build.mjs', 'console']);
 }
 
-/** Starts the admin listener with the last build of the console. */
+/** Starts the admin listener with the console's last build. */
 export async function startConsole(
   database: Database,
   env: Record<string, string> = {},

@@ -12,15 +12,15 @@ for (const file of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
   if (/\bdefine(Batch)?Query\b/.test(readFileSync(path, 'utf8'))) await import(path);
 }
 
-/** Statements that execute many calls of another statement. */
+/** Statements that execute many calls to another statement. */
 export const batchQueries = definedQueries.flatMap(({ batch }) => batch ?? []);
 
 const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);
 
-/** Statements on the catalog of Citus, which a plain server lacks. */
+/** Statements on the Citus catalog, which a plain server lacks. */
 const OF_CITUS: ReadonlySet<string> = new Set(['is_distributed', 'node_settings', 'node_of_tenant']);
 
-/** Every statement of the service, except batches (`batchQueries`) and calls of write functions (`writeFunctions`). */
+/** Every statement in the service, except batches (`batchQueries`) and calls to write functions (`writeFunctions`). */
 export const statements = definedQueries.filter(
   (query) =>
     !OF_CITUS.has(query.name) &&
@@ -28,7 +28,7 @@ export const statements = definedQueries.filter(
     !ofFunctions.some((each) => each.name === query.name),
 );
 
-/** Statements of operators and background jobs that page through all tenants but read no entries. */
+/** Statements for operators and background jobs that page through all tenants but read no entries. */
 export const overAllTenants: ReadonlySet<string> = new Set([
   'list_tenants_by_id',
   'list_tenants_by_key',
@@ -85,7 +85,7 @@ export const ofKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Calls of the write functions, in order for one tenant, that run nearly all of their statements. `:first` is the ID of
+ * Calls to the write functions, in order for one tenant, that run nearly all their statements. `:first` is the ID of
  * the tenant's oldest superseded version, and `:memory` the ID of its last file.
  */
 export const functionCalls: readonly string[] = [

@@ -3,7 +3,7 @@ import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { freshTenant, type Service } from './test-service.ts';
 
-/** The expected content of a success or of an error result. */
+/** The expected content for a success or for an error result. */
 export type Expected = { ok: string } | { error: string };
 export type Step = [input: object, expected: Expected];
 
@@ -33,12 +33,12 @@ export const cmd = {
   rename: (old_path: string, new_path: string) => ({ command: 'rename', old_path, new_path }),
 };
 
-/** Initial files of a tenant: contents by path. */
+/** A tenant's initial files: contents by path. */
 export type Files = Record<string, string>;
 
 /**
  * Defines two tests. On a new tenant with `files`, each step returns exactly the expected result. Below a mount, the
- * results are the same with the paths of the mount.
+ * results are the same with the mount's paths.
  *
  * @param options.onlyAtRoot reason why the results below a mount differ in more than the path
  */
@@ -73,7 +73,7 @@ async function runScript(service: Service, tenant: string, files: Files, steps: 
   }
 }
 
-/** Moves all paths in strings below `/memories/team`, except the root in sentences of the contract. */
+/** Moves all paths in strings below `/memories/team`, except the root in sentences from the contract. */
 function movePathsBelowMount<T>(value: T): T {
   if (typeof value === 'string') {
     return value

@@ -3,14 +3,14 @@ import type { TenantSettings } from '../../src/core/tenants/settings.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { freshTenant, type Service } from './test-service.ts';
 
-/** Options of a mount in a test: its access, and settings of the mounted tenant. */
+/** Options for a mount in a test: its access, and settings for the mounted tenant. */
 export interface MountOptions {
   access?: 'read_only' | 'read_write';
   instructions?: string;
   settings?: Partial<TenantSettings>;
 }
 
-/** Creates a tenant that mounts new tenants. Returns their IDs by the names of the mounts, and its own ID as `own`. */
+/** Creates a tenant that mounts new tenants. Returns their IDs by the mounts' names, and its own ID as `own`. */
 export async function tenantWithMounts<Name extends string>(
   { database }: Service,
   mounts: Record<Name, MountOptions>,

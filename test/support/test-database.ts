@@ -32,15 +32,15 @@ export function openServicePool(url: string, options: pg.PoolConfig = {}): Conne
   return new ConnectionPool({ ...options, connectionString: url }, watch);
 }
 
-/** Whether the databases of this run are on a Citus cluster. */
+/** Whether the databases for this run are on a Citus cluster. */
 export const isCitus = () => inject('postgres').cluster.isCitus;
 
-/** Skips the tests of the surrounding suite on Citus. The report shows the reason. */
+/** Skips the tests in the surrounding suite on Citus. The report shows the reason. */
 export function skipOnCitus(reason: string): void {
   beforeEach(({ skip }) => skip(isCitus(), reason));
 }
 
-/** Resolves once sessions of the database wait for locks. On Citus, they must be on the same node, which can be any. */
+/** Resolves once sessions in the database wait for locks. On Citus, they must be on the same node, which can be any. */
 export async function lockWait(url: string, sessions = 1): Promise<void> {
   const { nodes } = inject('postgres').cluster;
   const name = new URL(url).pathname.slice(1);
@@ -58,7 +58,7 @@ export async function lockWait(url: string, sessions = 1): Promise<void> {
 }
 
 /**
- * Creates a database on the Postgres server of this run.
+ * Creates a database on the Postgres server for this run.
  *
  * @param options.migrated false for an empty database; by default a copy of the migrated template
  * @returns its URL, and `drop`, which also terminates open connections

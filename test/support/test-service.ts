@@ -14,7 +14,7 @@ export type Backend = 'postgres' | 'pglite';
 
 export interface ServiceResponse {
   status: number;
-  /** Message of the tool. Undefined in a problem response. */
+  /** Message from the tool. Undefined in a problem response. */
   content: string;
   is_error: boolean;
   /** Parsed body, or its text if it is not JSON. */
@@ -37,14 +37,14 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** The database of a service: its settings, raw SQL, and cleanup. */
+/** A service's database: its settings, raw SQL, and cleanup. */
 interface TestBackend {
   env: Record<string, string>;
   query(database: Database, sql: string, parameters: unknown[]): Promise<Row[]>;
   end(): Promise<void>;
 }
 
-/** @param url URL of an existing database, which is kept afterward; by default a new one */
+/** @param url URL for an existing database, which is kept afterward; by default a new one */
 async function postgresBackend(url?: string): Promise<TestBackend> {
   const own = url ? { url, drop: async () => {} } : await createTestDatabase();
   const pool = openPool(own.url, { max: 3 });
@@ -113,7 +113,7 @@ interface SharedBackend {
   users: number;
 }
 
-/** Databases that all files of this worker share. They are never closed and disappear with the server of the run. */
+/** Databases that all files in this worker share. They are never closed and disappear with the run's server. */
 const shared = new Map<Backend, SharedBackend>();
 
 async function sharedBackend(kind: Backend): Promise<OpenBackend> {
@@ -126,7 +126,7 @@ async function sharedBackend(kind: Backend): Promise<OpenBackend> {
   return { ...(await backend.opened), end };
 }
 
-/** Number of rows above which a shared database is emptied, because checks of invariants read all rows. */
+/** Number of rows above which a shared database is emptied, because invariant checks read all rows. */
 const MAX_LEFT_ROWS = 500;
 const COUNT_ROWS = 'SELECT (SELECT count(*) FROM entries) + (SELECT count(*) FROM versions) AS rows';
 
@@ -226,10 +226,10 @@ type Start = (kind: Backend, env: Record<string, string>) => Promise<Service>;
 
 /**
  * Runs a suite on real Postgres and on PGlite. `suite` receives a function that returns the service, for use in hooks
- * and tests. Suites of one file with the same settings share a service, and all files of a worker share a database,
+ * and tests. Suites in one file with the same settings share a service, and all files in a worker share a database,
  * because PGlite takes seconds to start. Use a fresh tenant for each test.
  *
- * @param env settings of the service; database settings (DB_…) have no effect
+ * @param env settings for the service; database settings (DB_…) have no effect
  */
 export function describeService(name: string, suite: Suite, env: Record<string, string> = {}): void {
   describeOn(startSharedService, name, suite, env);
@@ -244,7 +244,7 @@ export function describeServiceOnOwnDatabase(
   describeOn(startService, name, suite, env);
 }
 
-/** Services of the current file, by start function, backend, and settings. */
+/** Services for the current file, by start function, backend, and settings. */
 const services = new Map<string, Promise<Service>>();
 
 function describeOn(start: Start, name: string, suite: Suite, env: Record<string, string>): void {

@@ -4,7 +4,7 @@ import { startServer } from './process.ts';
 import { createTestDatabase } from './test-database.ts';
 
 export const TRACE = '0af7651916cd43dd8448eb211c80319c';
-/** Span of the caller. */
+/** The caller's span. */
 export const CALLER = 'b7ad6b7169203331';
 export const SERVER = 2;
 
@@ -12,7 +12,7 @@ export const traceparent = (trace = TRACE, flags = '01') => ({
   traceparent: `00-${trace}-${CALLER}-${flags}`,
 });
 
-/** Gives the tests of a file one database, and servers that end with their test. */
+/** Gives a file's tests one database, and servers that end with their test. */
 export function useTracedServers() {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   const closings: (() => unknown)[] = [];

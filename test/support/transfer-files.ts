@@ -8,7 +8,7 @@ import { runCli } from './run-cli.ts';
 import { cmd } from './step-table.ts';
 import { freshTenant, type Service } from './test-service.ts';
 
-/** Creates a directory for the files of one test. */
+/** Creates a directory for the files in one test. */
 export const scratchDirectory = () => mkdtemp(join(inject('scratch'), 'transfer-'));
 
 const long = (length: number) => 'n'.repeat(length);
@@ -65,7 +65,7 @@ export async function readRows(service: Service, tenant: string): Promise<Map<st
   return new Map(rows.map((row) => [String(row.path), [row.content as string | null, Number(row.seconds)]]));
 }
 
-/** Reads a directory in the form of `readRows`. */
+/** Reads a directory in the form that `readRows` returns. */
 export async function readDirectoryTree(directory: string): Promise<Map<string, Entry>> {
   const tree: [string, Entry][] = [];
   for (const name of await readdir(directory, { recursive: true })) {

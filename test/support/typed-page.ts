@@ -10,7 +10,7 @@ export interface Step {
 }
 
 /**
- * Reads the `sh` blocks of a documentation page, each with the `text` block that follows it before other prose.
+ * Reads the `sh` blocks on a documentation page, each with the `text` block that follows it before other prose.
  *
  * @param title title of the section to read; by default, the whole page is read
  */
@@ -47,7 +47,7 @@ export class Shell {
     });
   }
 
-  /** Runs commands, and resolves with the exit code of the last one and the whole output, as a terminal shows it. */
+  /** Runs commands, and resolves with the last command's exit code and the whole output, as a terminal shows it. */
   run(commands: string): Promise<{ code: number; output: string }> {
     this.#text = '';
     return new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ export class Shell {
 const VARIABLE =
   /\b(draft_[0-9a-f]{32}|key_[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b[0-9a-f]{16}\b|\boperator \S+/g;
 
-/** Replaces variable parts, and runs of spaces, whose width depends on them. */
+/** Replaces variable parts, and runs of spaces, whose width depends on the variable parts. */
 export function maskVariables(text: string): string {
   return text
     .replaceAll(VARIABLE, (found) => (found.startsWith('operator') ? 'operator NAME' : '<…>'))
@@ -101,7 +101,7 @@ export function leaveOut(output: string, documented: string): string {
   return [...kept, ...lines.slice(at)].join('\n');
 }
 
-/** Returns the IDs of the output by the documented ID at the same place. */
+/** Returns the IDs in the output by the documented ID at the same place. */
 export function matchIds(output: string, documented: string): [string, string][] {
   const ids = (text: string) => [...text.matchAll(VARIABLE)].map(([, id]) => id);
   const actual = ids(output);

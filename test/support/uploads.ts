@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 
-/** Sends the headers of an import and returns once its request is in flight. The caller sends the body. */
+/** Sends the headers for an import and returns once its request is in flight. The caller sends the body. */
 export async function openUpload(
   url: string,
   { tenant, key, accept }: { tenant: string; key?: string; accept?: string },
@@ -22,7 +22,7 @@ export async function openUpload(
   return upload;
 }
 
-/** Returns the response to an upload that is complete or was rejected: one line of JSON, or several. */
+/** Returns the response to an upload that is complete or was rejected: one JSON line, or several. */
 export async function readUploadResponse(upload: ClientRequest) {
   const [response] = (await once(upload, 'response')) as [IncomingMessage];
   const text = Buffer.concat(await response.toArray()).toString();

@@ -2,10 +2,10 @@
 
 export const VAST_FILES = 100_000;
 const DIRECTORIES = 1000;
-/** Superseded versions of each file. */
+/** Superseded versions per file. */
 const VERSIONS = 3;
 
-/** All files in one directory, and in many. `path` is SQL for the path of the file number `i`. */
+/** All files in one directory, and in many. `path` is the SQL path for the file number `i`. */
 export const LAYOUTS = {
   flat: { path: "'/memories/all/file-' || lpad(i::text, 6, '0') || '.md'", parent: '/memories/all' },
   nested: {
@@ -16,7 +16,7 @@ export const LAYOUTS = {
 
 const ago = (n: string) => `now() - ${n} * interval '36 hours'`;
 
-/** Fills an empty tenant with a history of the last ten days. */
+/** Fills an empty tenant with a history for the last ten days. */
 export async function fillVastMemory(
   run: (sql: string) => Promise<unknown>,
   tenant: string,

@@ -32,7 +32,7 @@ const findSpans = (spans: Span[], name: string) => spans.filter((span) => span.n
 
 describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
   const tags = kind === 'pglite' ? 'long' : [];
-  it('continues the trace of its caller with spans for the tool, the memory operation, and the statement', {
+  it("continues its caller's trace with spans for the tool, the memory operation, and the statement", {
     tags,
   }, async () => {
     const backend = kind === 'postgres' ? {} : { DATABASE_URL: '', DATA_DIR: await copyPgliteTemplate() };
@@ -161,8 +161,8 @@ it('traces a call over MCP with the same spans and log line as on /execute', { t
   expect(log + JSON.stringify(spans)).not.toMatch(/private/);
 });
 
-describe('the spans of a trace', { tags: 'long' }, () => {
-  it('omits contents, paths, queries, and messages from the spans of a trace, even of a failure', async () => {
+describe('the spans in a trace', { tags: 'long' }, () => {
+  it('omits contents, paths, queries, and messages from the spans in a trace, even after a failure', async () => {
     const server = await startTraced();
     const send = (body: string, query = '') =>
       fetch(`${server.url}/execute${query}`, {
@@ -228,7 +228,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
       'create_memory',
       'search_memory',
     ]);
-    // A rejection is an error of the caller.
+    // A rejection is the caller's error.
     const requests = findSpans(spans, 'POST /execute');
     expect(requests.map(({ attributes }) => attributes['http.response.status_code'])).toStrictEqual([
       ...Array(10).fill(200),
@@ -290,7 +290,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
   }
 
   /*
-   * `statements` is the number of statements of a request that wait for the lock. When `most` statements wait, further
+   * `statements` is the number of statements for a request that wait for the lock. When `most` statements wait, further
    * requests wait for the service: no connection for batches is free, or the tenant has a running statement.
    */
   it.each([
@@ -309,7 +309,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
       { statements: 1, most: 1 },
     ],
   ])(
-    'adds a statement for several requests to the trace of each, linked to the others: %s',
+    "adds a statement for several requests to each request's trace, linked to the others: %s",
     async (label, lock, input, statement, { statements, most }) => {
       const database = await createTestDatabase();
       const server = await startTraced({ DATABASE_URL: database.url, DB_LOCK_TIMEOUT_MS: '0' });
@@ -363,12 +363,12 @@ describe('tracing', { tags: 'long' }, () => {
     expect(server.collector.received).toStrictEqual([]);
   });
 
-  it('follows the sampling of the caller unless OTEL_TRACES_SAMPLER is set', async () => {
+  it("follows the caller's sampling unless OTEL_TRACES_SAMPLER is set", async () => {
     const byCaller = await startTraced();
     const view = cmd.view('/memories');
     await post(byCaller.url, view, { ...traceparent(TRACE, '00'), 'x-request-id': 'unsampled' });
     await post(byCaller.url, view, { traceparent: 'nonsense' });
-    // A header with the contexts of the caller and of an instrumented `fetch`.
+    // A header with the contexts from the caller and from an instrumented `fetch`.
     const other = '2'.repeat(32);
     const twice = `00-${other}-${'1'.repeat(16)}-01, ${traceparent(other).traceparent}`;
     await post(byCaller.url, view, { traceparent: twice });
@@ -506,7 +506,7 @@ describe('a service without a trace collector', { tags: 'long' }, () => {
     return packages.split(' ');
   }
 
-  it('loads only the API of OpenTelemetry that prom-client loads if there is no trace collector', async () => {
+  it('loads only the OpenTelemetry API that prom-client loads if there is no trace collector', async () => {
     expect(await loadedModules({})).toStrictEqual(['@opentelemetry/api']);
     expect(
       await loadedModules({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:1' }),

@@ -1,5 +1,5 @@
 /**
- * The audit trail as OTLP logs, and the spans of operations that the audit trail and the Memory Stores API share.
+ * The audit trail as OTLP logs, and the operation spans that the audit trail and the Memory Stores API share.
  *
  * @module-tag long
  */
@@ -59,7 +59,7 @@ it('sends completed changes with their outcome and their trace, without contents
   expect(JSON.stringify(collector.received)).not.toContain('private');
 });
 
-it('sends spans of Memory Stores API operations with their store and record', async () => {
+it('sends spans for Memory Stores API operations with their store and record', async () => {
   const { url, send, stop, collector } = await start();
   const traced = traceparent();
   const store = (await (await send('POST', `${url}/v1/memory_stores`, { name: 'Notes' }, traced)).json()) as {

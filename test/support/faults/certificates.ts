@@ -1,4 +1,4 @@
-/** Certificates of a TLS server, created with `openssl`. */
+/** Certificates for a TLS server, created with `openssl`. */
 import { execFile } from 'node:child_process';
 import { chmodSync, chownSync } from 'node:fs';
 import { join } from 'node:path';

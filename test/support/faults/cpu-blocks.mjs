@@ -1,5 +1,5 @@
 /**
- * Measures how long the main thread of a service computes without a pause. Loaded with `node --import`. The measure is
+ * Measures how long a service's main thread computes without a pause. Loaded with `node --import`. The measure is
  * processor time, so that other load on the machine has no effect. `GET` on the port `CPU_BLOCKS_PORT` returns the
  * longest block in milliseconds and resets it.
  */

@@ -14,8 +14,8 @@ export class NoCluster extends Error {
 }
 
 /**
- * A Citus cluster in Docker whose nodes can be killed, frozen, and added. Node 0 is the coordinator, and the others are workers.
- * `CITUS_IMAGE` overrides the image of `scripts/citus-cluster`.
+ * A Citus cluster in Docker whose nodes can be killed, frozen, and added. Node 0 is the coordinator, and the others are
+ * workers. `CITUS_IMAGE` overrides the image in `scripts/citus-cluster`.
  */
 export class FaultyCluster {
   readonly #name = `memory-citus-${randomBytes(4).toString('hex')}`;
@@ -28,7 +28,7 @@ export class FaultyCluster {
   }
 
   /**
-   * @param settings environment variables of `scripts/citus-cluster`
+   * @param settings environment variables for `scripts/citus-cluster`
    * @throws NoCluster without Docker on this machine
    */
   static async start(settings: Record<string, string>): Promise<FaultyCluster> {
@@ -53,7 +53,7 @@ export class FaultyCluster {
   }
 
   /**
-   * Creates a database on all nodes, or extends a database of the coordinator to all nodes. Returns its URL on the
+   * Creates a database on all nodes, or extends a database on the coordinator to all nodes. Returns its URL on the
    * coordinator.
    */
   async createDatabase(name: string): Promise<string> {
@@ -67,7 +67,7 @@ export class FaultyCluster {
     return databaseUrl(url, name);
   }
 
-  /** Returns the URLs of a database on the workers. */
+  /** Returns the URLs for a database on the workers. */
   async workers(url: string): Promise<string[]> {
     const nodes = await query(url, 'SELECT nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY groupid');
     return nodes.map(({ nodeport }) => {
@@ -85,7 +85,7 @@ export class FaultyCluster {
   unpause = (node: number) => this.#call('unpause', String(node));
   remove = () => this.#call('remove');
 
-  /** Runs a Postgres program in the container of the coordinator, where it has the version of the server. */
+  /** Runs a Postgres program in the coordinator's container, where the program has the server's version. */
   async runOnCoordinator(program: string, args: string[]): Promise<void> {
     await run('docker', ['exec', `${this.#name}-0`, program, ...args]);
   }

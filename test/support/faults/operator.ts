@@ -16,7 +16,7 @@ export function documentedCommands(heading: string): string[] {
   return [...section.matchAll(/^```\w*\n(.*?)\n```$/gms)].map(([, block = '']) => block);
 }
 
-/** Maps the hosts and directories of the document to the test's own. */
+/** Maps the document's hosts and directories to the test's own. */
 export type Substitutions = Record<string, string>;
 
 /** Runs shell commands in a directory, as the user that Postgres runs as or as the current one. */
@@ -38,7 +38,7 @@ export class Operator {
     this.#user = user;
   }
 
-  /** Replaces the hosts and directories of the document by the test's own. */
+  /** Replaces the document's hosts and directories by the test's own. */
   translate(text: string): string {
     // The longest word first, because an address contains HOST.
     const words = Object.keys(this.#substitutions).sort((a, b) => b.length - a.length);
@@ -58,7 +58,7 @@ export class Operator {
 }
 
 export interface Tools {
-  /** Directory of the server binaries. */
+  /** Directory that contains the server binaries. */
   server: string;
   /** PATH with the server binaries and the client tools. */
   path: string;
@@ -69,7 +69,7 @@ export interface Tools {
  * Finds PostgreSQL's client tools in PG_BIN or the directory that `pg_config` prints, and a matching server in the same
  * directory or among our binaries.
  *
- * @param ours directory of our server binaries
+ * @param ours directory that contains our server binaries
  * @returns the tools, or the reason why they are missing or do not match the server
  */
 export async function findTools(ours: string): Promise<Tools | string> {

@@ -85,7 +85,7 @@ export class PostgresServer {
       'shared_buffers=32MB',
       ...(this.#options.settings ?? []),
     ];
-    // Processes of a killed server may briefly hold its shared memory. The new server then exits immediately and must
+    // Processes from a killed server may briefly hold its shared memory. The new server then exits immediately and must
     // be started again.
     for (;;) {
       const log = openSync(join(this.#options.directory, 'log'), 'a');
@@ -127,7 +127,7 @@ export class PostgresServer {
     }
   }
 
-  /** Returns the process IDs of the postmaster and its children. */
+  /** Returns the process IDs for the postmaster and its children. */
   pids(): number[] {
     const postmaster = this.#postmaster?.pid;
     if (postmaster === undefined) return [];

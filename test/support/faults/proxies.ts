@@ -76,7 +76,7 @@ export class TcpProxy {
 }
 
 /**
- * A simple round-robin HTTP proxy. It polls `/readyz` of each replica and sends requests only to replicas that last
+ * A simple round-robin HTTP proxy. It polls `/readyz` on each replica and sends requests only to replicas that last
  * responded with 200. It never retries a request.
  */
 export class Balancer {

@@ -26,7 +26,7 @@ export class Replica {
     this.#env = { PORT: String(port), ...env };
   }
 
-  /** @param cli path of the program, by default `FAULTS_CLI` or dist/main.js */
+  /** @param cli path to the program, by default `FAULTS_CLI` or dist/main.js */
   static async create(
     env: Record<string, string>,
     cli = process.env.FAULTS_CLI ?? 'dist/main.js',
@@ -75,7 +75,7 @@ export class Replica {
     this.#child?.stderr?.pause();
   }
 
-  /** Returns the status of a route, or 0 if the service does not respond. */
+  /** Returns a route's response status, or 0 if the service does not respond. */
   async status(path: string): Promise<number> {
     try {
       const answer = await fetch(this.url + path);

@@ -1,6 +1,6 @@
 /**
- * Clients that retry writes under idempotency keys until they receive a response, and a ledger of the expected contents
- * of the database.
+ * Clients that retry writes under idempotency keys until they receive a response, and a ledger with the database's
+ * expected contents.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
@@ -10,7 +10,7 @@ import { type Attempt, post } from './post.ts';
 
 export type Query = (sql: string, parameters?: unknown[]) => Promise<Record<string, unknown>[]>;
 
-/** One possible state of the files of a client: contents by path below its directory. */
+/** One possible state of a client's files: contents by path below its directory. */
 type Files = Readonly<Record<string, string>>;
 
 /**
@@ -18,7 +18,7 @@ type Files = Readonly<Record<string, string>>;
  * abandoned or is in flight.
  */
 interface Write {
-  /** ID of the tool call, which the history records. */
+  /** Tool call ID, which the history records. */
   toolUse: string;
   sent: number;
   acknowledged: number;
@@ -35,13 +35,13 @@ export interface WorkloadOptions {
   url: () => string;
   tenants: string[];
   clientsPerTenant: number;
-  /** Maximum duration of an attempt before it counts as hung. */
+  /** Maximum duration for an attempt before it counts as hung. */
   limitMs: number;
   /** Whether connections to the service can break, for example when the service is killed. */
   mayBreak?: boolean;
   /** Probability that a client abandons a write after a failed attempt instead of retrying it. */
   abandon?: number;
-  /** Returns the content of a new file, which the client will delete or keep. */
+  /** Returns the content for a new file, which the client will delete or keep. */
   text?: (deletes: boolean) => string;
 }
 
@@ -62,11 +62,11 @@ export class Workload {
   acknowledged = 0;
   abandoned = 0;
   longestMs = 0;
-  /** Totals of all files that `verify` has compared. */
+  /** Totals for all files that `verify` has compared. */
   compared = { files: 0, bytes: 0 };
   readonly #options: WorkloadOptions;
   readonly #agent: Agent;
-  /** Possible states of the files of each client, one per write. */
+  /** Possible states of each client's files, one per write. */
   readonly #slots = new Map<string, (Write & { files: Files })[]>();
   readonly #lines = new Map<string, Write>();
   readonly #acknowledging = new Set<() => void>();

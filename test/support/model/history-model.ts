@@ -1,4 +1,4 @@
-/** A naive model of the history: every state of a memory, with its actor. */
+/** A naive model for the history: every state of a memory, with its actor. */
 import { ancestors, isBelow, ROOT, toCanonical } from './model-path.ts';
 import type { Tree } from './model-types.ts';
 
@@ -24,7 +24,7 @@ export interface Version {
   actor: string;
   operation: 'created' | 'modified' | 'renamed' | 'deleted';
   path: string;
-  /** Content of the file, or null for a deletion. */
+  /** The file's content, or null for a deletion. */
   content: string | null;
   supersededAt: string | null;
 }
@@ -38,7 +38,7 @@ function findOperation(old: File | undefined, file: File | undefined): Version['
   return old.content === file.content ? 'renamed' : 'modified';
 }
 
-/** Returns the files of a state by their IDs. */
+/** Returns a state's files by their IDs. */
 export function stateFiles({ tree, ids }: State): Map<string, File> {
   return new Map([...ids].map(([path, id]) => [id, { path, content: tree.get(path) ?? '' }]));
 }
@@ -70,7 +70,7 @@ export class HistoryModel {
   readonly changes: Change[];
   /** Redacted versions by `versionKey`. */
   readonly redacted = new Set<string>();
-  /** Paths of the redacted versions, which are secret too. */
+  /** Paths in the redacted versions, which are secret too. */
   readonly redactedPaths = new Set<string>();
 
   constructor(createdAt: string) {
@@ -122,7 +122,7 @@ export class HistoryModel {
     );
   }
 
-  /** Returns the memory after a restore of a path, or the reason why the restore fails. */
+  /** Returns the memory after a path is restored, or the reason why the restore fails. */
   restoredState(path: string, time: string): State | 'nothing' | 'redacted' | 'conflict' {
     const [now, past] = [this.now, this.changeAt(time)];
     const [filesNow, filesPast] = [stateFiles(now), stateFiles(past)];
@@ -160,7 +160,7 @@ export class HistoryModel {
 
   /**
    * Returns, for each file that an actor has changed, its state before the actor's first change, and whether a revert
-   * has to merge changes of others.
+   * has to merge changes by others.
    */
   revertedState(by: string, since: string) {
     const files = new Map<string, Version[]>();

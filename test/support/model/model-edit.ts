@@ -2,7 +2,7 @@ import { ancestors, isBelow, ROOT, tooLong } from './model-path.ts';
 import { byCodePoint, bytes, type Fields, fail, type Limits, type Tree } from './model-types.ts';
 import { numberLines } from './model-view.ts';
 
-/** Result of a writing command: the new tree and the message. */
+/** Result from a writing command: the new tree and the message. */
 type Change = { tree: Tree; content: string };
 
 function checkSize(path: string, content: string, { maxFileBytes }: Limits): void {
@@ -18,7 +18,7 @@ function shortenText(text: string): string {
   return `${kept}[… ${text.length - kept.length} more characters]`;
 }
 
-/** Returns the tree with one more entry and the directories above it. Throws if one of them is a file. */
+/** Returns the tree with one more entry and the directories above it. Throws if a file is in place of a directory. */
 function add(tree: Tree, path: string, content: string | null): Map<string, string | null> {
   const next = new Map(tree);
   next.set(path, content);

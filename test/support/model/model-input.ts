@@ -3,7 +3,7 @@ import { type Fields, fail, hex } from './model-types.ts';
 type Kind = 'path' | 'text' | 'integer' | 'range';
 type Field = [name: keyof Fields, kind: Kind, optional?: 'optional'];
 
-/** Fields of the six commands, in the order of the contract (section 2). */
+/** Fields in the six commands, in the contract's order (section 2). */
 const FIELDS: Record<string, Field[]> = {
   view: [
     ['path', 'path'],
@@ -44,7 +44,7 @@ function isOfKind(kind: Kind, value: unknown): boolean {
   return typeof value === 'string';
 }
 
-/** Returns the problem of a text, or undefined. */
+/** Returns the problem with a text, or undefined. */
 function textProblem(name: string, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   if (value.includes('\0')) return `\`${name}\` contains a NUL character (U+0000), which cannot be stored`;
@@ -54,8 +54,8 @@ function textProblem(name: string, value: unknown): string | undefined {
 }
 
 /**
- * Section 3: checks that the fields of the command are present and have the right types, and then the contents of
- * texts. The rules for paths apply afterward.
+ * Section 3: checks that the command's fields are present and have the right types, and then the texts' contents. The
+ * rules for paths apply afterward.
  */
 export function checkInput(input: Record<string, unknown>): { command: string; fields: Fields } {
   const command = String(input.command);

