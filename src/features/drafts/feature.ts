@@ -4,7 +4,7 @@ import * as comments from './admin/comment-operations.ts';
 import * as draftOperations from './admin/draft-operations.ts';
 import * as merge from './admin/merge-operations.ts';
 import * as review from './admin/review-operations.ts';
-import { draftCommands } from './draft-commands.ts';
+import { draftCommands } from './cli/draft-commands.ts';
 
 /** Working copies of a memory, which are reviewed and merged. */
 export const drafts: Feature = {

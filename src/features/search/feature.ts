@@ -1,6 +1,6 @@
 import { operationsIn } from '../../core/admin/admin-operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import { searchCommand } from './search-command.ts';
+import { searchCommand } from './cli/search-command.ts';
 import * as operations from './search-operations.ts';
 
 /** Memory search by words, texts, and expressions. */

@@ -1,12 +1,12 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { memoryPath, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
-import { type Cli, type CliCommand, command } from '../../core/cli/cli-command.ts';
-import { sanitizeForTerminal } from '../../core/cli/output.ts';
-import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
-import { describeMatching, hintAfterNoMatch } from './matching.ts';
-import { DEFAULT_MODE, describeOption, type Mode, modes } from './modes.ts';
-import { searchFiles } from './search-operations.ts';
-import { DEFAULT_RESULTS, MAX_RESULTS } from './search-query.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument } from '../../../core/cli/arguments.ts';
+import { type Cli, type CliCommand, command } from '../../../core/cli/cli-command.ts';
+import { sanitizeForTerminal } from '../../../core/cli/output.ts';
+import { type MemoryPath, ROOT } from '../../../core/memory/path.ts';
+import { describeMatching, hintAfterNoMatch } from '../matching.ts';
+import { DEFAULT_MODE, describeOption, type Mode, modes } from '../modes.ts';
+import { searchFiles } from '../search-operations.ts';
+import { DEFAULT_RESULTS, MAX_RESULTS } from '../search-query.ts';
 
 interface SearchOptions {
   all?: boolean;

@@ -1,25 +1,36 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { createNameParser, memoryPath, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
-import { type Caller, readList } from '../../core/cli/caller.ts';
-import { type Cli, command, group } from '../../core/cli/cli-command.ts';
-import { type Io, print } from '../../core/cli/io.ts';
-import { patchText, printLine, sanitizeForTerminal, table, time } from '../../core/cli/output.ts';
-import { findResolutions, type Resolutions, takeArgument, textArgument } from '../../core/cli/resolutions.ts';
-import { OperatorError } from '../../core/errors/errors.ts';
-import { amount } from '../../core/lib/units.ts';
-import { actorText } from '../../core/memory/origin.ts';
-import type { MemoryPath } from '../../core/memory/path.ts';
+import {
+  createNameParser,
+  memoryPath,
+  TIME_HELP,
+  tenantId,
+  timeArgument,
+} from '../../../core/cli/arguments.ts';
+import { type Caller, readList } from '../../../core/cli/caller.ts';
+import { type Cli, command, group } from '../../../core/cli/cli-command.ts';
+import { type Io, print } from '../../../core/cli/io.ts';
+import { patchText, printLine, sanitizeForTerminal, table, time } from '../../../core/cli/output.ts';
+import {
+  findResolutions,
+  type Resolutions,
+  takeArgument,
+  textArgument,
+} from '../../../core/cli/resolutions.ts';
+import { OperatorError } from '../../../core/errors/errors.ts';
+import { amount } from '../../../core/lib/units.ts';
+import { actorText } from '../../../core/memory/origin.ts';
+import type { MemoryPath } from '../../../core/memory/path.ts';
 import {
   createTenantDraft,
   getDraft,
   listAllDrafts,
   listDrafts,
   rejectDraft,
-} from './admin/draft-operations.ts';
-import { mergeTenantDraft, replaceByTenantDraft } from './admin/merge-operations.ts';
-import { compareTenantDraft, diffDraft } from './admin/review-operations.ts';
-import type { DraftFilter } from './drafts.ts';
-import type { ChangeRecord, DraftRecord, mergedFiles } from './records.ts';
+} from '../admin/draft-operations.ts';
+import { mergeTenantDraft, replaceByTenantDraft } from '../admin/merge-operations.ts';
+import { compareTenantDraft, diffDraft } from '../admin/review-operations.ts';
+import type { DraftFilter } from '../drafts.ts';
+import type { ChangeRecord, DraftRecord, mergedFiles } from '../records.ts';
 
 function draftId(value: string): string {
   if (/^draft_[0-9a-f]{32}$/.test(value)) return value;
