@@ -1,9 +1,9 @@
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 
 /**
- * Adds a tenant to the arrivals of all jobs that have not ended. A job pages tenants by ID, and looks again at changed
- * tenants, but the rows of an arrived tenant may have earlier times. The jobs that name a renamed tenant name its new ID
- * too. The update waits for the end of a job that is ending, so no job ends between the update and the commit.
+ * Adds a tenant to the arrivals in all jobs that have not ended. A job pages tenants by ID, and looks again at changed
+ * tenants, but an arrived tenant's rows may have earlier times. The jobs that name a renamed tenant name its new ID
+ * too. If a job is ending, the update waits until it has ended, so no job ends between the update and the commit.
  */
 const noteArrivalQuery = defineQuery<{ tenant: string; renamedFrom: string | null; excepted: string }>(
   'note_arrival',
@@ -19,8 +19,8 @@ WHERE ended_at IS NULL
 );
 
 /**
- * Makes jobs look at a tenant whose data has just arrived by a rename, a copy, or an import. Must be the last step of
- * the transaction, because ends of jobs wait from here on.
+ * Makes jobs look at a tenant whose data has just arrived by a rename, a copy, or an import. Must be the transaction's
+ * last step, because jobs that end wait from here on.
  */
 export async function noteArrival(
   query: QueryExecutor,

@@ -11,7 +11,7 @@ import { renameKeys, snakeCase } from '../lib/text-forms.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 
-/** Channel of an administrative change. `console` is the web interface, which calls the admin API. */
+/** Channel for an administrative change. `console` is the web interface, which calls the admin API. */
 export type AuditChannel = 'admin_api' | 'console' | 'command_line' | 'memory_stores_api';
 
 /** An administrative change that is about to start. Fields must not contain file contents, paths, or secrets. */
@@ -20,7 +20,7 @@ export interface AuditIntent {
   /** Operation name from admin-openapi.yaml. The command line uses the same names. */
   action: string;
   channel: AuditChannel;
-  /** IP address of the caller, or the host that ran the command. */
+  /** The caller's IP address, or the host that ran the command. */
   address: string;
   requestId: string | null;
   dryRun: boolean;
@@ -44,10 +44,10 @@ export interface AuditEvent extends AuditIntent {
   outcome: string | null;
 }
 
-/** A completed event for exporters of telemetry. */
+/** A completed event for telemetry exporters. */
 export interface CompletedAuditEvent extends AuditIntent, AuditSubject {
   id: string;
-  /** Start of the change, by the clock of the process. */
+  /** Time when the change started, by the process clock. */
   startedAt: Date;
   /** `ok` or an error code. */
   outcome: string;
@@ -60,7 +60,7 @@ function publish(completed: () => CompletedAuditEvent): void {
   if (completedAuditEvents.hasSubscribers) completedAuditEvents.publish(completed());
 }
 
-/** Returns the details of a change of settings, with the old and the new value of each setting. */
+/** Returns the details for a settings change, with each setting's old and new value. */
 export function changedValues<Name extends string>(
   before: { [name in Name]?: unknown },
   after: { [name in Name]?: unknown },
@@ -113,13 +113,13 @@ WHERE id = $id::text::uuid
 `,
 );
 
-/** Filter of a list of events. Null fields do not filter. */
+/** Filter for a list of events. Null fields do not filter. */
 export interface AuditFilter {
   tenant: string | null;
-  /** Part of the ID of the tenant, case-insensitive. */
+  /** Part of the tenant's ID, case-insensitive. */
   tenantContains: SoughtPart;
   key: string | null;
-  /** ID or label of a key or user, subject of a token, or name of an operator. */
+  /** A key's or user's ID or label, a token's subject, or an operator's name. */
   by: string | null;
   /** Part of the same texts, case-insensitive. */
   byContains: SoughtPart;
@@ -141,7 +141,7 @@ const ACTOR_NAMES =
 
 /**
  * Lists a page of events from the position at which the previous page ended in the index. The columns in `ORDER BY` are
- * qualified, because the result has columns of the same names.
+ * qualified, because the result has columns with the same names.
  */
 const defineListQuery = (name: string, ofTenant: string) =>
   defineQuery<
@@ -186,7 +186,7 @@ DELETE FROM audit_events WHERE id = ANY (
 
 /** A recorded event whose change has not ended yet. */
 export interface OpenAuditEvent {
-  /** Adds to the record of the event's end. */
+  /** Adds values to the record that is written when the event ends. */
   note(more: AuditSubject): void;
   /** Records the outcome. Never rejects. */
   finish(outcome: string): Promise<void>;
@@ -230,7 +230,7 @@ export async function beginAudit(
  * Makes a change and records it.
  *
  * @param work makes the change; its argument adds to the record
- * @param options.outcomeOf maps errors of the channel to outcomes
+ * @param options.outcomeOf maps the channel's errors to outcomes
  */
 export async function runAudited<T>(
   database: Database,

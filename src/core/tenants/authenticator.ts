@@ -15,7 +15,7 @@ import {
 } from './principal.ts';
 import { createLookupLimiter } from './request-limiter.ts';
 
-/** The caller of the admin API. */
+/** An admin API caller. */
 export interface Administrator {
   /** Actor recorded with changes. */
   actor: Actor;
@@ -78,7 +78,7 @@ export async function createAuthenticator(config: Config, database: Database): P
 }
 
 /**
- * Creates the authenticator of the admin API. It accepts admin keys, even if tenants use tokens. With `AUTH=none`, it
+ * Creates the authenticator for the admin API. It accepts admin keys, even if tenants use tokens. With `AUTH=none`, it
  * accepts every caller.
  */
 export function createAdminAuthenticator(config: Config, database: Database): AdminAuthenticator {

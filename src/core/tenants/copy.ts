@@ -109,7 +109,7 @@ SELECT $to, day, files, bytes, history_bytes, reads, writes, rejected FROM tenan
 `,
 );
 
-/** Copies the records of all drafts at once, because they are small. */
+/** Copies all draft records in one statement, because they are small. */
 export const copyDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_drafts',
   `
@@ -120,7 +120,7 @@ WHERE tenant_id = $tenant
 `,
 );
 
-/** Copies the outcomes of all jobs at once, because jobs are deleted after some days. */
+/** Copies all job outcomes in one statement, because jobs are deleted after some days. */
 export const copyJobOutcomesQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_job_outcomes',
   `
@@ -137,11 +137,11 @@ const moveDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'UPDATE tenants SET draft_of = $to WHERE draft_of = $tenant',
 );
 
-/** The columns of a tenant that describe its history. Times are text. */
+/** A tenant's columns that describe its history. Times are text. */
 export type HistoryState = {
   since: string;
   lastChangeAt: string | null;
-  /** Creation time of the tenant, and the earliest time of a revert. */
+  /** The tenant's creation time, and the earliest time for a revert. */
   createdAt: string;
 };
 
@@ -154,7 +154,7 @@ FROM tenants WHERE id = $tenant
 `,
 );
 
-/** Sets the history columns and counters of a tenant after its history has been copied. */
+/** Sets a tenant's history columns and counters after its history has been copied. */
 export const setHistoryStateQuery = defineQuery<{ tenant: string } & HistoryState>(
   'set_history_state',
   `
@@ -176,8 +176,9 @@ export interface Renamed extends Copied {
 }
 
 /**
- * Creates the tenant `to` with the files and settings of `from`. A copy of a suspended tenant is suspended. The history
- * of `to` starts with the files, created by `origin`. Writes to `from` wait during the copy. Throws `DatabaseError`.
+ * Creates the tenant `to` with the files and settings from `from`. A copy of a suspended tenant is suspended. The
+ * history in `to` starts with the files, created by `origin`. Writes to `from` wait during the copy. Throws
+ * `DatabaseError`.
  *
  * @throws ServiceError if `from` does not exist, or `to` exists
  */
@@ -200,17 +201,17 @@ export function copyTenantData(
 }
 
 /**
- * Renames a tenant with its history, keys, stored results, and usage. Mounts of the tenant refer to its new ID.
- * `tenant_id` determines the shard of a row and is never updated. The rename therefore copies and deletes rows in one
- * transaction that locks the tenant. A write that waits for the lock finds no tenant, and is retried with the tenant of
- * its caller. Throws `DatabaseError`.
+ * Renames a tenant with its history, keys, stored results, and usage. Mounts that show the tenant refer to its new ID.
+ * `tenant_id` determines a row's shard and is never updated. The rename therefore copies and deletes rows in one
+ * transaction that locks the tenant. A write that waits for the lock finds no tenant, and is retried with its caller's
+ * tenant. Throws `DatabaseError`.
  *
  * @throws ServiceError if `from` does not exist or is a draft, or `to` exists
  */
 export function moveTenantData(database: Database, from: string, to: string): Promise<Renamed> {
   return database.transaction(async (query) => {
-    // Prevents deadlocks of two tenants that mount each other: a rename locks the tenant first, and then the mounting
-    // tenants.
+    // Prevents deadlocks between two tenants that mount each other: a rename locks the tenant first, and then the
+    // mounting tenants.
     await query(lockUntilEndQuery, { lock: RENAME_LOCK });
     const draftOf = (await query(findTenantQuery, { tenant: from })).rows[0]?.draftOf ?? null;
     if (draftOf !== null) throw new ServiceError('is_draft', draftOf, from);
@@ -237,7 +238,7 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
   });
 }
 
-/** Copies a tenant. Must be the first step of the transaction. */
+/** Copies a tenant. Must be the transaction's first step. */
 async function copy(
   query: QueryExecutor,
   from: string,
@@ -287,7 +288,7 @@ async function copyHistory(query: QueryExecutor, from: string, to: string): Prom
   await query(bindRootQuery, { tenant: to });
 }
 
-/** Copies page by page. Each page starts after the greatest key of the previous page, in the order of the database. */
+/** Copies page by page. Each page starts after the greatest key on the previous page, in database order. */
 async function inPages(start: string, copyPage: (after: string) => Promise<string[]>): Promise<void> {
   for (let after: string | undefined = start; after !== undefined; ) {
     after = (await copyPage(after)).sort(compareCodePoints).at(-1);

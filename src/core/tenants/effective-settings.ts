@@ -6,8 +6,8 @@ import { type EffectiveSettings, SETTINGS, settingsFrom, type TenantSettings } f
 /**
  * Applies the service's defaults to a tenant's own settings.
  *
- * @param config configuration of the service. A command must run in the same environment as the service to get the same
- *   result.
+ * @param config the service's configuration. A command must run in the same environment as the service to get the same
+ * result.
  */
 export function effectiveSettings(own: Partial<TenantSettings>, config: Config): EffectiveSettings {
   return settingsFrom((name, setting) => {
@@ -24,7 +24,7 @@ export function tenantDefaults(config: Config): TenantDefaults {
   return { maxFiles, maxBytes, historyDays, maxHistoryBytes };
 }
 
-/** Usage of a tenant relative to its closest limit. */
+/** A tenant's usage relative to its closest limit. */
 export interface Fullness {
   /** Percentage, rounded down. Exceeds 100 if a limit was lowered below the usage. */
   percent: number;

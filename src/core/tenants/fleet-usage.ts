@@ -8,7 +8,7 @@ import { tenantDefaults } from './effective-settings.ts';
 import { fullnessColumn } from './tenant-listing.ts';
 import { DAY, type Days, type Sizes, toDay, type Uses } from './usage.ts';
 
-/** Totals of all tenants. */
+/** Totals over all tenants. */
 export interface FleetTotals extends Sizes {
   tenants: number;
   suspended: number;
@@ -43,7 +43,7 @@ export async function fleetTotals(
   return totals;
 }
 
-/** Usage of all tenants on one day. Sizes are null if the recording job did not run that day. */
+/** Usage by all tenants on one day. Sizes are null if the recording job did not run that day. */
 export type FleetDay = {
   /** Day in UTC, such as `2026-11-23`. */
   day: string;
@@ -79,7 +79,7 @@ FROM fleet_usage WHERE ${OF_DAYS}
 
 const UNRECORDED = { tenants: null, suspended: null, files: null, bytes: null, historyBytes: null };
 
-/** Returns the daily usage of all tenants together, oldest day first. Throws `DatabaseError`. */
+/** Returns the daily usage by all tenants together, oldest day first. Throws `DatabaseError`. */
 export async function fleetDays(database: Database, days: Days): Promise<FleetDay[]> {
   const [activity, sizes] = await Promise.all([
     database.query(activityQuery, days),
@@ -114,7 +114,7 @@ const tenantIdsQuery = defineQuery<{ after: string; limit: number }, { id: strin
   'SELECT id FROM tenants WHERE id > $after AND draft_of IS NULL ORDER BY id LIMIT $limit::bigint',
 );
 
-/** Records the sizes of a tenant, unless they equal the sizes of its latest day. */
+/** Records a tenant's sizes, unless they equal the sizes on its latest day. */
 const recordSizesQuery = defineQuery<{ tenant: string; day: string }>(
   'record_sizes',
   `
@@ -151,7 +151,7 @@ const pruneFleetQuery = defineQuery<{ before: string }>(
 );
 
 /**
- * Records today's total sizes of all tenants, and the sizes of each tenant whose sizes changed without a request, for
+ * Records today's total sizes for all tenants, and the sizes for each tenant whose sizes changed without a request, for
  * example by expiration. Deletes days older than `USAGE_DAYS`.
  *
  * @returns false if another replica is running the job

@@ -6,7 +6,7 @@ import { forgetMounts } from './mounts.ts';
 import { forgottenId } from './receipt.ts';
 import { forgetReceipts } from './receipts.ts';
 
-/** An event that contains the ID, or the last event of its page. */
+/** An event that contains the ID, or the last event on its page. */
 interface Found {
   id: string;
   at: string;
@@ -17,8 +17,7 @@ interface Found {
 }
 
 /**
- * Reads a page of events in the order of their index, oldest first, so that the last page includes events added in the
- * meantime.
+ * Reads a page of events in index order, oldest first, so that the last page includes events added in the meantime.
  */
 const findMentionsQuery = defineQuery<
   { tenant: string; afterAt: string; afterId: string; limit: number },
@@ -82,7 +81,7 @@ ORDER BY id LIMIT $limit::bigint
 `,
 );
 
-/** Replaces the ID of a tenant in a job. The tenant itself was deleted, so an active job selects the same tenants. */
+/** Replaces a tenant's ID in a job. The tenant itself was deleted, so an active job selects the same tenants. */
 const replaceInJobQuery = defineQuery<{
   id: string;
   tenant: string;
@@ -122,9 +121,9 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
 }
 
 /**
- * Replaces the ID of a deleted tenant by a hash, which is the same everywhere: in the audit trail, in the jobs, and in
- * the mounts of other tenants. Deletes the receipts that contain the ID. The salt of the hash is random and not stored,
- * so that a guessed ID cannot be verified against the hash. If the call is interrupted, repeat it.
+ * Replaces a deleted tenant's ID by a hash, which is the same everywhere: in the audit trail, in the jobs, and in other
+ * tenants' mounts. Deletes the receipts that contain the ID. The hash's salt is random and not stored, so that a
+ * guessed ID cannot be verified against the hash. If the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
  */
@@ -161,9 +160,9 @@ function changedJson(before: unknown, after: unknown): string | null {
   return text === JSON.stringify(before) ? null : text;
 }
 
-/** Fields that contain the ID of a tenant. */
+/** Fields that contain a tenant ID. */
 const IDS: ReadonlySet<string> = new Set(['tenant', 'tenants', 'except', 'to', 'store', 'draft']);
-/** Fields with free text from a person or a token, which may contain the ID of a tenant. */
+/** Fields with free text from a person or a token, which may contain a tenant ID. */
 const TEXTS: ReadonlySet<string> = new Set([
   'by',
   'search',
@@ -175,12 +174,12 @@ const TEXTS: ReadonlySet<string> = new Set([
   'instructions',
   'metadata',
 ]);
-/** The name of a tenant or a mount. In an actor, the name of the operator. */
+/** A tenant's or mount's name. In an actor, the operator's name. */
 const NAME = 'name';
 
 /**
- * Replaces a tenant's ID in the details or the actor of an event. Keeps other fields, whose values are terms of the
- * service, such as `tenant` for the kind of a key. A tenant can have such a term as its ID.
+ * Replaces a tenant's ID in an event's details or actor. Keeps other fields, whose values are service terms, such as
+ * `tenant` for a key's kind. A tenant can have such a term as its ID.
  */
 export function withoutTenant(value: unknown, tenant: string, hash: string): unknown {
   const word = new RegExp(
@@ -201,7 +200,7 @@ export function withoutTenant(value: unknown, tenant: string, hash: string): unk
     if (typeof each !== 'object' || each === null) return each;
     return Object.fromEntries(
       Object.entries(each).map(([name, item]) => {
-        // `{ old, new }` contains values of the enclosing field. The names in `metadata` are chosen by its author.
+        // `{ old, new }` contains values for the enclosing field. The names in `metadata` are chosen by its author.
         if (name === 'old' || name === 'new') return [name, replace(item, field)];
         return field === 'metadata' ? [hashInText(name), replace(item, field)] : [name, replace(item, name)];
       }),

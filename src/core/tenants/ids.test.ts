@@ -10,7 +10,7 @@ const id = 'draft_0123456789abcdef0123456789abcdef';
 const RULE =
   'must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."';
 
-it.each([id, 'draft_x', '-x', '.', '..', 'a b'])('rejects %s as the ID of a new tenant', async (each) => {
+it.each([id, 'draft_x', '-x', '.', '..', 'a b'])("rejects %s as a new tenant's ID", async (each) => {
   expect(adminTenantId.safeParse(each).error?.issues.map(({ message }) => message)).toStrictEqual([RULE]);
   expect(() => commandTenantId(each)).toThrow(new InvalidArgumentError(`A new tenant ID ${RULE}.`));
   const query = () => Promise.reject(new Error('nothing is sent to the database'));
@@ -19,14 +19,14 @@ it.each([id, 'draft_x', '-x', '.', '..', 'a b'])('rejects %s as the ID of a new 
 });
 
 it.each([{ tenants: [{ id }] }, { keys: [{ key: 'msk_', tenant: id }] }])(
-  'rejects the ID of a draft in BOOTSTRAP: %o',
+  'rejects a draft ID in BOOTSTRAP: %o',
   (bootstrap) => {
     const config = loadConfig({ AUTH: 'keys', BOOTSTRAP: JSON.stringify(bootstrap) });
     expect(() => loadBootstrap(config)).toThrow(RULE);
   },
 );
 
-it('accepts a tenant ID that contains the prefix of drafts, but not at its start', () => {
+it('accepts a tenant ID that contains the prefix for drafts, but not at its start', () => {
   expect(adminTenantId.parse('my-draft_1')).toBe('my-draft_1');
   expect(commandTenantId('my-draft_1')).toBe('my-draft_1');
 });

@@ -58,7 +58,7 @@ const bootstrapFields = {
 };
 const bootstrapSchema = z.strictObject(bootstrapFields);
 
-/** Known fields of an object, by the name of the list that contains the object. */
+/** An object's known fields, by the name of the list that contains the object. */
 const FIELDS = new Map<PropertyKey | undefined, object>([
   [undefined, bootstrapFields],
   ['tenants', tenantFields],
@@ -71,7 +71,7 @@ export type Bootstrap = z.output<typeof bootstrapSchema>;
 /**
  * Reads `BOOTSTRAP`, or the file named by `BOOTSTRAP_FILE`.
  *
- * @throws ConfigError that describes the position of an error without its value, because the value may be a key
+ * @throws ConfigError that describes an error's position without its value, because the value may be a key
  */
 export function loadBootstrap(env: {
   BOOTSTRAP?: string | undefined;
@@ -88,7 +88,7 @@ export function loadBootstrap(env: {
   throw new ConfigError(parsed.error.issues.map((issue) => `${name}${describeIssue(issue)}`));
 }
 
-/** Describes an issue without values. The messages of zod name types, but an unknown field may be a misplaced key. */
+/** Describes an issue without values. The messages from zod name types, but an unknown field may be a misplaced key. */
 function describeIssue({ code, path, message }: z.core.$ZodIssue): string {
   const place = path.map((each) => snakeCase(String(each))).join('.');
   const fields = Object.keys(FIELDS.get(path.at(-2)) ?? {}).map(snakeCase);
@@ -111,7 +111,7 @@ function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The message of the parser would quote the text, which may contain keys.
+    // The parser's message would quote the text, which may contain keys.
     throw new ConfigError([`${name} must be JSON`]);
   }
 }

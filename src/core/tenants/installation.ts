@@ -5,8 +5,8 @@ import { ServiceError } from '../errors/errors.ts';
 import type { KeyedHashes } from '../memory/secrets/kept-out.ts';
 
 /*
- * The secret of an installation: `INSTALLATION_SECRET`, or else 32 random bytes in the database, which are created when
- * they are first needed. Keys are derived from it by HKDF (RFC 5869). docs/security.md explains the difference.
+ * An installation's secret: `INSTALLATION_SECRET`, or else 32 random bytes in the database, which are created when they
+ * are first needed. Keys are derived from the secret by HKDF (RFC 5869). docs/security.md explains the difference.
  */
 
 interface InstallationRow {
@@ -32,7 +32,7 @@ ON CONFLICT (id) DO NOTHING
 `,
 );
 
-/** Replaces the secret of an installation that keeps no text out. */
+/** Replaces the secret in an installation that keeps no text out. */
 const replaceSecretQuery = defineQuery<{ secret: string | null; secretId: string }>(
   'replace_installation_secret',
   `
@@ -50,7 +50,7 @@ export interface Installation {
  * Reads the installation.
  *
  * @returns undefined until the secret is first needed
- * @throws ServiceError if the configured secret is not the secret of the database
+ * @throws ServiceError if the configured secret is not the database's secret
  */
 export async function findInstallation(
   query: QueryExecutor,

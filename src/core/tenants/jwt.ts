@@ -110,7 +110,7 @@ async function fetchKeySet(url: URL): Promise<KeySet> {
   let size = 0;
   for await (const chunk of response.body) {
     size += chunk.length;
-    // The exception cancels the rest of the body.
+    // The exception cancels the download of the remaining body.
     if (size > MAX_BYTES) throw new Error('the key set is too large');
     chunks.push(chunk);
   }
@@ -121,7 +121,7 @@ async function fetchKeySet(url: URL): Promise<KeySet> {
 }
 
 export interface JwtOptions {
-  /** URL of the issuer's keys. Alternatively, `publicKey` is a single public key as PEM (SPKI). */
+  /** URL with the issuer's keys. Alternatively, `publicKey` is a single public key as PEM (SPKI). */
   jwksUrl?: string | undefined;
   publicKey?: string | undefined;
   issuer: string;
@@ -137,7 +137,7 @@ export interface JwtOptions {
 }
 
 /**
- * Authenticates by JSON Web Tokens of the operator's issuer. A claim of the token contains the tenant ID. Keys are
+ * Authenticates by JSON Web Tokens from the operator's issuer. A claim in the token contains the tenant ID. Keys are
  * fetched from `jwksUrl` on demand and cached.
  *
  * @throws Error immediately if `publicKey` is not a public key
@@ -192,7 +192,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
   }
 }
 
-/** Creates the lookup of signing keys for the address of a caller. */
+/** Creates a lookup for signing keys, by the caller's address. */
 function verificationKey({ jwksUrl, publicKey, lookups }: JwtOptions): (ip: string) => JWTVerifyGetKey {
   if (jwksUrl !== undefined) {
     const keys = new RemoteKeySet(new URL(jwksUrl), lookups);

@@ -24,15 +24,15 @@ export const FIRST_ENTRY = '00000000-0000-0000-0000-000000000000';
  */
 export const KEPT_CHANGES = 10_000;
 
-/** Maximum number of entries of a tenant, and of entries for all tenants. */
+/** Maximum number of entries in one tenant's list, and in the list for all tenants. */
 export const MAX_ENTRIES = 10_000;
-/** Maximum number of entries of an installation, because every process keeps them in memory. */
+/** Maximum number of entries in an installation, because every process keeps them in memory. */
 export const MAX_ALL_ENTRIES = 100_000;
 
-/** An entry of a list, which never includes the text. */
+/** A list entry, which never includes the text. */
 export interface KeptOutRow {
   id: string;
-  /** Number of tokens of the text. */
+  /** The text's token count. */
   tokens: number;
   label: string;
   createdAt: string;
@@ -96,7 +96,7 @@ const removeEntriesQuery = defineQuery<{ owner: string }>(
   'DELETE FROM kept_out WHERE tenant_id = $owner',
 );
 
-/** Adds the row by which replicas remove all entries of a tenant. */
+/** Adds the row by which replicas remove all the tenant's entries. */
 const noteRemovalQuery = defineQuery<{ id: string; owner: string; change: number }>(
   'note_kept_out_removal',
   `
@@ -133,7 +133,7 @@ const countRowsQuery = defineQuery<{ owner: string }, { n: number }>(
   'SELECT count(*)::float8 AS n FROM kept_out WHERE tenant_id = $owner',
 );
 
-/** Counts changes, so that every replica reads the changed rows. Locks the row of the installation. */
+/** Counts changes, so that every replica reads the changed rows. Locks the installation's row. */
 const countChangesQuery = defineQuery<{ changes: number }, { change: number }>(
   'count_kept_out_changes',
   `
@@ -142,7 +142,7 @@ RETURNING kept_out_changes::float8 AS change
 `,
 );
 
-/** Begins a change: locks the installation until the end of the transaction, and returns the number of the change. */
+/** Begins a change: locks the installation until the transaction ends, and returns the change number. */
 async function beginChange(query: QueryExecutor): Promise<number> {
   const [{ change } = { change: 0 }] = (await query(countChangesQuery, { changes: 1 })).rows;
   await query(pruneRemovalsQuery, { until: change - KEPT_CHANGES });
@@ -150,8 +150,8 @@ async function beginChange(query: QueryExecutor): Promise<number> {
 }
 
 /**
- * Adds a text to the list of a tenant, or of all tenants (`FOR_ALL`). A text that is in the list already keeps its
- * entry.
+ * Adds a text to a tenant's list, or to the list for all tenants (`FOR_ALL`). A text that is in the list already keeps
+ * its entry.
  *
  * @throws ServiceError if the text is too short or too long, or the list is full
  */
@@ -221,9 +221,9 @@ export async function removeKeptOut(database: Database, owner: string, id: strin
   });
 }
 
-// The transaction has locked the tenant. The row of the installation is locked before entries, like in `addKeptOut`.
+// The transaction has locked the tenant. The installation's row is locked before entries, like in `addKeptOut`.
 
-/** Removes the entries of a tenant that is deleted. */
+/** Removes the entries when a tenant is deleted. */
 export async function removeAllKeptOut(query: QueryExecutor, tenant: string): Promise<void> {
   if (!(await hasEntries(query, tenant))) return;
   const change = await beginChange(query);
@@ -244,7 +244,7 @@ export async function copyKeptOut(query: QueryExecutor, tenant: string, to: stri
 }
 
 /**
- * Deletes the row by which replicas remove the entries of a deleted tenant. All replicas read all entries again, because
+ * Deletes the row by which replicas remove a deleted tenant's entries. All replicas read all entries again, because
  * they cannot read this row any more.
  */
 export async function forgetKeptOut(database: Database, tenant: string): Promise<void> {

@@ -15,7 +15,7 @@ import type { TenantRow } from './queries.ts';
 
 const ROWS_A_PAGE = 2000;
 
-/** A row that has changed. Values of a removed entry are placeholders. */
+/** A row that has changed. The values for a removed entry are placeholders. */
 interface ChangedRow extends KeptOutEntry {
   id: string;
   owner: string;
@@ -23,7 +23,7 @@ interface ChangedRow extends KeptOutEntry {
   removed: 'entry' | 'all' | null;
 }
 
-/** Reads the rows after a position, in the order of their changes. A row that changes meanwhile moves to the end. */
+/** Reads the rows after a position, ordered by change. A row that changes meanwhile moves to the end. */
 const listChangesQuery = defineQuery<{ change: number; id: string; limit: number }, ChangedRow>(
   'list_kept_out_changes',
   `
@@ -34,7 +34,7 @@ FROM kept_out WHERE (change, id) > ($change::bigint, $id::text::uuid) ORDER BY c
 
 /**
  * Returns the time after which every write keeps out a text that was added to a list. A call scans its text with a list
- * of the last `AUTH_CACHE_SECONDS`, and then its statement runs.
+ * from the last `AUTH_CACHE_SECONDS`, and then its statement runs.
  */
 export function keptOutEverywhereMs({
   AUTH_CACHE_SECONDS,
@@ -44,14 +44,14 @@ export function keptOutEverywhereMs({
 }
 
 /**
- * The texts that are kept out, for all tenants of a process. Each reading reads one number from the database, and reads
+ * The texts that are kept out, for all tenants in a process. Each reading reads one number from the database, and reads
  * the changed entries only if the number has changed.
  */
 export class KeptOutLists {
   readonly #database: Pick<Database, 'query'>;
   readonly #config: Config;
   #entries = new Entries();
-  /** Start of the last reading, in milliseconds. */
+  /** Time when the last reading started, in milliseconds. */
   #readAt = Number.NEGATIVE_INFINITY;
   #running: Promise<Entries> | undefined;
   #waiting: Promise<Entries> | undefined;
@@ -64,24 +64,24 @@ export class KeptOutLists {
   /**
    * Reads the changes.
    *
-   * @throws ServiceError if the secret of the installation is not configured
+   * @throws ServiceError if the installation's secret is not configured
    */
   async check(): Promise<void> {
     await this.#current();
   }
 
   /**
-   * Returns the texts that are kept out of a tenant, or of the original of a draft; undefined for none.
+   * Returns the texts that are kept out of a tenant, or out of a draft's original; undefined for none.
    *
-   * @throws ServiceError if the secret of the installation is not configured
+   * @throws ServiceError if the installation's secret is not configured
    */
   async textsFor(tenant: Pick<TenantRow, 'id' | 'draftOf'>): Promise<KeptOutTexts | undefined> {
     return (await this.#current()).textsFor(tenant);
   }
 
   /**
-   * Returns the texts like `textsFor`, by a reading of the last `AUTH_CACHE_SECONDS`. A call must begin with them,
-   * because the policy of its request may be older: the body of a request can take minutes.
+   * Returns the texts like `textsFor`, by a reading from the last `AUTH_CACHE_SECONDS`. A call must begin with these
+   * texts, because its request's policy may be older: a request body can take minutes.
    */
   recentTextsFor(
     tenant: Pick<TenantRow, 'id' | 'draftOf'>,
@@ -127,7 +127,7 @@ export class KeptOutLists {
   }
 }
 
-/** The entries of an installation as of a number of changes. A reading adds later changes. */
+/** An installation's entries as of a number of changes. A reading adds later changes. */
 class Entries {
   /** -1 before the first reading. */
   changes = -1;

@@ -5,8 +5,7 @@ import type { apiKeys } from '../database/schema/tenant-tables.ts';
 export type KeyKind = 'tenant' | 'service' | 'admin';
 
 /**
- * Column and type of each field of a key that its creation sets, and that a rotation copies to the row of the new
- * secret.
+ * Column and type for each field that is set when a key is created, and that a rotation copies to the new secret's row.
  */
 const FIELDS = {
   tenant: ['tenant_id', 'text'],
@@ -19,7 +18,7 @@ const FIELDS = {
   expiresAt: ['expires_at', 'timestamptz'],
 } as const satisfies Record<string, readonly [column: string, type: string]>;
 
-/** `tenant` is null for service keys and admin keys. `expiresAt` is in ISO 8601, like all times of a key. */
+/** `tenant` is null for service keys and admin keys. `expiresAt` is in ISO 8601, like all times in a key. */
 export type KeyFields = { tenant: string | null; expiresAt: string | null } & Pick<
   typeof apiKeys.$inferSelect,
   Exclude<keyof typeof FIELDS, 'tenant' | 'expiresAt'>
@@ -39,7 +38,7 @@ export interface KeyRow extends KeyFields {
   previousExpiresAt: string | null;
 }
 
-/** Condition on a secret of a rotated key that is still valid. */
+/** Condition for a rotated key's secret that is still valid. */
 const IS_PREVIOUS = (row: string) =>
   `${row}.rotated_at IS NOT NULL AND ${row}.revoked_at IS NULL AND ${row}.expires_at > now()`;
 
@@ -52,8 +51,8 @@ const COLUMNS = `id, ${SELECTED_FIELDS}, ${time('created_at')} AS "createdAt", $
     AND ${IS_PREVIOUS('old')}) AS "previousExpiresAt"`;
 
 /**
- * A key with times relative to now, in milliseconds by the clock of the database. A replica with a wrong clock would
- * accept expired keys.
+ * A key with times relative to now, in milliseconds by the database clock. A replica with a wrong clock would accept
+ * expired keys.
  */
 export interface FoundKeyRow
   extends Pick<
@@ -140,7 +139,7 @@ export const replaceSecretQuery = defineQuery<{ hash: string; newHash: string }>
   'UPDATE api_keys SET hash = $newHash WHERE hash = $hash',
 );
 
-/** Filter of a list of keys. Null fields do not filter. A rotated key is listed with its latest secret. */
+/** Filter for a list of keys. Null fields do not filter. A rotated key is listed with its latest secret. */
 export interface KeyFilter {
   tenant: string | null;
   /** Part of the tenant's ID, case-insensitive. */
@@ -200,7 +199,7 @@ ORDER BY key, id LIMIT $limit::bigint
 `,
 );
 
-/** An earlier secret of a rotated key that is still valid. */
+/** A rotated key's earlier secret that is still valid. */
 export interface PreviousSecret {
   expiresAt: string;
   lastUsedAt: string | null;
@@ -220,15 +219,14 @@ ORDER BY rotated_at DESC LIMIT 1
 `,
 );
 
-/** Ends all earlier secrets of a key. */
+/** Ends all earlier secrets for a key. */
 export const endPreviousSecretsQuery = defineQuery<{ id: string }>(
   'end_previous_secrets',
   `UPDATE api_keys SET expires_at = now() WHERE id = $id AND ${IS_PREVIOUS('api_keys')}`,
 );
 
 /**
- * Locks the current secret of a key, and thereby the key. Returns no row if a concurrent rotation has replaced the
- * secret.
+ * Locks a key's current secret, and thereby the key. Returns no row if a concurrent rotation has replaced the secret.
  */
 export const lockKeyQuery = defineQuery<{ id: string }>(
   'lock_key',
@@ -236,8 +234,8 @@ export const lockKeyQuery = defineQuery<{ id: string }>(
 );
 
 /**
- * Locks the keys of a tenant by their current secrets, before any other secrets, like `lock_key`. The common order
- * prevents deadlocks between changes of one key and changes of all keys.
+ * Locks a tenant's keys by their current secrets, before any other secrets, like `lock_key`. The common order prevents
+ * deadlocks between changes to one key and changes to all keys.
  */
 export const lockTenantKeysQuery = defineQuery<{ tenant: string }>(
   'lock_tenant_keys',
@@ -264,7 +262,7 @@ WHERE id = $id AND rotated_at IS NULL AND revoked_at IS NULL AND ${IN_SCOPE('$sc
 `,
 );
 
-/** Changes all secrets of a key. Earlier secrets expire no later than the key. */
+/** Changes all secrets for a key. Earlier secrets expire no later than the key. */
 export const updateKeyQuery = defineQuery<{ id: string; label: string; expiresAt: string | null }>(
   'update_key',
   `
@@ -285,7 +283,7 @@ FROM api_keys WHERE hash = $hash
 `,
 );
 
-/** Retires the current secret of a key at `until`, and all earlier secrets now. */
+/** Retires a key's current secret at `until`, and all earlier secrets now. */
 export const retireSecretsQuery = defineQuery<{ id: string; hash: string; now: string; until: string }>(
   'retire_secrets',
   `
@@ -296,7 +294,7 @@ WHERE id = $id AND (hash = $hash OR ${IS_PREVIOUS('api_keys')})
 );
 
 /**
- * Locks all secrets of a key, oldest first. Transactions that change several secrets lock in this order, because a
+ * Locks all secrets for a key, oldest first. Transactions that change several secrets lock in this order, because a
  * transaction that waits for the current secret keeps it locked after a rotation has replaced it.
  */
 export const lockSecretsQuery = defineQuery<{ id: string }>(
@@ -304,7 +302,7 @@ export const lockSecretsQuery = defineQuery<{ id: string }>(
   'SELECT hash FROM api_keys WHERE id = $id ORDER BY rotated_at NULLS LAST, hash FOR NO KEY UPDATE',
 );
 
-/** Revokes all secrets of a key. */
+/** Revokes all secrets for a key. */
 export const revokeKeyQuery = defineQuery<{ id: string }>(
   'revoke_key',
   'UPDATE api_keys SET revoked_at = now() WHERE id = $id AND revoked_at IS NULL',

@@ -37,9 +37,9 @@ import {
 import { tenantCreatedAtQuery } from './queries.ts';
 
 /**
- * The format of an API key: `msk_`, 32 random bytes as 43 characters of base64url, and the CRC-32 of both as 6
- * characters of base62. The checksum detects typos without a lookup, and lets secret scanners recognize keys. This is
- * the format of GitHub's tokens: https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
+ * The API key format: `msk_`, 32 random bytes as 43 base64url characters, and the CRC-32 over both as 6 base62
+ * characters. The checksum detects typos without a lookup, and lets secret scanners recognize keys. GitHub's tokens
+ * have the same format: https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
  */
 const KEY = /^(msk_[A-Za-z0-9_-]{43})([A-Za-z0-9]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -56,7 +56,7 @@ export function keyId(): string {
   return `key_${randomBytes(6).toString('hex')}`;
 }
 
-/** Whether a text has the format and checksum of a key. */
+/** Whether a text has a key's format and checksum. */
 export function isApiKey(given: string): boolean {
   const [, body, sum] = KEY.exec(given) ?? [];
   return body !== undefined && sum === checksum(body);
@@ -77,10 +77,10 @@ function checksum(body: string): string {
   return sum;
 }
 
-/** Fields of a key that a caller may leave out. */
+/** Key fields that a caller may leave out. */
 const DEFAULTS = { isAdmin: false, managesStores: false, onlyTenants: null, source: '' };
 
-/** Properties of a new key. Only an admin key has `onlyTenants`, and only a service key `managesStores`. */
+/** Properties for a new key. Only an admin key has `onlyTenants`, and only a service key `managesStores`. */
 export type KeyPurpose = Omit<KeyFields, keyof typeof DEFAULTS> & Partial<KeyFields>;
 
 type NewKey = KeyPurpose & {
@@ -106,7 +106,7 @@ export const ALL_KEYS: KeyFilter = {
   expiresInDays: null,
 };
 
-/** Last key of a page. */
+/** Last key on a page. */
 export interface KeyPosition {
   order: KeyOrder;
   /** The number by which the key is ordered. */
@@ -118,14 +118,14 @@ export interface KeyPosition {
 export interface CreationRequest {
   /** Caller and idempotency key, as one text. */
   key: string;
-  /** Serialized properties of the requested key. */
+  /** Serialized properties for the requested key. */
   request: string;
 }
 
 const PAGE = 500;
 
 /**
- * The stored API keys. For methods with a `scope`, keys outside the tenants of the scope do not exist; null means all
+ * The stored API keys. For methods with a `scope`, keys outside the tenants in the scope do not exist; null means all
  * keys. Methods throw `DatabaseError`.
  */
 export class Keys {
@@ -157,7 +157,7 @@ export class Keys {
   /**
    * Creates a key and stores its hash. The returned `key` is not stored.
    *
-   * @throws ServiceError if a tenant of the key does not exist
+   * @throws ServiceError if one of the key's tenants does not exist
    */
   async issue(purpose: KeyPurpose): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
@@ -169,11 +169,11 @@ export class Keys {
   }
 
   /**
-   * Creates a key once within 24 hours. A repeated request replaces the secret of the same key, because the caller may
-   * have lost the first secret.
+   * Creates a key once within 24 hours. A repeated request replaces the same key's secret, because the caller may have
+   * lost the first secret.
    *
-   * @throws ServiceError if a tenant of the key does not exist, the repeated request differs, or the key is already in
-   *   use
+   * @throws ServiceError if one of the key's tenants does not exist, the repeated request differs, or the key is
+   * already in use
    */
   async issueOnce(purpose: KeyPurpose, creation: CreationRequest): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
@@ -249,7 +249,7 @@ export class Keys {
   }
 
   /**
-   * Changes the label and the expiry of a key. Returns the key from before the change.
+   * Changes a key's label and expiry. Returns the key from before the change.
    *
    * @throws ServiceError if the key does not exist or is revoked
    */
@@ -293,7 +293,7 @@ export class Keys {
   }
 
   /**
-   * Ends the secrets before the last rotation. Returns the tenant of the key.
+   * Ends the secrets before the last rotation. Returns the key's tenant.
    *
    * @throws ServiceError if the key does not exist or is revoked
    */
@@ -306,7 +306,7 @@ export class Keys {
   }
 
   /**
-   * Revokes all secrets of a key. Returns the tenant of the key.
+   * Revokes all secrets for a key. Returns the key's tenant.
    *
    * @throws ServiceError if the key does not exist or is already revoked
    */
@@ -347,7 +347,7 @@ async function keepTenant(
   return (await query(keepTenantQuery, { tenant })).rows[0];
 }
 
-/** @throws ServiceError if a tenant of the key does not exist, or is a draft and the key is propose-only */
+/** @throws ServiceError if one of the key's tenants does not exist, or is a draft and the key is propose-only */
 async function keepTenants(
   query: QueryExecutor,
   { tenant, onlyTenants, access }: Pick<KeyPurpose, 'tenant' | 'onlyTenants' | 'access'>,

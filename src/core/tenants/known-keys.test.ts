@@ -43,7 +43,7 @@ function stored(found: FoundKeyRow) {
   return { known, uses };
 }
 
-it('records the first use of a key within a second, and the next use after five minutes', async () => {
+it("records a key's first use within a second, and the next use after five minutes", async () => {
   const { known, uses } = stored(row);
   await known.identify(credentials);
   await vi.advanceTimersByTimeAsync(999);
@@ -66,7 +66,7 @@ it('rejects a revoked key when its cached lookup is older than cacheSeconds', as
   const clock = vi.spyOn(performance, 'now');
   const setTime = async (ms: number) => {
     clock.mockReturnValue(ms);
-    // The cache reuses a reading of the clock for a millisecond.
+    // The cache reuses a clock reading for a millisecond.
     await vi.advanceTimersByTimeAsync(1);
   };
   const found = { ...row };
@@ -80,7 +80,7 @@ it('rejects a revoked key when its cached lookup is older than cacheSeconds', as
   await expect(async () => known.identify(credentials)).rejects.toMatchObject({ code: 'unauthorized' });
 });
 
-it('identifies each request of a connection by its own key', async () => {
+it('identifies each request on a connection by its own key', async () => {
   const other = newApiKey();
   const ids = new Map([
     [hash, id],

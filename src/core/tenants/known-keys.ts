@@ -10,12 +10,12 @@ import { hashKey, isApiKey, type Keys } from './keys.ts';
 import { bearerToken, type Credentials } from './principal.ts';
 
 const CACHED_KEYS = 10_000;
-/** Maximum number of remembered hashes of keys that were valid at their last lookup. */
+/** Maximum number of remembered hashes for keys that were valid at their last lookup. */
 const REMEMBERED_VALID_KEYS = 100_000;
 /** Minimum age of a key's last-used time before it is updated. */
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
-/** Delay before the use of a key is recorded. Short, so that `keys show` is correct soon after the first request. */
+/** Delay before a key's use is recorded. Short, so that `keys show` is correct soon after the first request. */
 const USE_FLUSH_MS = 1000;
 
 /** A cached key. Times refer to `performance.now()`, which is unaffected by clock corrections. */
@@ -30,7 +30,7 @@ export interface KnownKey
 }
 
 /**
- * Finds the keys of requests. Lookups are cached for `cacheSeconds`, so a revoked key is accepted for at most this
+ * Finds the keys for requests. Lookups are cached for `cacheSeconds`, so a revoked key is accepted for at most this
  * time. Unknown keys have a separate cache, so that guesses cannot evict keys in use.
  */
 export class KnownKeys {
@@ -40,7 +40,7 @@ export class KnownKeys {
   /** Hashes of valid keys, whose lookups are allowed regardless of failed attempts from the same address. */
   readonly #valid = new LRUCache<string, true>(maxEntries(REMEMBERED_VALID_KEYS));
   readonly #lookups: ConcurrencyLimiter;
-  /** The last token of each connection, because a client sends one token in all requests of a connection. */
+  /** The last token on each connection, because a client sends one token in all requests on a connection. */
   readonly #tokens = new WeakMap<object, { token: string; hash: string }>();
   /** Keys whose use is not recorded yet. A recorded use is only a hint for operators. */
   readonly #used: WriteBehindBuffer<string>;
@@ -50,7 +50,7 @@ export class KnownKeys {
     options: {
       cacheSeconds: number;
       failuresPerMinute: number;
-      /** Limits concurrent lookups of keys. */
+      /** Limits concurrent key lookups. */
       lookups: ConcurrencyLimiter;
     },
   ) {
@@ -74,7 +74,7 @@ export class KnownKeys {
   }
 
   /**
-   * Returns the valid key of a request, synchronously if the key is cached.
+   * Returns the valid key for a request, synchronously if the key is cached.
    *
    * @throws ServiceError 401 without a valid key, 429 after too many failed attempts
    */
@@ -95,7 +95,7 @@ export class KnownKeys {
     });
   }
 
-  /** Removes the keys of a deleted or renamed tenant from the cache. */
+  /** Removes a deleted or renamed tenant's keys from the cache. */
   forget(tenant: string): void {
     for (const [hash, key] of this.#known.entries()) if (key.tenant === tenant) this.#known.delete(hash);
   }

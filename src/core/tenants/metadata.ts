@@ -9,13 +9,13 @@ export const REJECTED_METADATA_KEY = '__proto__';
 export const metadataKey = storableText(64).min(1);
 export const metadataValue = storableText(512);
 
-/** The form of a pair in a query string and on the command line. */
+/** The form for a pair in a query string and on the command line. */
 const PAIR_RULE =
   'a key of 1 to 64 characters, an equals sign, and a value of at most 512 characters, such as plan=pro';
 
 const NOT_REJECTED = `must not have a pair named ${REJECTED_METADATA_KEY}.`;
 
-/** Schema of metadata pairs. Rejects the name `__proto__`, which zod would silently omit. */
+/** Schema for metadata pairs. Rejects the name `__proto__`, which zod would silently omit. */
 export function metadataPairs<Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(
   key: Key,
   value: Value,
@@ -37,7 +37,7 @@ function parsePair(text: string): [key: string, value: string] | null {
   return isPair ? [key as string, value as string] : null;
 }
 
-/** Returns the end of a sentence about pairs that are not valid, or null. */
+/** Returns a sentence ending about invalid pairs, or null. */
 export function pairsProblem(texts: readonly string[]): string | null {
   const pairs = texts.map(parsePair);
   if (pairs.includes(null)) return `must be ${PAIR_RULE}.`;

@@ -9,7 +9,7 @@ import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 import { findTenantQuery, lockTenantQuery, type TenantRow, tenantCreatedAtQuery } from './queries.ts';
 import { requireTenant } from './tenants.ts';
 
-/** Maximum number of mounts of a tenant. A view of the root reads all of them. */
+/** Maximum number of mounts in a tenant. A view of the root reads all of them. */
 export const MAX_MOUNTS = 16;
 /** UTF-16 code units. */
 export const MAX_INSTRUCTIONS = 4096;
@@ -69,12 +69,12 @@ const findEntriesQuery = defineQuery<{ tenant: string; paths: string[] }, { path
   'SELECT path FROM entries WHERE tenant_id = $tenant AND path = ANY ($paths::text[])',
 );
 
-/** SQL value: the tenant `$tenant`, created at `$createdAt`, in the format of a mount. */
+/** SQL value: the tenant `$tenant`, created at `$createdAt`, in the mount format. */
 const MOUNTED = "jsonb_build_object('tenant', $tenant::text, 'createdAt', $createdAt::text)";
-/** SQL condition: whether the mounts of a row of `tenants` contain the value `mounted`. */
+/** SQL condition: whether the mounts in a row of `tenants` contain the value `mounted`. */
 const hasMount = (mounted: string) => `mounts IS NOT NULL AND mounts @> jsonb_build_array(${mounted})`;
 
-/** Lists the mounts of a tenant. Scans all tenants, so it is only for operators and admins. */
+/** Lists the mounts that show a tenant. Scans all tenants, so it is only for operators and admins. */
 const mountedByQuery = defineQuery<
   { tenant: string; createdAt: string; scope: string[] | null; limit: number },
   MountedBy
@@ -97,19 +97,19 @@ UPDATE tenants SET mounts = (
   ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
 ) WHERE ${hasMount(mounted)}`;
 
-/** Changes all mounts of a tenant to mount the tenant `to`. Returns the mounting tenants. */
+/** Changes all mounts that show a tenant to mount the tenant `to`. Returns the mounting tenants. */
 const moveMountsQuery = defineQuery<{ tenant: string; createdAt: string; to: string }, { id: string }>(
   'move_mounts',
   `${replaceInMounts(MOUNTED)} RETURNING id`,
 );
 
-/** Replaces the ID of a deleted tenant in all mounts. */
+/** Replaces a deleted tenant's ID in all mounts. */
 const forgetMountsQuery = defineQuery<{ tenant: string; to: string }>(
   'forget_mounts',
   replaceInMounts("jsonb_build_object('tenant', $tenant::text)"),
 );
 
-/** A mount of a tenant. `tenant` is the mounting tenant. */
+/** A mount that shows a tenant. `tenant` is the mounting tenant. */
 export type MountedBy = Pick<Mount, 'tenant' | 'name' | 'access'>;
 
 /**
@@ -153,7 +153,7 @@ export function removeMount(database: Database, tenant: string, name: string): P
 }
 
 /**
- * Returns the mounts of a tenant with their status for agents. Throws `DatabaseError`.
+ * Returns a tenant's mounts with their status for agents. Throws `DatabaseError`.
  *
  * @param scope tenants whose status may be revealed; null means all
  */
@@ -181,7 +181,7 @@ export async function mountStatuses(
 }
 
 /**
- * Lists the mounts of a tenant by other tenants, ordered by the ID of the mounting tenant.
+ * Lists the mounts by which other tenants show a tenant, ordered by the mounting tenant's ID.
  *
  * @param options.scope mounting tenants that the caller may see; null means all
  */
@@ -218,8 +218,8 @@ export async function rejectMounted(
 }
 
 /**
- * Copies the mounts of a tenant to a new tenant. Omits a mount of the new tenant itself, which is possible if the
- * mounted tenant did not exist.
+ * Copies a tenant's mounts to a new tenant. Omits a mount that would show the new tenant itself, which is possible if
+ * the mounted tenant did not exist.
  */
 export async function copyMounts(
   query: QueryExecutor,
@@ -234,8 +234,8 @@ export async function copyMounts(
 }
 
 /**
- * Changes all mounts of a renamed tenant to its new ID. Matches mounts by the tenant's creation time, which a rename
- * preserves.
+ * Changes all mounts that show a renamed tenant to its new ID. Matches mounts by the tenant's creation time, which a
+ * rename preserves.
  *
  * @returns the mounting tenants
  */
@@ -246,7 +246,7 @@ export async function moveMounts(query: QueryExecutor, tenant: string, to: strin
   return rows.map(({ id }) => id).sort();
 }
 
-/** Replaces the ID of a deleted tenant by a hash in the mounts of other tenants, which show the mounts as missing. */
+/** Replaces a deleted tenant's ID by a hash in other tenants' mounts. These tenants show the mounts as missing. */
 export async function forgetMounts(
   { query }: Pick<Database, 'query'>,
   tenant: string,

@@ -12,20 +12,20 @@ import { createLookupLimiter } from './request-limiter.ts';
 import type { EffectiveSettings, TenantSettings } from './settings.ts';
 import type { Tenants } from './tenants.ts';
 
-/** The policy for the requests of a tenant. 0 means no limit. */
+/** The policy for a tenant's requests. 0 means no limit. */
 export interface TenantPolicy
   extends Pick<EffectiveSettings, 'ratePerMinute' | 'secrets' | 'createExisting'> {
   limits: MemoryLimits;
   /**
-   * Maximum size of a request body, if the tenant's limit is below the service's limit; 0 otherwise. The service's
-   * limit always applies.
+   * Maximum request body size, if the tenant's limit is below the service's limit; 0 otherwise. The service's limit
+   * always applies.
    */
   maxBodyBytes: number;
   mounts: readonly Mount[];
-  /** Tenant of which this tenant is a draft; null for other tenants. */
+  /** Original tenant, if this tenant is a draft; null for other tenants. */
   draftOf: string | null;
   /**
-   * Creation time of the tenant, or `NO_TENANT`; null accepts any tenant with the ID. A deleted tenant may have had the
+   * The tenant's creation time, or `NO_TENANT`; null accepts any tenant with the ID. A deleted tenant may have had the
    * same ID.
    */
   createdAt: string | null;
@@ -42,14 +42,14 @@ export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'
 const CACHED_TENANTS = 50_000;
 
 /**
- * Looks up and caches the policies of tenants, including missing tenants that the caller may create. A change applies
- * within `AUTH_CACHE_SECONDS`. A request for a missing tenant is rejected only after a new lookup. Concurrent lookups
- * are limited, because a service key can name many tenants that are not cached.
+ * Looks up and caches tenant policies, including missing tenants that the caller may create. A change applies within
+ * `AUTH_CACHE_SECONDS`. A request for a missing tenant is rejected only after a new lookup. Concurrent lookups are
+ * limited, because a service key can name many tenants that are not cached.
  */
 export class TenantPolicyCache {
   readonly #config: Config;
   readonly #defaults: TenantPolicy;
-  /** Lookups are shared fairly by the address of the caller. */
+  /** Lookups are shared fairly by caller address. */
   readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }, string>;
 
   constructor(tenants: Pick<Tenants, 'find'>, config: Config, keptOut?: Pick<KeptOutLists, 'check'>) {
@@ -70,10 +70,10 @@ export class TenantPolicyCache {
   }
 
   /**
-   * Returns the policy of a tenant, synchronously if it is cached.
+   * Returns a tenant's policy, synchronously if it is cached.
    *
    * @param options.autoCreate whether the tenant may be missing
-   * @param options.ip address of the caller, to share lookups fairly between addresses
+   * @param options.ip caller address, to share lookups fairly between addresses
    * @throws ServiceError 403 if the tenant is suspended, or is missing and cannot be created; 503 if too many lookups
    *   are waiting
    */

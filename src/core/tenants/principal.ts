@@ -9,26 +9,26 @@ export interface Principal {
   /** Actor recorded in the history. */
   actor: Actor;
   access: 'read_write' | 'read_only';
-  /** Creation time of the tenant of a tenant key. The key is invalid for a later tenant with the same ID. */
+  /** Creation time of a tenant key's tenant. The key is invalid for a later tenant with the same ID. */
   tenantCreatedAt?: string | undefined;
   /** Whether the first write creates a missing tenant. */
   autoCreate: boolean;
   /** ID of a propose-only key, which works in a separate draft (src/core/agents/proposals.ts). */
   proposesAs?: string | undefined;
-  /** Original tenant, if `tenant` is the draft of a propose-only key. */
+  /** Original tenant, if `tenant` is a propose-only key's draft. */
   draftOf?: string;
 }
 
-/** The caller of a request before its tenant is known. */
+/** A request's caller, before the tenant is known. */
 export interface Caller
   extends Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
-  /** The only tenant of the caller; null means all tenants. */
+  /** The caller's only tenant; null means all tenants. */
   tenant: string | null;
   /** Whether the caller may create, change, archive, and delete stores, and redact versions. */
   managesStores: boolean;
 }
 
-/** The parts of a request that an authenticator reads. */
+/** The request parts that an authenticator reads. */
 export interface Credentials {
   headers: IncomingHttpHeaders;
   ip: string;
@@ -49,7 +49,7 @@ export interface Authenticator {
    * @throws ServiceError 401, 403, or 429
    */
   identify(credentials: Credentials): Caller | Promise<Caller>;
-  /** Removes the keys of a tenant from the cache. */
+  /** Removes a tenant's keys from the cache. */
   forget(tenant: string): void;
   /** Flushes background writes. */
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export interface Authenticator {
 export const TENANT_HEADER = 'X-Tenant-Id';
 
 /**
- * Returns the tenant named in the header of a request, or undefined.
+ * Returns the tenant named in a request header, or undefined.
  *
  * @throws ServiceError 400 for an invalid tenant ID
  */
@@ -69,7 +69,7 @@ export function namedTenant({ headers }: Credentials): string | undefined {
   throw invalidTenant();
 }
 
-/** Returns the token of `Authorization: Bearer`, or undefined. */
+/** Returns the token from `Authorization: Bearer`, or undefined. */
 export function bearerToken({ headers }: Credentials): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }

@@ -8,7 +8,7 @@ export interface TenantRow extends TenantSettings {
   id: string;
   files: number;
   bytes: number;
-  /** Number of superseded versions, and the size of the history in bytes. */
+  /** Number of superseded versions, and history size in bytes. */
   historyVersions: number;
   historyBytes: number;
   /** Times are ISO 8601. */
@@ -21,7 +21,7 @@ export interface TenantRow extends TenantSettings {
   archivedAt: string | null;
   /** Ordered by name. */
   mounts: Mount[];
-  /** Tenant of which this tenant is a draft (src/features/drafts). */
+  /** Original tenant, if this tenant is a draft (src/features/drafts). */
   draftOf: string | null;
 }
 
@@ -38,7 +38,7 @@ export const findTenantsBatchQuery = defineBatchQuery(
   'find_tenants',
   { tenant: 'text' },
   (calls) => `SELECT c.item::integer, ${TENANT_COLUMNS} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
-  // The first calls of a tenant write in the order of their arrival.
+  // A tenant's first calls write in the order in which they arrive.
   { inOrder: true },
 );
 
@@ -48,7 +48,7 @@ export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   findTenantsBatchQuery,
 );
 
-/** Placeholder for the creation time of a missing tenant. Valid in Postgres, and before all other times. */
+/** Placeholder for a missing tenant's creation time. Valid in Postgres, and before all other times. */
 export const NO_TENANT = '-infinity';
 
 export const tenantCreatedAtQuery = defineQuery<{ tenant: string }, { createdAt: string }>(
@@ -62,19 +62,19 @@ export const createTenantQuery = defineQuery<{ tenant: string }>(
   'INSERT INTO tenants (id) VALUES ($tenant) ON CONFLICT (id) DO NOTHING',
 );
 
-/** Lists the open drafts of a tenant. On Citus, only the node of the tenant is needed. */
+/** Lists a tenant's open drafts. On Citus, only the tenant's node is needed. */
 export const listOpenDraftsQuery = defineQuery<{ tenant: string }, { id: string }>(
   'list_open_drafts',
   `SELECT id FROM drafts WHERE tenant_id = $tenant AND state = 'open'`,
 );
 
-/** Lists the drafts of a tenant, including closed drafts whose deletion is incomplete. */
+/** Lists a tenant's drafts, including closed drafts whose deletion is incomplete. */
 export const listDraftTenantsQuery = defineQuery<{ tenant: string }, { id: string }>(
   'list_draft_tenants',
   'SELECT id FROM tenants WHERE draft_of = $tenant',
 );
 
-/** Sets all settings of a tenant. `count` is 0 if the tenant does not exist. */
+/** Sets all of a tenant's settings. `count` is 0 if the tenant does not exist. */
 export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   'set_tenant',
   `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)} = $${name}::${'choices' in setting ? 'text' : 'bigint'}`).join(', ')} WHERE id = $tenant`,
@@ -101,7 +101,7 @@ export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string; cre
 );
 
 /**
- * Locks a tenant for a change of several statements, and returns the time of the change; null if the tenant does not
+ * Locks a tenant for a change with several statements, and returns the change's time; null if the tenant does not
  * exist.
  */
 export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
@@ -109,11 +109,11 @@ export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | n
   `SELECT ${time('memory_begin_change($tenant)')} AS at`,
 );
 
-/** Gives the root the creation time of its tenant, after statements that inserted the root or changed the time. */
+/** Gives the root its tenant's creation time, after statements that inserted the root or changed the time. */
 export const bindRootQuery = defineQuery<{ tenant: string }>('bind_root', 'SELECT memory_bind_root($tenant)');
 
 /**
- * Deletes at most `limit` entries of a tenant. Returns a `bigint` without a cast, so that Citus runs the function on
+ * Deletes at most `limit` entries from a tenant. Returns a `bigint` without a cast, so that Citus runs the function on
  * the tenant's node.
  */
 export const deleteEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number | string }>(
@@ -121,7 +121,7 @@ export const deleteEntriesQuery = defineQuery<{ tenant: string; limit: number },
   'SELECT memory_erase_entries($tenant, $limit::integer) AS erased',
 );
 
-/** Deletes at most `limit` rows of a tenant's history. */
+/** Deletes at most `limit` rows from a tenant's history. */
 export const deleteHistoryQuery = defineQuery<
   { tenant: string; limit: number },
   { versions: number; directories: number }
@@ -142,8 +142,8 @@ export const deleteTenantQuery = defineQuery<{ tenant: string }>(
 );
 
 /**
- * Returns the time of the last change of a tenant's memory or the last read of a file. Reads have a resolution of one
- * day. Null if there were none.
+ * Returns the time when a tenant's memory was last changed or a file was last read. Reads have a resolution of one day.
+ * Null if there were none.
  */
 export const lastFileUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_file_use',
@@ -159,7 +159,7 @@ export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | nu
   `SELECT ${time('max(last_used_at)')} AS at FROM api_keys WHERE tenant_id = $tenant`,
 );
 
-/** Adds to the usage of a tenant, or returns the quota that would be exceeded. */
+/** Adds to a tenant's usage, or returns the quota that would be exceeded. */
 export const reserveQuery = defineQuery<
   { tenant: string; files: number; directories: number; bytes: number } & Quotas,
   { exceeded: Omit<OverQuota, 'kind'> | null }
@@ -168,7 +168,7 @@ export const reserveQuery = defineQuery<
   'SELECT memory_reserve($tenant, $files::bigint, $directories::bigint, $bytes::bigint, $maxFiles::bigint, $maxBytes::bigint) AS exceeded',
 );
 
-/** Assignments that recompute the history counters of a tenant from its rows. */
+/** Assignments that recompute a tenant's history counters from its rows. */
 export const COUNTED_HISTORY = `
   history_versions = (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $tenant),
   history_bytes = (SELECT COALESCE(sum(v.bytes), 0) FROM versions AS v WHERE v.tenant_id = $tenant)
@@ -181,7 +181,7 @@ export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
 );
 
 /**
- * Replaces a tenant in the scopes of admin keys. Null removes the tenant, because a later tenant may have the same ID.
+ * Replaces a tenant in admin key scopes. Null removes the tenant, because a later tenant may have the same ID.
  */
 export const changeScopesQuery = defineQuery<{ tenant: string; to: string | null }>(
   'change_scopes',

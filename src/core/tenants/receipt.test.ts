@@ -23,7 +23,7 @@ const signed = signReceipt(
 
 describe('canonical JSON', () => {
   it('sorts names by their UTF-16 units, and writes no white space', () => {
-    // The names of the example in RFC 8785, section 3.2.3.
+    // The names in the example from RFC 8785, section 3.2.3.
     const names = { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\u{1f600}': 5, '\u0080': 6, '\u00f6': 7 };
     expect(canonicalJson(names)).toBe(
       '{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\u{1f600}":5,"\ufb33":3}',
@@ -39,7 +39,7 @@ describe('canonical JSON', () => {
 });
 
 describe('a receipt', () => {
-  it('accepts a receipt with the public key, in any order of its fields', () => {
+  it('accepts a receipt with the public key, with its fields in any order', () => {
     expect(receiptProblem(signed, publicKey)).toBeUndefined();
     const names = Object.entries(signed.receipt).reverse();
     const reversed = Object.fromEntries(names) as typeof signed.receipt;

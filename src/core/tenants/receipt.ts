@@ -4,8 +4,8 @@ import { canonicalJson, type Json } from '../lib/canonical-json.ts';
 import { deriveKey, type Installation } from './installation.ts';
 
 /*
- * A receipt of an erasure: a statement that is signed with the Ed25519 key of the installation. It contains IDs and
- * counts, and no contents and paths. docs/security.md describes the format.
+ * A receipt for an erasure: a statement that is signed with the installation's Ed25519 key. It contains IDs and counts,
+ * and no contents and paths. docs/security.md describes the format.
  */
 
 const RECEIPT_FORMAT = 'memory-service-receipt/1';
@@ -48,10 +48,10 @@ export const signedReceiptSchema = z.strictObject({
 
 export type SignedReceipt = z.infer<typeof signedReceiptSchema>;
 
-/** Prefix of an Ed25519 private key in PKCS #8 (RFC 8410). The seed follows. */
+/** Prefix for an Ed25519 private key in PKCS #8 (RFC 8410). The seed follows. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Derives the key pair of an installation from its secret. */
+/** Derives an installation's key pair from its secret. */
 export function signingKey(installation: Pick<Installation, 'secret'>): KeyObject {
   const seed = deriveKey(installation, 'receipts');
   return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
@@ -82,13 +82,13 @@ function signedBytes(receipt: Receipt): Buffer {
   return Buffer.from(canonicalJson(receipt as unknown as Json));
 }
 
-/** Returns the hash that replaces the ID of a tenant. */
+/** Returns the hash that replaces a tenant's ID. */
 export function forgottenId(tenant: string, salt: string): string {
   const salted = createHash('sha256').update(Buffer.from(salt, 'hex')).update(tenant).digest('hex');
   return `forgotten_${salted.slice(0, 32)}`;
 }
 
-/** Problem of a receipt that is not valid. */
+/** Reason why a receipt is not valid. */
 export type ReceiptProblem = 'another_key' | 'signature' | 'proof';
 
 /** Verifies a receipt with a public key. Returns undefined if the receipt is valid. */

@@ -24,7 +24,7 @@ interface ReceiptRow {
   publicKey: string;
 }
 
-/** Owner of the receipt of a job over many tenants. */
+/** Owner of the receipt for a job over many tenants. */
 const NO_TENANT = '';
 
 const COLUMNS = `id::text, ${time('at')} AS at, body, signature, key_id AS "keyId", public_key AS "publicKey"`;
@@ -82,14 +82,14 @@ export type Erasure = Pick<Receipt, 'kind' | 'tenant' | 'searched' | 'subject' |
   by: Actor;
   /** A repeated call with the same ID adds no second receipt. The default is a random ID. */
   id?: string;
-  /** ID and salt of a forgotten tenant. They are part of the result, and are not stored. */
+  /** A forgotten tenant's ID and salt. They are part of the result, and are not stored. */
   proof?: { tenant: string; salt: string };
 };
 
-/** Time for which a replica keeps the files of recent searches in memory. */
+/** Time for which a replica keeps the files from recent searches in memory. */
 const SEARCH_CACHE_MS = 60_000;
 
-/** Creates, signs, and stores the receipt of an erasure. */
+/** Creates, signs, and stores the receipt for an erasure. */
 export async function addReceipt(
   database: Pick<Database, 'query'>,
   config: Config,
@@ -147,8 +147,8 @@ const AFTER_ALL: TimePosition = { time: 'infinity', id: 'ffffffff-ffff-ffff-ffff
 /**
  * Lists receipts, latest first.
  *
- * @param filter.scope tenants that the caller may see. With `job`, which the caller may see, the receipt of the job is
- *   listed too
+ * @param filter.scope tenants that the caller may see. With `job`, which the caller may see, the job's receipt is
+ * listed too
  */
 export async function listReceipts(
   { query }: Pick<Database, 'query'>,
@@ -169,12 +169,12 @@ export async function listReceipts(
   return { ...page, rows: page.rows.map(toStoredReceipt) };
 }
 
-/** Deletes the receipts that contain the ID of a tenant. */
+/** Deletes the receipts that contain a tenant's ID. */
 export async function forgetReceipts(query: QueryExecutor, tenant: string): Promise<void> {
   await query(forgetReceiptsQuery, { subject: tenant });
 }
 
-/** Returns the public key of the installation as PEM. */
+/** Returns the installation's public key as PEM. */
 export async function receiptKey(database: Pick<Database, 'query'>, config: Config): Promise<string> {
   return publicKeyPem(signingKey(await requireInstallation(database.query, config)));
 }

@@ -20,7 +20,7 @@ export class RequestLimiter extends ConcurrencyLimiter {
 const MAX_LOOKUPS = 16;
 const MAX_WAITING_LOOKUPS = 1000;
 
-/** Creates a limiter for concurrent cache misses, shared fairly by the address of the caller. */
+/** Creates a limiter for concurrent cache misses, shared fairly by caller address. */
 export function createLookupLimiter(maxWaitMs: number): RequestLimiter {
   return new RequestLimiter({
     total: MAX_LOOKUPS,

@@ -1,6 +1,6 @@
 /*
- * The settings of a tenant. This table defines the environment variables of the service's defaults, the columns and
- * statements, `BOOTSTRAP`, the options of `tenants set`, the admin API, and the console. To add a setting, add an
+ * A tenant's settings. This table defines the environment variables for the service's defaults, the columns and
+ * statements, `BOOTSTRAP`, the options for `tenants set`, the admin API, and the console. To add a setting, add an
  * entry, document its variable in src/core/variables.ts, and run `npm run generate`.
  */
 
@@ -9,11 +9,11 @@ import { formatQuantity } from '../lib/units.ts';
 const MEBIBYTE = 1024 * 1024;
 /** Fits an integer column. Postgres stores no text over 1 GiB. */
 export const MAX_TEXT_BYTES = 512 * MEBIBYTE;
-/** 100 years, so that computed times remain within the range of Postgres and JavaScript. */
+/** 100 years, so that computed times remain within the ranges in Postgres and JavaScript. */
 const MAX_DAYS = 36_500;
 
 interface Described {
-  /** Environment variable of the service's default. */
+  /** Environment variable for the service's default. */
   readonly variable: string;
   /** Label in the console. */
   readonly title: string;
@@ -23,7 +23,7 @@ interface Described {
 
 /** A setting with a whole number, at least 0. */
 export interface NumberSetting extends Described {
-  /** Default of the environment variable. */
+  /** The environment variable's default. */
   readonly default: number;
   readonly max: number;
   readonly unit: 'bytes' | 'characters' | 'days' | 'drafts' | 'files' | 'requests';
@@ -176,10 +176,10 @@ export type SettingValue<Name extends SettingName> = Settings[Name] extends { ch
   ? keyof Choices & string
   : number;
 
-/** The settings that apply to a tenant. 0 means no limit, unless `zero` of the setting has another meaning. */
+/** The settings that apply to a tenant. 0 means no limit, unless the setting's `zero` has another meaning. */
 export type EffectiveSettings = { [Name in SettingName]: SettingValue<Name> };
 
-/** Settings of a tenant as stored. Null means the service's default. */
+/** A tenant's settings as stored. Null means the service's default. */
 export type TenantSettings = { [Name in SettingName]: SettingValue<Name> | null };
 
 /** Environment variables with the service's defaults. */

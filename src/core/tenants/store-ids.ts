@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { MAX_PATH_BYTES, type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 
 /*
- * IDs of the Memory Stores API. An ID of a memory or a version is a prefix for its kind, followed by the digits of the
- * UUID in the history.
+ * IDs in the Memory Stores API. A memory or version ID is a prefix for its kind, followed by the digits of the UUID in
+ * the history.
  */
 
 const DIGITS = /^[0-9a-f]{32}$/;
@@ -19,7 +19,7 @@ export function toPublicId(kind: IdKind, uuid: string): string {
   return `${kind}_${uuid.replaceAll('-', '')}`;
 }
 
-/** Returns the UUID of an ID, or undefined for an invalid ID. */
+/** Returns the UUID in an ID, or undefined for an invalid ID. */
 export function toUuid(kind: IdKind, id: string): string | undefined {
   const digits = id.startsWith(`${kind}_`) ? id.slice(kind.length + 1) : '';
   return DIGITS.test(digits) ? digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : undefined;
@@ -43,7 +43,7 @@ export function isFilePath(path: string): boolean {
   return toFilePath(path) !== undefined;
 }
 
-/** Returns the directory of a prefix such as `/notes/`, or undefined for an invalid prefix. */
+/** Returns the directory for a prefix such as `/notes/`, or undefined for an invalid prefix. */
 export function toDirectoryPath(prefix: string): MemoryPath | undefined {
   if (prefix === '/') return ROOT;
   return prefix.endsWith('/') ? toFilePath(prefix.slice(0, -1)) : undefined;

@@ -9,10 +9,10 @@ import { prefix, resultNotKept } from '../memory/messages.ts';
 import { listOpenDraftsQuery } from './queries.ts';
 
 /**
- * Computes the stored key of a request.
+ * Computes a request's stored key.
  *
- * @param key idempotency key of the caller: any text
- * @param input input of the call; the order of its fields is irrelevant
+ * @param key the caller's idempotency key: any text
+ * @param input the call's input; the order of its fields is irrelevant
  */
 export function requestKey(key: string, input: Record<string, unknown>): RequestKey {
   const fields = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -20,11 +20,11 @@ export function requestKey(key: string, input: Record<string, unknown>): Request
 }
 
 /**
- * Computes the keys of a write through a mount. `own` is stored for the mounting tenant. It identifies the mounted
+ * Computes the keys for a write through a mount. `own` is stored for the mounting tenant. It identifies the mounted
  * memory, so that the key cannot be reused for another memory. `mounted` is stored with the write itself, and is
  * specific to the mounting tenant.
  *
- * @param tenants ID and creation time of each tenant, because a later tenant with the same ID has separate keys
+ * @param tenants each tenant's ID and creation time, because a later tenant with the same ID has separate keys
  */
 export function mountedRequestKeys(
   key: string,
@@ -39,7 +39,7 @@ export function mountedRequestKeys(
   };
 }
 
-/** UTF-16 code units. Most results are short, except snippets of long lines and quotes of long texts or paths. */
+/** UTF-16 code units. Most results are short, except snippets of long lines and quotes from long texts or paths. */
 const MAX_STORED_CHARACTERS = 1024;
 
 /** Truncates a result for storage, because stored results do not count towards a quota (see `StoredResultLimit`). */
@@ -66,8 +66,8 @@ WHERE id > $after AND EXISTS (SELECT FROM idempotency_keys AS i WHERE i.tenant_i
 );
 
 /**
- * Returns the time of the oldest of the `maxStoredResults` newest stored results of a tenant and its drafts. Returns no
- * row if there are fewer.
+ * Returns the time of the oldest result among the `maxStoredResults` newest stored results in a tenant and its drafts.
+ * Returns no row if there are fewer.
  */
 const oldestStoredResultKeptQuery = defineQuery<
   { ids: string[]; maxStoredResults: number },
@@ -103,7 +103,7 @@ DELETE FROM idempotency_keys WHERE tenant_id = $tenant
 `,
 );
 
-/** Copies all stored results of a tenant to another tenant. Skips keys that exist there. */
+/** Copies all of a tenant's stored results to another tenant. Skips keys that exist there. */
 export const copyStoredResultsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_stored_results',
   `
@@ -118,10 +118,10 @@ const HOUR_MS = 60 * 60 * 1000;
 const RESULTS_A_BATCH = 2000;
 
 /**
- * Deletes stored results older than `hours`, and the oldest results of tenants that exceed `maxStoredResults` (0 means
+ * Deletes stored results older than `hours`, and the oldest results in tenants that exceed `maxStoredResults` (0 means
  * no limit). If a tenant fails, the job continues with the others and throws the first error at the end.
  *
- * @param options.now defaults to the time of the database
+ * @param options.now defaults to the database's time
  * @returns the number of deleted results, or undefined if another replica is running the job
  */
 export async function pruneStoredResults(
@@ -145,7 +145,7 @@ export async function pruneStoredResults(
 }
 
 /**
- * Deletes the oldest stored results of a tenant and its drafts, which share the limit `maxStoredResults`. Results of
+ * Deletes the oldest stored results in a tenant and its drafts, which share the limit `maxStoredResults`. Results from
  * one statement have the same time, so a few more may be kept.
  *
  * @returns the number of deleted results
@@ -172,12 +172,12 @@ async function forgetStoredResults(database: Database, tenant: string, before: s
   return forgotten;
 }
 
-/** Number of writes of a tenant, per replica, between two deletions of results beyond the limit. */
+/** Number of writes by a tenant, per replica, between two deletions of results beyond the limit. */
 const CHECKED_EVERY = 1000;
 const COUNTED_TENANTS = 10_000;
 
 /**
- * Limits the number of stored results of a tenant, which no quota counts. A write only increments a counter in memory;
+ * Limits the number of stored results in a tenant, which no quota counts. A write only increments a counter in memory;
  * the oldest results are deleted in the background. The pruning job deletes results that this process did not count,
  * from before a restart or from other replicas.
  */

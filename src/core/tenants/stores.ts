@@ -5,7 +5,7 @@ import { cutPage, type Page, type TimePosition } from '../lib/pages.ts';
 import { MAX_METADATA } from './metadata.ts';
 import { createTenantQuery, listOpenDraftsQuery, lockTenantQuery } from './queries.ts';
 
-/** A tenant as a store of the Memory Stores API. Times are ISO 8601. */
+/** A tenant as a store in the Memory Stores API. Times are ISO 8601. */
 export interface StoreRow {
   id: string;
   name: string;
@@ -13,7 +13,7 @@ export interface StoreRow {
   metadata: Record<string, string>;
   createdAt: string;
   updatedAt: string;
-  /** Null unless the store is archived. Files of an archived store are read-only. */
+  /** Null unless the store is archived. Files in an archived store are read-only. */
   archivedAt: string | null;
 }
 
@@ -73,8 +73,7 @@ export const archiveDraftQuery = defineQuery<{ tenant: string }>(
 );
 
 /**
- * Sets the details of a store to a copy of another store's details. A null name means that the store is named by its
- * ID.
+ * Sets a store's details to a copy of another store's details. A null name means that the store is named by its ID.
  */
 export const copyStoreQuery = defineQuery<{
   tenant: string;
@@ -93,10 +92,10 @@ WHERE id = $tenant
 `,
 );
 
-/** User-supplied details of a store. */
+/** User-supplied store details. */
 export type StoreDetails = Pick<StoreRow, 'name' | 'description' | 'metadata'>;
 
-/** Changes of the details of a store. Metadata is changed per pair, and null removes a pair. */
+/** Changes to a store's details. Metadata is changed per pair, and null removes a pair. */
 export interface StoreDetailsChange {
   name?: string | null | undefined;
   description?: string | null | undefined;
@@ -116,14 +115,14 @@ export function mergeDetails(before: StoreDetails, change: StoreDetailsChange): 
   };
 }
 
-/** Filter of a list of stores. Times are ISO 8601 and inclusive. */
+/** Filter for a list of stores. Times are ISO 8601 and inclusive. */
 export interface StoreFilter {
   since: string | null;
   until: string | null;
   includeArchived: boolean;
 }
 
-/** The tenants as stores of the Memory Stores API. Methods throw `DatabaseError`. */
+/** The tenants as stores in the Memory Stores API. Methods throw `DatabaseError`. */
 export class Stores {
   readonly #database: Database;
 
@@ -161,7 +160,7 @@ export class Stores {
   }
 
   /**
-   * Changes the details of a store. Writes only if the details differ.
+   * Changes a store's details. Writes only if the details differ.
    *
    * @param change returns the new details; may throw
    * @throws ServiceError if the store does not exist or is archived
@@ -185,7 +184,7 @@ export class Stores {
   }
 }
 
-/** Rejects changes of an archived tenant. For changes without a write function; the caller has locked the tenant. */
+/** Rejects changes to an archived tenant. For changes without a write function; the caller has locked the tenant. */
 export async function rejectArchived(query: QueryExecutor, tenant: string): Promise<void> {
   const [row] = (await query(findStoreQuery, { tenant })).rows;
   if (row !== undefined && row.archivedAt !== null) throw new ServiceError('tenant_archived', tenant);
@@ -204,7 +203,7 @@ export async function copyStore(query: QueryExecutor, from: string, to: string):
 }
 
 /**
- * Changes the details of a tenant in a transaction.
+ * Changes a tenant's details in a transaction.
  *
  * @throws ServiceError if the tenant does not exist, or is archived
  */
@@ -222,7 +221,7 @@ export async function changeDetails(
   return requireStore(query, id);
 }
 
-/** Changes the details of a tenant, in a transaction that has locked the tenant. */
+/** Changes a tenant's details, in a transaction that has locked the tenant. */
 export async function setDetails(
   query: QueryExecutor,
   id: string,

@@ -10,7 +10,7 @@ import { TENANT_COLUMNS, type TenantRow } from './queries.ts';
 /** A tenant with times in ISO 8601. `lastChangeAt` is null if the memory was never changed. */
 export interface ListedTenant extends TenantRow {
   lastChangeAt: string | null;
-  /** Start of the complete history. */
+  /** Time when the complete history starts. */
   historySince: string;
 }
 
@@ -36,7 +36,7 @@ export interface TenantConditions {
   metadata?: Record<string, string> | undefined;
 }
 
-/** Parameters of `IS_SELECTED`. Null fields do not filter. */
+/** Parameters for `IS_SELECTED`. Null fields do not filter. */
 export type ConditionParams = {
   search: SoughtPart;
   status: string | null;
@@ -74,11 +74,11 @@ export type Filter = ConditionParams & {
 const LISTED = `${TENANT_COLUMNS}, ${time('last_change_at')} AS "lastChangeAt",
   ${time('history_since')} AS "historySince"`;
 
-/** SQL value of `percentUsed`; -1 without a limit. */
+/** SQL value for `percentUsed`; -1 without a limit. */
 const PERCENT = (used: string, own: string, limit: string) =>
   `COALESCE(floor(100 * ${used}::float8 / NULLIF(COALESCE(${own}, ${limit}::bigint), 0)), -1)`;
 
-/** SQL value of `fullness`, with the service's default limits as parameters. */
+/** SQL value for `fullness`, with the service's default limits as parameters. */
 export const fullnessColumn = (maxFiles: string, maxBytes: string) =>
   `greatest(${PERCENT('file_count', 'max_files', maxFiles)}, ${PERCENT('byte_count', 'max_bytes', maxBytes)})`;
 
@@ -118,7 +118,7 @@ ORDER BY key DESC, id LIMIT $limit::bigint
 `,
 );
 
-/** Counts of the tenants that match a filter. */
+/** Totals over the tenants that match a filter. */
 export interface MatchTotals {
   tenants: number;
   files: number;
@@ -134,12 +134,12 @@ FROM tenants WHERE ${MATCHES}`,
 );
 
 /**
- * Order of a list of tenants. `id` is ascending. The others are descending: most files or bytes first, or latest change
- * first, and then by ID.
+ * Order for a list of tenants. `id` is ascending. The others are descending: most files or bytes first, or latest
+ * change first, and then by ID.
  */
 export type TenantOrder = 'id' | 'files' | 'bytes' | 'used' | 'changed';
 
-/** Filter of a list of tenants. All conditions must match. */
+/** Filter for a list of tenants. All conditions must match. */
 export interface TenantFilter extends TenantConditions {
   /** Minimum used percentage of a limit on files or bytes. */
   nearLimit?: number | undefined;
@@ -147,7 +147,7 @@ export interface TenantFilter extends TenantConditions {
   scope?: string[] | null;
 }
 
-/** Last tenant of a page: its ID and its sort key. */
+/** Last tenant on a page: its ID and its sort key. */
 export interface TenantPosition {
   key: number;
   id: string;

@@ -30,7 +30,7 @@ import { changeDetails, mergeDetails, type StoreDetailsChange, setDetails } from
 
 const ROWS_A_BATCH = 2000;
 
-/** Numbers of rows deleted with a tenant. `versions` and `directories` are rows of its history. */
+/** Numbers of rows deleted with a tenant. `versions` and `directories` are rows in its history. */
 export interface Erased {
   entries: number;
   versions: number;
@@ -64,8 +64,8 @@ export class Tenants {
   }
 
   /**
-   * Returns the time of the last recorded use of a tenant's memory or keys, or null if unused. Reads of files have a
-   * resolution of one day.
+   * Returns when a tenant's memory or keys were last used, as recorded, or null if unused. File reads have a resolution
+   * of one day.
    */
   async lastActivity(tenant: string): Promise<Date | null> {
     const uses = await Promise.all([
@@ -99,7 +99,7 @@ export class Tenants {
   }
 
   /**
-   * Changes settings of a tenant and its drafts. Returns false if the tenant does not exist.
+   * Changes settings for a tenant and its drafts. Returns false if the tenant does not exist.
    *
    * @throws ServiceError for a draft
    */
@@ -108,9 +108,9 @@ export class Tenants {
   }
 
   /**
-   * Changes settings and details of a tenant in one transaction. Returns false if the tenant does not exist.
+   * Changes a tenant's settings and details in one transaction. Returns false if the tenant does not exist.
    *
-   * @throws ServiceError for a draft, or for new details of an archived tenant
+   * @throws ServiceError for a draft, or for new details in an archived tenant
    */
   async change(
     tenant: string,
@@ -141,7 +141,7 @@ export class Tenants {
    * Deletes a tenant and all of its data. Suspends the tenant first, and deletes in batches, so that statements are
    * short. If the call is interrupted, repeat it.
    *
-   * @returns the numbers of deleted rows, without rows of drafts, or undefined if the tenant does not exist
+   * @returns the numbers of deleted rows, without draft rows, or undefined if the tenant does not exist
    * @throws ServiceError for a draft
    */
   async delete(tenant: string): Promise<Erased | undefined> {
@@ -154,7 +154,7 @@ export class Tenants {
     return this.#deleteData(tenant);
   }
 
-  /** Deletes the memory of a draft. The record of the draft is kept. */
+  /** Deletes a draft's memory. The draft's record is kept. */
   async deleteDraft(id: string): Promise<void> {
     await this.#deleteData(id);
   }
@@ -198,8 +198,8 @@ async function set(query: QueryExecutor, tenant: string, changes: Partial<Tenant
 }
 
 /**
- * Applies the settings of the original to a draft, in a transaction that has locked the original. A lower limit of
- * bytes on the draft is kept.
+ * Applies the original's settings to a draft, in a transaction that has locked the original. A lower byte limit on the
+ * draft is kept.
  */
 export async function followSettings(
   query: QueryExecutor,
@@ -213,7 +213,7 @@ export async function followSettings(
   await query(setTenantQuery, { ...original, maxBytes, ttlDays: UNLIMITED, tenant: draft });
 }
 
-/** Files of a draft must not expire, because their deletion would become part of the proposal. */
+/** Files in a draft must not expire, because their deletion would become part of the proposal. */
 const UNLIMITED = 0;
 
 /** Returns the lower of two limits. 0 means no limit, and null the service's default. */
@@ -223,9 +223,9 @@ function lowerLimit(own: number | null, other: number | null): number | null {
 }
 
 /**
- * Checks that a tenant still is the expected tenant. Call this after reading data of the tenant.
+ * Checks that a tenant still is the expected tenant. Call this after reading the tenant's data.
  *
- * @param createdAt creation time of the expected tenant; null accepts any tenant, and `NO_TENANT` expects none
+ * @param createdAt the expected tenant's creation time; null accepts any tenant, and `NO_TENANT` expects none
  * @throws ServiceError if the tenant differs from the expected one
  */
 export async function requireSameTenant(
@@ -254,8 +254,8 @@ export function quotaExceeded(
 }
 
 /**
- * Deletes the remaining data of a tenant, the tenant, and its keys, in a transaction that has locked the tenant. Adds
- * to `erased` and returns it.
+ * Deletes a tenant's remaining data, the tenant, and its keys, in a transaction that has locked the tenant. Adds to
+ * `erased` and returns it.
  */
 async function deleteLocked(query: QueryExecutor, tenant: string, erased: Erased): Promise<Erased> {
   await deleteData(query, tenant, erased);
@@ -268,8 +268,8 @@ async function deleteLocked(query: QueryExecutor, tenant: string, erased: Erased
 }
 
 /**
- * Deletes the remaining data of a tenant and the tenant, in a transaction that has locked the tenant. The deletion
- * waits for concurrent creations of keys and prevents new ones. The caller must handle the keys afterwards.
+ * Deletes a tenant's remaining data and the tenant, in a transaction that has locked the tenant. The deletion waits for
+ * transactions that are creating keys and prevents new keys. The caller must handle the keys afterwards.
  */
 export async function deleteData(
   query: QueryExecutor,
@@ -280,7 +280,7 @@ export async function deleteData(
   await query(deleteTenantQuery, { tenant });
 }
 
-/** Deletes a batch of rows of each kind. Returns true if all rows are deleted. */
+/** Deletes one batch for each kind of row. Returns true if all rows are deleted. */
 async function deleteBatch(query: QueryExecutor, tenant: string, erased: Erased): Promise<boolean> {
   const batch = { tenant, limit: ROWS_A_BATCH };
   const entries = Number((await query(deleteEntriesQuery, batch)).rows[0]?.erased ?? 0);

@@ -45,20 +45,20 @@ export type Sizes = {
   historyBytes: number;
 };
 
-/** Usage of a tenant on one day. Days without uses and without changes of the sizes have no row. */
+/** A tenant's usage on one day. Days without uses and without size changes have no row. */
 export interface UsageDay extends Sizes, Uses {
   /** Day in UTC, such as `2026-11-23`. */
   day: string;
 }
 
-/** Returns the day of a time in UTC, such as `2026-11-23`. */
+/** Returns the UTC day for a time, such as `2026-11-23`. */
 export function toDay(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
 /**
- * Adds uses to a day of a tenant, with the tenant's current sizes. `createdAt` must match the tenant's creation time,
- * unless it is null. A missing tenant is ignored.
+ * Adds uses to a tenant's usage on one day, with the tenant's current sizes. `createdAt` must match the tenant's
+ * creation time, unless it is null. A missing tenant is ignored.
  */
 export const recordUsageQuery = defineQuery<{ tenant: string; day: string; createdAt: string | null } & Uses>(
   'record_usage',
@@ -91,24 +91,24 @@ ORDER BY tenant_usage.day
 `,
 );
 
-/** Returns the daily usage of a tenant, oldest day first. Throws `DatabaseError`. */
+/** Returns a tenant's daily usage, oldest day first. Throws `DatabaseError`. */
 export async function usageDays(database: Database, tenant: string, days: Days): Promise<UsageDay[]> {
   return (await database.query(daysQuery, { tenant, ...days })).rows;
 }
 
-/** Returns the days of a period: the day of `since`, and all later days that start before `until`. */
+/** Returns the days in a period: the day of `since`, and all later days that start before `until`. */
 export function toDays({ since, until }: { since: string; until: string | undefined }): Days {
   return { from: since.slice(0, 10), until: until ?? null };
 }
 
 const FLUSH_INTERVAL_MS = 60_000;
-/** Maximum number of tenants counted between two flushes. Uses of further tenants are not counted. */
+/** Maximum number of tenants counted between two flushes. Uses by further tenants are not counted. */
 const MAX_TENANTS = 100_000;
 
 interface Counted extends Uses {
   tenant: string;
   /**
-   * Creation time of the tenant, to distinguish a later tenant with the same ID. Null if unknown or the tenant did not
+   * The tenant's creation time, to distinguish a later tenant with the same ID. Null if unknown or the tenant did not
    * exist yet.
    */
   createdAt: string | null;
@@ -117,8 +117,8 @@ interface Counted extends Uses {
 }
 
 /**
- * Counts uses of tenants in memory, and adds the counts to the database once a minute, so that requests cost no write.
- * If the process is killed, counts since the last flush are lost.
+ * Counts tenants' uses in memory, and adds the counts to the database once a minute, so that requests cost no write. If
+ * the process is killed, counts since the last flush are lost.
  */
 export class UsageCounts {
   readonly #database: Database;
@@ -161,7 +161,7 @@ export class UsageCounts {
     this.#counts.add(`${counted.day}/${counted.tenant}/${counted.createdAt}`, counted);
   }
 
-  /** One statement per tenant, because tenants are on different shards of Citus. */
+  /** One statement per tenant, because tenants are on different Citus shards. */
   async #write(all: Counted[]): Promise<void> {
     for (const counted of all) {
       try {
@@ -174,7 +174,7 @@ export class UsageCounts {
   }
 }
 
-/** Numbers of uses of a tenant: reading calls, writing calls, and rejected requests and calls. */
+/** A tenant's usage counts: reading calls, writing calls, and rejected requests and calls. */
 export type Uses = {
   reads: number;
   writes: number;
