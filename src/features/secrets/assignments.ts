@@ -13,7 +13,7 @@ import {
 const NAMED =
   /((?:api[_-]?key|api[_-]?secret|api[_-]?token|(?:secret|private|signing|encryption|account|auth)[_-]?key|(?:client|app|consumer|webhook|signing|session|jwt)[_-]?secret|(?:access|auth|refresh|bearer)[_-]?token|passphrase|passwd|password|(?<![A-Za-z0-9_-])(?:secret|token))["'`\]]{0,2}\s{0,3}(?::=|=>|:|=)\s{0,3}["'`]?)([\w+/=.~-]{16,})/gi;
 
-// UPPER_CASE names of environment variables with any prefix.
+// UPPER_CASE environment variable names with any prefix.
 const ENVIRONMENT =
   /(\b[A-Z][A-Z0-9_]{0,60}_(?:TOKEN|SECRET|PASSWORD|PASSWD|PWD|PAT)["']?\s{0,2}[:=]\s{0,2}["'`]?)([\w+/=.~-]{16,})/g;
 
@@ -25,14 +25,14 @@ const NPMRC = /(:_(?:authToken|auth|password)\s?=\s?"?)([\w+/=.-]{12,})/g;
 const BEARER = /(\b(?:Bearer|Token|token)\s{1,2})([\w.+/=~-]{20,})/g;
 const BASIC = /(\bBasic\s{1,2})([A-Za-z0-9+/]{8,}={0,2})/g;
 
-// ADO.NET, ODBC, and libpq: `Server=…;Password=…;`, `host=… password=…`. The end of the password is certain, so only
-// the password is masked.
+// ADO.NET, ODBC, and libpq: `Server=…;Password=…;`, `host=… password=…`. The password's end is certain, so only the
+// password is masked.
 const KEYWORD_PASSWORD =
   /((?<![.A-Za-z0-9])(?:password|pwd)\s?=\s?)("[^"\n]{4,}"|'[^'\n]{4,}'|\{[^{}\n]{4,128}\}|[^\s;"'&]{4,})/gi;
 const KEYWORD_HOST = /\b(?:server|host|hostaddr|data source|addr|address|driver|dbname|database|dsn)\s?=/i;
 /**
- * A connection string of JDBC, ADO.NET, or ODBC, as opposed to code. Only here does a password of letters count,
- * because in code it may be an expression.
+ * A JDBC, ADO.NET, or ODBC connection string, as opposed to code. Only in a connection string does a password with only
+ * letters count, because in code such a text may be an expression.
  */
 const CONNECTION_STRING = /\bjdbc:[a-z]|\b(?:server|data source|driver|dsn)\s?=[^;"'\n]{1,128};/i;
 const ORACLE_PASSWORD = /(\bjdbc:oracle:[a-z]{3,5}:[^\s/@"']{1,128}\/)([^\s/@"']{4,128})(?=@)/gi;
@@ -90,7 +90,7 @@ function isPassword(value: string): boolean {
 }
 
 /**
- * Whether a value outside of code is a password instead of an example or a placeholder. ODBC quotes with braces, which
+ * Whether a value outside code is a password instead of an example or a placeholder. ODBC quotes with braces, which
  * templates also use.
  */
 function isLiteral(value: string): boolean {
@@ -123,7 +123,7 @@ function looksRandom(value: string): boolean {
 
 /**
  * Whether the case changes too often for words. This recognizes generated letters with few digits, and base64url, which
- * `-` and `_` divide into short pieces. In generated text, half of the letters start a new word; in identifiers, words
+ * `-` and `_` divide into short pieces. In generated text, half the letters start a new word; in identifiers, words
  * have at least three letters.
  */
 function looksScrambled(value: string): boolean {

@@ -1,4 +1,4 @@
 import type { Feature } from '../../core/feature.ts';
 
-/** Detection of secrets in texts. The core masks or rejects the findings, and gets the scanner from the service. */
+/** Secret detection in texts. The core masks or rejects the findings, and gets the scanner from the service. */
 export const secrets: Feature = { name: 'secrets', uses: [] };

@@ -1,7 +1,7 @@
 import type { Finding } from '../../core/memory/secrets/finding.ts';
 
 /**
- * Issuer prefixes with the lengths of their numbers, from the networks' published ranges (collected in
+ * Issuer prefixes with their card number lengths, from the networks' published ranges (collected in
  * https://en.wikipedia.org/wiki/Payment_card_number#Issuer_identification_number_(IIN)). Further ranges would cause
  * false positives, because one number in ten passes the Luhn check by chance.
  */
@@ -29,7 +29,7 @@ const ISSUERS: readonly { from: string; to: string; lengths: readonly number[] }
 
 const SHORTEST = 13;
 const LONGEST = 19;
-/** Maximum length of a run of four-digit groups: two card numbers. A longer run is a table of numbers. */
+/** Maximum length for a run of four-digit groups: two card numbers. A longer run is a table with numbers. */
 const MOST_FOURS = 8;
 
 // A single character class between two digits prevents backtracking. Text from the web and from PDFs contains
@@ -89,7 +89,7 @@ function groupSize(group: Group | undefined): number {
   return group === undefined ? 0 : group.end - group.start;
 }
 
-/** Returns the last group of the longest card number that starts with group `first`, or undefined. */
+/** Returns the last group in the longest card number that starts with group `first`, or undefined. */
 function findLastCardGroup(text: string, chain: readonly Group[], first: number): number | undefined {
   let found: number | undefined;
   let digits = '';
@@ -113,13 +113,13 @@ function isGrouped(text: string, chain: readonly Group[], first: number, last: n
   return groupSize(start) === 4 && groupSize(group) <= 7 && text[group.start - 1] === text[start.end];
 }
 
-/** Whether the number is separate, and not part of a word, a decimal, or an ID of groups joined by `-`. */
+/** Whether the number is separate, and not part of a word, a decimal, or an ID with groups joined by `-`. */
 function standsAlone(text: string, chain: readonly Group[], first: number, last: number): boolean {
   const { start } = chain[first] as Group;
   const { end } = chain[last] as Group;
   const before = text.slice(Math.max(0, start - 2), start);
   const after = text.slice(end, end + 2);
-  // Rejects adjacent letters and digits of any script, `_`, `+`, `.` between digits, and a dash followed by a digit.
+  // Rejects adjacent letters and digits in any script, `_`, `+`, `.` between digits, and a dash followed by a digit.
   if (/[\p{L}\p{N}_+]$|\d[.-]$|\.$/u.test(before) || /^[\p{L}\p{N}_+]|^[.-]\d/u.test(after)) return false;
   if (!before.endsWith('-') && !after.startsWith('-')) return true;
   // A number joined to a word (`visa-4111…`) may be a card, but a number joined to other digits, as in a UUID, is not.
@@ -137,7 +137,7 @@ function isCardNumber(digits: string): boolean {
       digits.slice(0, from.length) >= from &&
       digits.slice(0, to.length) <= to,
   );
-  // A number of 13 digits is far more often an article number (EAN) than one of the last Visa cards of that length.
+  // A 13-digit number is far more often an article number (EAN) than one of the last Visa cards with that length.
   return known && passesLuhn(digits) && !(digits.length === 13 && isArticleNumber(digits));
 }
 

@@ -1,10 +1,10 @@
 import type { Finding } from '../../core/memory/secrets/finding.ts';
 
-// RFC 7468; the label of OpenPGP (RFC 9580, 6.2) contains BLOCK.
+// RFC 7468; the OpenPGP label (RFC 9580, 6.2) contains BLOCK.
 const MARKER = /-----(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
 
 /**
- * A line of a real key's body; the shortest body (Ed25519) has 64 characters. Placeholders such as `...` have no such
+ * A line in a real key's body; the shortest body (Ed25519) has 64 characters. Placeholders such as `...` have no such
  * line.
  */
 const BODY_LINE = /[A-Za-z0-9+/]{40}/;
@@ -16,20 +16,20 @@ const HEADERS = /(?:\s*[A-Za-z-]{3,30}: [^\n]{0,200}\n){1,5}/y;
 
 const SERVICE_ACCOUNT = /"private_key"\s{0,4}:\s{0,4}"$/;
 
-/** The first line of a PuTTY key file, and the line before its private part. */
+/** A PuTTY key file's first line, and the line before its private part. */
 const PUTTY_MARKER = /PuTTY-User-Key-File-\d|Private-Lines: (\d{1,4})/g;
 const PUTTY_LINE = /(?:\s|\\[nrt])*[A-Za-z0-9+/=]{1,128}/y;
 const PUTTY_MAC = /(?:\s|\\[nr])*Private-(?:MAC|Hash): [0-9a-f]{40,64}/y;
 /**
- * Maximum distance from the first line of a PuTTY key file to its private part. The comment and the public part are far
+ * Maximum distance from a PuTTY key file's first line to its private part. The comment and the public part are far
  * shorter.
  */
 const PUTTY_PUBLIC_CHARACTERS = 8192;
 
 /**
  * Detects private keys in PEM, OpenSSH, and PGP armor, from the BEGIN line to the END line, with any label and headers.
- * Keys in a JSON string, with `\n` for newlines, are included. For a truncated key, the finding covers all text
- * after BEGIN that looks like a key. Keys for PuTTY are covered from the first line of their file.
+ * Keys in a JSON string, with `\n` for newlines, are included. For a truncated key, the finding covers all text after
+ * BEGIN that looks like a key. Keys for PuTTY are covered from their file's first line.
  */
 export function findPrivateKeys(text: string): Finding[] {
   const findings: Finding[] = [];

@@ -168,7 +168,7 @@ const FOUND: [kind: string, what: string, secret: string, context: Context][] = 
   ['memory_service_key', "this service's key", `msk_${made(BASE64URL, 43)}${made(ALNUM, 6)}`, inEnv],
 ];
 
-/** The other 4 of the 40 samples are known misses, because only their meaning distinguishes them from harmless text. */
+/** The other 4 samples are known misses, because only their meaning distinguishes them from harmless text. */
 const MISSED: [what: string, text: string, why: string][] = [
   ['a password in prose', `log in as ana with correct-horse-${made(DIGIT, 2)}`, 'any word can be a password'],
   ['an Ethereum key', `wallet ${made(HEX, 64)}`, 'looks like a SHA-256'],
@@ -282,7 +282,7 @@ const BY_CONTEXT: [kind: string, what: string, secret: string, context: Context]
   ['payment_card', 'after a word and a dash', '5500-0000-0000-0004', (s) => `mastercard-${s}.`],
 ];
 
-/** A sample of each remaining kind. */
+/** A sample for each remaining kind. */
 const OTHER_FORMATS: [kind: string, secret: string][] = [
   ['age_secret_key', `AGE-SECRET-KEY-1${made(UPPER_32, 58)}`],
   ['airtable_token', `pat${made(ALNUM, 14)}.${made(HEX, 64)}`],
@@ -379,14 +379,14 @@ const HARMLESS: [what: string, text: string][] = [
   ['names', 'secret: prod/billing/database-credentials, npm_config_registry_authentication_type'],
 ];
 
-/** Known false positives, whose form is the same as the form of a secret. */
+/** Known false positives, which have the same form as a secret. */
 const FALSE_POSITIVES: [what: string, text: string, kind: string][] = [
   ['an order number with an issuer prefix that passes Luhn', 'order 4539578763621486', 'payment_card'],
   ["the networks' test cards", 'test with 4242 4242 4242 4242', 'payment_card'],
   ['a URL in a manual', url('postgres', 'scott', 'tiger', 'localhost/test'), 'connection_string'],
 ];
 
-describe('the samples of secrets', () => {
+describe('samples with secrets and look-alikes', () => {
   it('lists 40 secrets and 40 look-alikes as samples', () => {
     expect([FOUND.length, MISSED.length, HARMLESS.length]).toStrictEqual([36, 4, 40]);
   });
@@ -396,11 +396,11 @@ describe('the samples of secrets', () => {
     expect(await kindsIn(await redact(context(secret)))).toStrictEqual([]);
   });
 
-  it.each(OTHER_FORMATS)('masks a secret of the kind %s', async (kind, secret) => {
+  it.each(OTHER_FORMATS)('masks a secret (kind %s)', async (kind, secret) => {
     expect(await redact(inProse(secret))).toBe(inProse(`[REDACTED:${kind}]`));
   });
 
-  it('lists a sample of every kind of secret', () => {
+  it('lists a sample for every kind of secret', () => {
     const sampled = new Set([...FOUND, ...BY_CONTEXT, ...OTHER_FORMATS].map(([kind]) => kind));
     expect([...sampled, KEPT_OUT].toSorted()).toStrictEqual([...SECRET_KINDS].toSorted());
   });
@@ -428,7 +428,7 @@ describe('generated values', () => {
     ['Authorization: Bearer 43 of base64url', 297, () => `Authorization: Bearer ${random(BASE64URL, 43)}`],
     ['jdbc: … password=', 300, () => `jdbc:mysql://db/shop?user=app&password=${random(ALNUM, 12)}`],
     ['ODBC', 300, () => `Driver={MySQL};Server=db;Uid=app;Pwd={${random(ALNUM, 12)}};`],
-  ])('masks a generated value in nearly all of 300 cases: %s', async (_, least, text) => {
+  ])('masks a generated value in nearly all 300 cases: %s', async (_, least, text) => {
     let found = 0;
     for (let i = 0; i < 300; i++) found += (await scanner.scan(text())).length;
     expect(found).toBeGreaterThanOrEqual(least);
@@ -448,7 +448,7 @@ describe('generated values', () => {
 });
 
 describe('masking secrets', () => {
-  it('covers the whole secret when two detectors match different parts of it', async () => {
+  it('covers the whole secret when two detectors match different parts', async () => {
     const token = `ghp_${made(ALNUM, 36)}`;
     expect(await redact(`clone ${url('https', token, 'x-oauth-basic', 'github.com/a/b')} now`)).toBe(
       'clone [REDACTED:basic_auth_url] now',
@@ -508,7 +508,7 @@ describe('evading the masking', () => {
   });
 });
 
-describe('properties of the scanner', () => {
+describe('scanner properties', () => {
   const secret = fc.constantFrom(
     ...[...FOUND, ...BY_CONTEXT].map(([, , value, context]) => ({ value, text: context(value) })),
   );

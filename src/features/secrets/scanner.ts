@@ -24,12 +24,12 @@ const DETECTORS: readonly Detector[] = [
 /** Length in UTF-16 units above which the scanner yields to other requests between two detectors. */
 const LONG_TEXT = 128 * 1024;
 
-/** Maximum number of passes. One secret can hide another, such as two tokens without a space in between. */
+/** Limit on passes. One secret can hide another, such as two tokens without a space in between. */
 const MAX_PASSES = 8;
 
 /**
- * Creates the scanner of `SECRETS`. It uses no network and keeps no state. src/features/secrets/scanner.test.ts lists the
- * secrets that it finds and misses.
+ * Creates the scanner for `SECRETS`. It uses no network and keeps no state. src/features/secrets/scanner.test.ts lists
+ * the secrets that it finds and misses.
  */
 export function createSecretScanner(): SecretScanner {
   return { scan };
@@ -37,7 +37,7 @@ export function createSecretScanner(): SecretScanner {
 
 async function scan(text: string): Promise<Secret[]> {
   let found: Finding[] = [];
-  // Findings are replaced by spaces of the same length, and the text is scanned again until no secret is found. This
+  // Findings are replaced by equally many spaces, and the text is scanned again until no secret is found. This
   // guarantees that a scan of masked text finds no secret.
   let rest = text.replace(PLACEHOLDER, (known) => ' '.repeat(known.length));
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
@@ -71,7 +71,7 @@ function maskFindings(text: string, findings: readonly Finding[]): string {
 const WORD = /[\p{L}\p{N}\p{Cs}_+/=.~%-]/u;
 
 /**
- * Extends the findings of later passes to the whole word. Text joined to a secret is probably secret too, and a long
+ * Extends the findings from later passes to the whole word. Text joined to a secret is probably secret too, and a long
  * chain takes one pass instead of one pass per link.
  *
  * @param findings sorted and disjoint, as `merge` returns them

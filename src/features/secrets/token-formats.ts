@@ -3,7 +3,10 @@ import { type Finding, isPlaceholder, type SecretKind } from '../../core/memory/
 interface Format {
   kind: SecretKind;
   pattern: RegExp;
-  /** Strings of which every match contains at least one. The pattern runs only on texts that contain one of them. */
+  /**
+   * Strings that identify the format: every match contains at least one. The pattern runs only on texts that contain
+   * one.
+   */
   hints: readonly string[];
   /** Additional pattern that a match must satisfy. */
   only?: RegExp;
@@ -19,7 +22,7 @@ interface Format {
  * require text after an unbounded repetition that can also match this text.
  */
 const FORMATS: readonly Format[] = [
-  // Keys of this service: 32 random bytes in base64url and a checksum of 6 characters.
+  // Keys issued by this service: 32 random bytes in base64url and a 6-character checksum.
   {
     kind: 'memory_service_key',
     hints: ['msk_'],
@@ -139,8 +142,7 @@ const FORMATS: readonly Format[] = [
     ],
     pattern: /gl(?:pat|dt|rtr?|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w.-]{20,}/g,
   },
-  // Environment variables such as npm_config_… can have the length of a token. Tokens contain no `_`, but do contain
-  // digits.
+  // Environment variables such as npm_config_… can be as long as a token. Tokens contain no `_`, but do contain digits.
   {
     kind: 'npm_token',
     hints: ['npm_'],
@@ -241,7 +243,7 @@ const HINTS = new RegExp(
 );
 
 // RFC 7519: header and payload are JSON objects (`eyJ` is `{"`), and the third part is the signature. Unsigned tokens
-// grant no access, so they are ignored. The look-behind prevents an attempt at each `eyJ` of a long run.
+// grant no access, so they are ignored. The look-behind prevents an attempt at each `eyJ` in a long run.
 const JWT = /(?<![\w-])eyJ[\w-]{8,2048}\.eyJ[\w-]{8,}\.[\w-]{16,}/g;
 
 // The bot's ID, a timestamp, and a signature, in base64url. There is no fixed prefix, but a distinctive shape.
@@ -257,7 +259,7 @@ export function findTokens(text: string): Finding[] {
   };
   const seen = [...new Set(text.match(HINTS))];
   for (const { kind, hints, pattern, only } of FORMATS) {
-    // `includes`, because of two overlapping hints only the longer one was matched.
+    // Uses `includes`, because only the longer of two overlapping hints was matched.
     if (!hints.some((hint) => seen.some((longer) => longer.includes(hint)))) continue;
     collect(kind, pattern, (token) => !isPlaceholder(token) && only?.test(token) !== false);
   }

@@ -3,21 +3,22 @@ import { type Finding, isExamplePassword, isPlaceholder } from '../../core/memor
 /** Characters that end a URL in running text, Markdown, code, and JSON. */
 const URL_END = /[\s"'<>`\p{Cc}]/gu;
 /**
- * Characters that may follow the host without being part of it. A backslash starts an escape sequence in a JSON string.
+ * Characters that may follow the host without belonging to the host. A backslash starts an escape sequence in a JSON
+ * string.
  */
 const AFTER_HOST = /[\\|]/;
-/** Punctuation of the surrounding sentence, which is not part of the URL at its end. */
+/** Punctuation from the surrounding sentence, which does not belong to the URL at its end. */
 const CLOSING = ')]},.;:!?*_';
 
-/** Maximum distance of the `@` from a `/`, `?`, or `#` in an unescaped password. */
+/** Maximum distance between the `@` and a `/`, `?`, or `#` in an unescaped password. */
 const PASSWORD_REACH = 256;
 const LONGEST_SCHEME = 32;
 
 /**
- * Detects URLs with a password, of any scheme (postgres, mysql, mongodb+srv, redis, amqp, https, …).
+ * Detects URLs with a password, in any scheme (postgres, mysql, mongodb+srv, redis, amqp, https, …).
  *
- * The whole URL counts as the secret. The end of an unescaped password is uncertain, because it may contain `@`, `/`,
- * or `#`, and the query may contain another password (`?password=`, `sslpassword=`, `sig=`).
+ * The whole URL counts as the secret. An unescaped password's end is uncertain, because the password may contain `@`,
+ * `/`, or `#`, and the query may contain another password (`?password=`, `sslpassword=`, `sig=`).
  *
  * The following do not count as a password: an empty one, a placeholder (`${PASSWORD}`, `<password>`), fewer than 4
  * characters, the user's name, or a word common in examples.
@@ -55,7 +56,7 @@ function findRunEnd(text: string, from: number): number {
   return URL_END.exec(text)?.index ?? text.length;
 }
 
-/** Returns the offset of the `@` that ends user and password, or undefined. */
+/** Finds the `@` that ends user and password, and returns its offset, or undefined. */
 function findUserInfoEnd(text: string, start: number, runEnd: number): number | undefined {
   let end = start;
   while (end < runEnd && !'/?#'.includes(text[end] as string)) end++;
@@ -63,8 +64,7 @@ function findUserInfoEnd(text: string, start: number, runEnd: number): number | 
   const at = authority.lastIndexOf('@');
   if (at !== -1) return start + at;
 
-  // Drivers accept `user:pa/ss@host`, although it is not a valid URL. `host:8080/@scope` has a port instead of a
-  // password.
+  // Drivers accept `user:pa/ss@host`, although that is not a valid URL. `host:8080/@scope` has a port, not a password.
   const colon = authority.indexOf(':');
   if (end === runEnd || colon === -1 || /^\d*$/.test(authority.slice(colon + 1))) return undefined;
   const far = text.slice(end, Math.min(runEnd, end + PASSWORD_REACH)).lastIndexOf('@');
