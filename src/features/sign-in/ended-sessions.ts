@@ -20,8 +20,8 @@ const hasSessionEndedQuery = defineQuery<{ id: string }>(
 );
 
 /**
- * Sessions that ended by a sign-out before their cookie expires. The cookie itself cannot be withdrawn: a copy of it
- * would remain valid.
+ * Sessions that a sign-out ended before their cookie expires. The cookie itself cannot be withdrawn: a copy would
+ * remain valid.
  */
 export class EndedSessions {
   readonly #database: Database;

@@ -11,7 +11,7 @@ import { ALL_KEYS, Keys } from '../../core/tenants/keys.ts';
 const MAX_BODY_BYTES = 1024;
 
 /**
- * The creation of the first admin key in the console, by a link in the start log. The link works once, in this process,
+ * The first admin key, created in the console through a link in the start log. The link works once, in this process,
  * and only if there was never an admin key. Otherwise a link in an old log would work again after the last key was
  * revoked or has expired.
  */
@@ -31,13 +31,13 @@ export class FirstKey {
   /**
    * Returns the link. The token is in the fragment, which browsers do not send to servers.
    *
-   * @param consoleUrl the URL of the console
+   * @param consoleUrl the console's URL
    */
   linkAt(consoleUrl: string): string {
     return `${consoleUrl}/#/first-key/${this.#token}`;
   }
 
-  /** Registers the routes that the page of the link calls: one checks the link, and the other creates the key. */
+  /** Registers the routes that the link's page calls: one checks the link, and the other creates the key. */
   readonly routes = async (app: FastifyInstance): Promise<void> => {
     app.post('/sign-in/first-key/check', { schema: { hide: true } }, async (request, reply) => {
       this.#requireToken(request);
@@ -87,7 +87,7 @@ export class FirstKey {
  */
 async function createFirst(database: Database): Promise<{ key: string; id: string }> {
   let created: { key: string; id: string } | undefined;
-  // The lock prevents that the links of two replicas both create a key.
+  // The lock stops two replicas' links from each creating a key.
   await database.withJobLock(JOB_LOCKS.firstKey, async () => {
     if (await hasHadAdminKey(database)) return;
     const purpose = { tenant: null, isAdmin: true, access: 'read_write', label: 'first key' } as const;

@@ -2,21 +2,21 @@ import * as client from 'openid-client';
 import type { Actor } from '../../core/memory/origin.ts';
 import { ADMIN_ACCESS, type AdminAccess } from '../../core/variable-schemas.ts';
 
-/** The settings of the sign-in with OpenID Connect (`OIDC_…` in docs/settings.md). */
+/** Sign-in settings for OpenID Connect (`OIDC_…` in docs/settings.md). */
 export interface OpenIdOptions {
   issuer: string;
   clientId: string;
   clientSecret: string;
   scope: string;
-  /** Name of the claim with the roles, or the names on the path to a nested claim, joined by dots. */
+  /** Name for the roles claim, or the names on the path to a nested claim, joined by dots. */
   rolesClaim: string;
-  /** The access of each role. */
+  /** Each role's access. */
   roles: Readonly<Record<string, AdminAccess>>;
-  /** The URL of the callback route, as browsers reach it. */
+  /** The callback route's URL, as browsers reach it. */
   redirectUrl: string;
 }
 
-/** Random values of a sign-in. The browser keeps them until the provider sends it back. */
+/** Random values for a sign-in. The browser keeps the values until the provider sends the browser back. */
 export interface PendingSignIn {
   state: string;
   nonce: string;
@@ -29,13 +29,13 @@ export interface Person {
   access: AdminAccess;
 }
 
-/** Reason of a rejected sign-in, which the console explains. */
+/** Reason for rejecting a sign-in, which the console explains. */
 export type SignInRejection = 'denied' | 'failed' | 'misconfigured' | 'no_role' | 'unreachable';
 
 export class SignInError extends Error {
   override name = 'SignInError';
   readonly rejection: SignInRejection;
-  /** Facts for the log, without secrets and without parameters of the request. */
+  /** Facts for the log, without secrets and without request parameters. */
   readonly details: Readonly<Record<string, string | number | undefined>>;
 
   constructor(rejection: SignInRejection, details: SignInError['details'] = {}) {
@@ -50,7 +50,7 @@ const TIMEOUT_SECONDS = 5;
 /** An OpenID Connect provider: authorization code with PKCE, state, and nonce. */
 export class OpenIdProvider {
   readonly #options: OpenIdOptions;
-  /** Metadata of the provider, read at the first sign-in, so that the service starts without the provider. */
+  /** Provider metadata, read at the first sign-in, so that the service starts without the provider. */
   #configuration: Promise<client.Configuration> | undefined;
 
   constructor(options: OpenIdOptions) {
@@ -83,9 +83,9 @@ export class OpenIdProvider {
   }
 
   /**
-   * Exchanges the code for the person's identity, and verifies the ID token with the keys of the provider.
+   * Exchanges the code for the person's identity, and verifies the ID token with the provider's keys.
    *
-   * @param search the query of the callback, with its question mark
+   * @param search the callback's query, with its question mark
    * @throws SignInError
    */
   async complete(search: string, pending: PendingSignIn): Promise<Person> {
@@ -109,7 +109,7 @@ export class OpenIdProvider {
     return { actor: { type: 'user', id: claims.sub, label: personLabel(claims) }, access };
   }
 
-  /** Returns the URL at which the person signs out of the provider. Undefined if the provider has none. */
+  /** Returns the URL at which the person signs out of the provider. Undefined if the provider has no such URL. */
   async signOutUrl(): Promise<string | undefined> {
     const configuration = await this.#discoverOnce();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
@@ -134,7 +134,7 @@ function discover({ issuer, clientId, clientSecret }: OpenIdOptions): Promise<cl
   return client.discovery(url, clientId, {}, authentication, { execute, timeout: TIMEOUT_SECONDS });
 }
 
-/** Sends the client secret by the first method that the provider offers. The default of OpenID Connect is Basic. */
+/** Sends the client secret by the first method that the provider offers. OpenID Connect's default is Basic. */
 function authenticationBy(secret: string): client.ClientAuth {
   const methods = new Map<string, client.ClientAuth>([
     ['client_secret_basic', client.ClientSecretBasic(secret)],
@@ -152,7 +152,7 @@ function authenticationBy(secret: string): client.ClientAuth {
   };
 }
 
-/** Error codes of OAuth 2.0 and OpenID Connect. Other codes are not logged, because they may be parameters. */
+/** Error codes in OAuth 2.0 and OpenID Connect. Other codes are not logged, because they may be parameters. */
 const KNOWN_CODES: ReadonlySet<string> = new Set([
   'access_denied',
   'account_selection_required',
@@ -181,7 +181,7 @@ const REJECTIONS: Readonly<Record<string, SignInRejection>> = {
   temporarily_unavailable: 'unreachable',
 };
 
-/** Converts an error of the exchange of a code. */
+/** Converts an error from the code exchange. */
 async function grantError(cause: unknown): Promise<SignInError> {
   const inner = innermost(cause);
   if (inner instanceof SignInError) return inner;
@@ -193,18 +193,18 @@ async function grantError(cause: unknown): Promise<SignInError> {
   return new SignInError(rejection, { ...causeDetails(cause), providerError });
 }
 
-/** Returns the error code that the provider sent in the callback or in the response of its token endpoint. */
+/** Returns the error code that the provider sent in the callback or in its token endpoint's response. */
 async function readProviderError(cause: unknown): Promise<string | undefined> {
   if (cause instanceof client.AuthorizationResponseError || cause instanceof client.ResponseBodyError)
     return cause.error;
-  // The library reads the body of responses with a status of 4xx only.
+  // The library reads bodies only from responses with a 4xx status.
   const inner = innermost(cause);
   if (!(inner instanceof Response) || inner.bodyUsed) return undefined;
   const body = (await inner.json().catch(() => undefined)) as { error?: unknown } | undefined;
   return typeof body?.error === 'string' ? body.error : undefined;
 }
 
-/** Converts an error of the discovery. A provider that responds with something else is reachable. */
+/** Converts an error from the discovery. A provider that responds with something else is reachable. */
 function discoveryError(cause: unknown, issuer: string): SignInError {
   const status = responseStatus(cause);
   if (isTransport(cause) || (status !== undefined && isServerFault(status)))
@@ -220,7 +220,7 @@ function discoveryError(cause: unknown, issuer: string): SignInError {
   });
 }
 
-/** Maximum length of an issuer in the log. */
+/** Maximum issuer length in the log. */
 const MAX_ISSUER = 500;
 
 function causeDetails(cause: unknown): SignInError['details'] {
@@ -229,7 +229,7 @@ function causeDetails(cause: unknown): SignInError['details'] {
   return { cause: name, code, status: responseStatus(cause), claim };
 }
 
-/** Returns the cause of an error of the library, which wraps the response or the details. */
+/** Returns the innermost cause. Errors from the library wrap the response or the details. */
 function innermost(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
 }
@@ -253,8 +253,8 @@ function isTransport(error: unknown): boolean {
 type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the values of a claim: an array of texts, or one text. The name is the name of a claim, or a path of names
- * joined by dots. A name in the path may contain dots itself, such as the ID of a client.
+ * Returns a claim's values: an array of texts, or one text. The name is a claim's name, or a path with names joined by
+ * dots. A name in the path may contain dots itself, such as a client's ID.
  */
 export function claimedRoles(claims: Claims, name: string): string[] {
   return [valueAt(claims, name.split('.'))].flat().filter((each) => typeof each === 'string');
@@ -263,7 +263,7 @@ export function claimedRoles(claims: Claims, name: string): string[] {
 function valueAt(value: unknown, path: readonly string[]): unknown {
   if (path.length === 0) return value;
   if (typeof value !== 'object' || value === null) return undefined;
-  // The longest name precedes a path of shorter names.
+  // The longest name takes precedence over a path with shorter names.
   for (let length = path.length; length > 0; length--) {
     const name = path.slice(0, length).join('.');
     if (!Object.hasOwn(value, name)) continue;
@@ -273,7 +273,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return undefined;
 }
 
-/** Returns the highest access of the roles, or undefined if no role gives access. */
+/** Returns the highest access that the roles give, or undefined if no role gives access. */
 export function grantedAccess(
   held: readonly string[],
   roles: OpenIdOptions['roles'],

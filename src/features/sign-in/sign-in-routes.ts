@@ -12,7 +12,7 @@ const CALLBACK = '/sign-in/openid/callback';
 export class SignIn {
   readonly sessions: Sessions;
   readonly #provider: OpenIdProvider;
-  /** The URL of the console, as browsers reach it, without a slash at the end. */
+  /** The console's URL, as browsers reach it, without a slash at the end. */
   readonly #consoleUrl: string;
 
   constructor(config: Config, database: Database) {
@@ -96,8 +96,8 @@ export class SignIn {
 }
 
 /**
- * Returns the function that derives the key of the sessions. The key is bound to the installation and to all settings
- * that determine a person's access. A change of any of them ends all sessions.
+ * Returns the function that derives the session key. The key is bound to the installation and to all settings that
+ * determine a person's access. A change to any of these ends all sessions.
  */
 function sessionKey(config: Config, database: Database): () => Promise<Uint8Array> {
   let key: Promise<Uint8Array> | undefined;

@@ -24,12 +24,12 @@ const otherAccount = z.object({});
 export interface SessionOptions {
   consoleUrl: string;
   hours: number;
-  /** Returns the key of the cookies. It must differ between installations and between settings of the sign-in. */
+  /** Returns the key for the cookies. The key must differ between installations and between sign-in settings. */
   key: () => Promise<Uint8Array>;
   ended: Pick<EndedSessions, 'add' | 'has'>;
 }
 
-/** Sessions of the console in encrypted cookies, which every replica can read. */
+/** Console sessions in encrypted cookies, which every replica can read. */
 export class Sessions {
   readonly #key: () => Promise<Uint8Array>;
   readonly #ended: SessionOptions['ended'];
@@ -60,13 +60,13 @@ export class Sessions {
     return this.#cookie('session', '', 0);
   }
 
-  /** Ends the session of a browser, so that copies of its cookie are not accepted either. */
+  /** Ends a browser's session, so that copies of its cookie are rejected too. */
   async end(cookies: string | undefined): Promise<void> {
     const ending = await this.#open('session', cookies, session);
     if (ending !== undefined) await this.#ended.add(ending.jti, new Date(ending.exp * 1000));
   }
 
-  /** Returns the `Set-Cookie` header after which the next sign-in of the browser asks for an account. */
+  /** Returns the `Set-Cookie` header after which the browser's next sign-in asks for an account. */
   async askForAccount(): Promise<string> {
     return this.#cookie('account', await this.#seal('account', {}, PENDING_SECONDS), PENDING_SECONDS);
   }
@@ -75,12 +75,12 @@ export class Sessions {
     return (await this.#open('account', cookies, otherAccount)) !== undefined;
   }
 
-  /** Returns the `Set-Cookie` header of a sign-in that has asked for an account. */
+  /** Returns the `Set-Cookie` header for a sign-in that has asked for an account. */
   hasAskedForAccount(): string {
     return this.#cookie('account', '', 0);
   }
 
-  /** Returns the `Set-Cookie` header that keeps the values of a sign-in. */
+  /** Returns the `Set-Cookie` header that keeps a sign-in's values. */
   async keepPending(values: PendingSignIn): Promise<string> {
     const sealed = await this.#seal('pending', { ...values }, PENDING_SECONDS);
     return this.#cookie('pending', sealed, PENDING_SECONDS);
@@ -96,7 +96,7 @@ export class Sessions {
 
   /** @throws ServiceError 401 without a valid session */
   async authenticate({ headers }: Credentials): Promise<Administrator> {
-    // A page of another origin cannot send this header, because the admin API permits no other origins.
+    // A page from another origin cannot send this header, because the admin API permits no other origins.
     if (headers[CONSOLE_HEADER] === undefined) throw new ServiceError('unauthorized');
     const signedIn = await this.#open('session', headers.cookie, session);
     if (signedIn === undefined || (await this.#ended.has(signedIn.jti)))
@@ -149,7 +149,10 @@ export class Sessions {
     });
   }
 
-  /** Browsers accept the prefix only for secure cookies. Without it, a page of a related host could set the cookie. */
+  /**
+   * Browsers accept the prefix only for secure cookies. Without the prefix, a page on a related host could set the
+   * cookie.
+   */
   #name(kind: Kind): string {
     const prefix = !this.#isSecure ? '' : this.#path === '/' ? '__Host-' : '__Secure-';
     return `${prefix}console_${kind}`;
@@ -158,5 +161,5 @@ export class Sessions {
 
 type Kind = 'session' | 'pending' | 'account';
 
-/** Header of each request of the console, in lower case. A request with a session needs it. */
+/** Header on each console request, in lower case. A request with a session needs this header. */
 const CONSOLE_HEADER = 'x-memory-console';

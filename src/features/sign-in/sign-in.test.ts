@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { claimedRoles, grantedAccess, type Person } from './provider.ts';
 import { Sessions } from './sign-in-sessions.ts';
 
-describe('the roles of a person', () => {
+describe("a person's roles", () => {
   it.each([
     [{ roles: ['a', 'b'] }, 'roles', ['a', 'b']],
     [{ roles: 'a' }, 'roles', ['a']],
@@ -22,11 +22,11 @@ describe('the roles of a person', () => {
     [{ realm_access: null }, 'realm_access.roles', []],
     [{}, 'constructor.name', []],
     [{}, 'roles', []],
-  ])('reads the roles of a person from %j by the claim %s', (claims, name, roles) => {
+  ])("reads a person's roles from %j by the claim %s", (claims, name, roles) => {
     expect(claimedRoles(claims, name)).toStrictEqual(roles);
   });
 
-  it('selects the highest access of the roles of a person', () => {
+  it("selects the highest access among a person's roles", () => {
     const roles = { admins: 'read_write', support: 'operate', all: 'read_only' } as const;
     expect(grantedAccess(['all', 'support'], roles)).toBe('operate');
     expect(grantedAccess(['admins', 'all'], roles)).toBe('read_write');
@@ -34,7 +34,7 @@ describe('the roles of a person', () => {
   });
 });
 
-describe('the cookie of a session', () => {
+describe('the session cookie', () => {
   const person: Person = { actor: { type: 'user', id: '1', label: 'Anna' }, access: 'operate' };
   const ended = new Set<string>();
   const sessions = (consoleUrl: string, key = 'key') =>
@@ -59,7 +59,7 @@ describe('the cookie of a session', () => {
       /^__Secure-console_session=[\w.-]+; Max-Age=7200; Path=\/console; HttpOnly; Secure; SameSite=Strict$/,
     ],
     ['http://localhost:8081', /^console_session=[\w.-]+; Max-Age=7200; Path=\/; HttpOnly; SameSite=Strict$/],
-  ])('protects the session of the console at %s', async (url, expected) => {
+  ])('protects the session cookie for the console at %s', async (url, expected) => {
     const header = await sessions(url).begin(person);
     expect(header).toMatch(expected);
     expect(await sessions(url).authenticate(withCookie(header))).toStrictEqual({
@@ -68,7 +68,7 @@ describe('the cookie of a session', () => {
     });
   });
 
-  it('rejects a session cookie after its end, and accepts other sessions of the person', async () => {
+  it("rejects a session cookie after its session ended, and accepts the person's other sessions", async () => {
     const at = sessions('https://example.com');
     const [first, second] = [withCookie(await at.begin(person)), withCookie(await at.begin(person))];
     await at.end(first.headers.cookie);

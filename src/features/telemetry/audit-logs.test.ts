@@ -35,7 +35,7 @@ async function start(answer: 200 | 'hang' = 200) {
   return { collector, warnings, logs: startAuditLogs(config, collector.url, log) };
 }
 
-it('sends an event of the audit trail as a log record with its fields', async () => {
+it('sends an audit trail event as a log record with its fields', async () => {
   const { collector, logs } = await start();
   completedAuditEvents.publish(EVENT);
   await logs.stop();
@@ -65,11 +65,11 @@ it('sends an event of the audit trail as a log record with its fields', async ()
   await collector.close();
 });
 
-it('limits the queue of a collector that hangs, and fails no event', async () => {
+it('limits the queue for a collector that hangs, and fails no event', async () => {
   const { collector, logs } = await start('hang');
   for (let i = 0; i < 6000; i++) completedAuditEvents.publish(EVENT);
   await logs.stop();
-  // A batch of 512 is on its way, and the queue has 2,048 records.
+  // A batch with 512 records is on its way, and the queue has 2,048 records.
   expect(collector.logs().length).toBeLessThanOrEqual(2048 + 512);
   await collector.close();
 });

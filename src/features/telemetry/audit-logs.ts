@@ -17,7 +17,7 @@ import type { Actor } from '../../core/memory/origin.ts';
 import { type CompletedAuditEvent, completedAuditEvents } from '../../core/tenants/audit.ts';
 import { createResource, type ExportLog, protocolFor, stopInTime, withFaultReports } from './otlp.ts';
 
-/** The exporter of `@opentelemetry/exporter-logs-otlp-…`, whose other parts are installed for traces already. */
+/** The exporter from `@opentelemetry/exporter-logs-otlp-…`, whose other parts are installed for traces already. */
 function createExporter(config: Config, timeoutMillis: number | undefined) {
   const isJson = protocolFor('LOGS', config) === 'http/json';
   const headers = { 'Content-Type': isJson ? 'application/json' : 'application/x-protobuf' };
@@ -40,11 +40,11 @@ function createExporter(config: Config, timeoutMillis: number | undefined) {
 }
 
 /**
- * Sends each completed event of the audit trail to the collector, as a log record. At most 2,048 records wait, and
- * further ones are dropped: the audit trail in the database has all events.
+ * Sends each completed event in the audit trail to the collector, as a log record. At most 2,048 records wait, and
+ * further records are dropped: the audit trail in the database has all events.
  *
- * @param options.activeContext returns the trace context of the caller, which links a record to its trace
- * @param options.timeoutMillis limit of an export with its retries; `OTEL_EXPORTER_OTLP_TIMEOUT` by default
+ * @param options.activeContext returns the caller's trace context, which links a record to its trace
+ * @param options.timeoutMillis time limit for an export with its retries; `OTEL_EXPORTER_OTLP_TIMEOUT` by default
  */
 export function startAuditLogs(
   config: Config,
@@ -90,7 +90,7 @@ function actorIdentifier(actor: Actor): string | null {
   return 'name' in actor ? actor.name : null;
 }
 
-/** Returns the fields of an event. The details are a JSON text, because a SIEM may not read nested attributes. */
+/** Returns an event's fields. The details are a JSON text, because a SIEM may not read nested attributes. */
 function eventAttributes(event: CompletedAuditEvent): LogAttributes {
   const { id, actor, action, channel, address, requestId, dryRun, tenant, key, details, outcome } = event;
   const attributes: LogAttributes = {

@@ -56,15 +56,15 @@ export interface SpanSource {
 }
 
 /*
- * Attributes of the GenAI conventions 0.1.0 (docs/observability.md). A memory store is a tenant, and a memory record is
- * a file, whose ID is `mem_…` in the Memory Stores API. Its path and its content are never recorded.
+ * Attributes in the GenAI conventions 0.1.0 (docs/observability.md). A memory store is a tenant, and a memory record is
+ * a file, whose ID is `mem_…` in the Memory Stores API. The file's path and content are never recorded.
  */
 const STORE_ID = 'gen_ai.memory.store.id';
 const RECORD_ID = 'gen_ai.memory.record.id';
 const RECORD_COUNT = 'gen_ai.memory.record.count';
 
 /**
- * Commands and tools as operations of the GenAI conventions. The conventions have no separate operations for reads and
+ * Commands and tools as operations in the GenAI conventions. The conventions have no separate operations for reads and
  * renames.
  */
 const OPERATIONS = new Map([
@@ -73,7 +73,7 @@ const OPERATIONS = new Map([
   ['delete', 'delete_memory'],
 ]);
 
-/** Returns the operation of a command; undefined for an unknown command. */
+/** Returns a command's operation; undefined for an unknown command. */
 function operationName(command: string): string | undefined {
   const byAccess = { read: 'search_memory', write: 'update_memory' };
   const known = findCommand(command);
@@ -81,7 +81,7 @@ function operationName(command: string): string | undefined {
 }
 
 /**
- * Starts the span of a request (HTTP conventions). The span has the route instead of the query and path, which callers
+ * Starts a request's span (HTTP conventions). The span has the route instead of the query and path, which callers
  * choose.
  *
  * @param caller the trace context from the request's headers
@@ -112,10 +112,10 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
   };
 }
 
-/** Context key for the span of the current operation on a memory. */
+/** Context key for the current memory operation's span. */
 const OPERATION = createContextKey('memory operation');
 
-/** Adds the file of the current operation to its span. */
+/** Adds the current operation's file to its span. */
 export function traceRecords({ contexts }: SpanSource): RecordTracer {
   const current = () => contexts.active().getValue(OPERATION) as Span | undefined;
   const note = (record: string, store: string | undefined) =>
@@ -135,7 +135,7 @@ function spanAttributes({
   };
 }
 
-/** Starts the span of an operation of the Memory Stores API (GenAI conventions). */
+/** Starts a span for a Memory Stores API operation (GenAI conventions). */
 function startOperation(
   { tracer, contexts }: SpanSource,
   { operation, ...subject }: OperationDetails,
@@ -159,8 +159,8 @@ function startOperation(
 }
 
 /**
- * Starts two nested spans for a command (GenAI conventions): the execution of the tool, and the operation on the
- * memory. `traceRecords` adds the file to the operation.
+ * Starts two nested spans for a command (GenAI conventions): the tool execution, and the operation on the memory.
+ * `traceRecords` adds the file to the operation.
  */
 function startCommand(
   { tracer, contexts }: SpanSource,
@@ -199,7 +199,7 @@ function startCommand(
     run: async (work) => {
       try {
         const result = await contexts.with(context, work);
-        // The conventions for MCP also mark the span of a failed tool call, although the call returns a result.
+        // The conventions for MCP also mark the span for a failed tool call, although the call returns a result.
         if (result.isError) for (const span of spans) fail(span, 'tool_error');
         return result;
       } catch (error) {
@@ -213,13 +213,13 @@ function startCommand(
 }
 
 /**
- * Returns the parent of a call's span: the context that the caller sent with the call, and otherwise the request. In
+ * Returns the parent for a call's span: the context that the caller sent with the call, and otherwise the request. In
  * the first case, the span has a link to the request (OpenTelemetry's conventions for MCP).
  */
 function spanParent({ callerTrace }: CommandDetails, request: Context): { parent: Context; links: Link[] } {
   if (callerTrace === undefined) return { parent: request, links: [] };
   const parent = propagator.extract(ROOT_CONTEXT, callerTrace, defaultTextMapGetter);
-  // The context of the caller is invalid.
+  // The caller's context is invalid.
   if (trace.getSpanContext(parent) === undefined) return { parent: request, links: [] };
   const context = trace.getSpanContext(request);
   return { parent, links: context === undefined ? [] : [{ context }] };
@@ -233,7 +233,7 @@ export function fail(span: Span, type: string): void {
 
 function errorType(error: unknown): string {
   if (error instanceof ServiceError) return error.code;
-  // An error of the Memory Stores API.
+  // A Memory Stores API error.
   if (error instanceof Error && 'type' in error && typeof error.type === 'string') return error.type;
   return error instanceof Error ? error.name : '_OTHER';
 }
@@ -243,15 +243,15 @@ function spanExemplar(span: Span): CommandTrace['exemplar'] {
   return traceFlags & TraceFlags.SAMPLED ? { trace_id: traceId, span_id: spanId } : undefined;
 }
 
-/** Context key for work that serves several requests. The value is the list of their contexts. */
+/** Context key for work that serves several requests. The value lists the requests' contexts. */
 const SERVED = createContextKey('served requests');
 
 /**
- * Creates a span for each statement of a traced request (database conventions). A statement that serves several
+ * Creates a span for each statement in a traced request (database conventions). A statement that serves several
  * requests gets one span per request, with the same times and with links to the other requests. Each trace is therefore
  * complete, whichever requests are sampled.
  *
- * @param options.database the URL of the database; undefined for the embedded database
+ * @param options.database the database URL; undefined for the embedded database
  */
 export function traceStatements({
   tracer,
@@ -314,8 +314,8 @@ function describeTarget(database: string | undefined): Attributes {
 }
 
 /**
- * Reads a header, and the last value of a repeated `traceparent`. A client may send `traceparent` through an
- * instrumented `fetch`, which appends the context of the nearer span.
+ * Reads a header; for a repeated `traceparent`, its last value. A client may send `traceparent` through an instrumented
+ * `fetch`, which appends the nearer span's context.
  */
 const LAST_HEADER: TextMapGetter<IncomingHttpHeaders> = {
   keys: (headers) => Object.keys(headers),

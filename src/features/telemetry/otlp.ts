@@ -1,4 +1,4 @@
-/** Shared parts of the exports to an OpenTelemetry collector. */
+/** Shared parts for exports to an OpenTelemetry collector. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
@@ -12,7 +12,7 @@ import {
 import type { Config } from '../../core/config.ts';
 import { version } from '../../core/lib/service-version.ts';
 
-/** ID of this process, the same for all signals. */
+/** This process's ID, the same for all signals. */
 const INSTANCE = randomUUID();
 
 export function createResource(): Resource {
@@ -77,8 +77,8 @@ export function withFaultReports<Item>(
 }
 
 /**
- * Returns the HTTP status or the code of a network error. The error's message may contain text from an untrusted server
- * at this address.
+ * Returns the HTTP status or a network error's code. The error's message may contain text from an untrusted server at
+ * this address.
  */
 function errorReason(error: (Error & { code?: unknown }) | undefined): unknown {
   return error?.code ?? 'no response in time';

@@ -14,15 +14,15 @@ import type { MemoryResult } from '../../core/memory/result.ts';
 import { toPublicId } from '../../core/tenants/store-ids.ts';
 
 /**
- * Adds the ID of a file to the current operation.
+ * Adds a file's ID to the current operation.
  *
- * @param store tenant of a mounted memory; undefined for the caller's tenant
+ * @param store a mounted memory's tenant; undefined for the caller's tenant
  */
 type NoteRecord = (record: string, store: string | undefined) => void;
 
 /**
- * A memory whose sampled operations name their file in the trace. The ID of a file takes one more statement, which does
- * not run for other calls. An operation on a directory has no file.
+ * A memory whose sampled operations name their file in the trace. Finding the file's ID takes one more statement, which
+ * does not run for other calls. An operation on a directory has no file.
  */
 export class TracedMemory implements MemoryStore {
   readonly #memory: RecordedMemory;
