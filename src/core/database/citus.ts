@@ -25,8 +25,8 @@ export const TENANT_TABLES = [
 
 /**
  * Tables replicated to all nodes. An API key is looked up before its tenant is known, so any node can look it up, even
- * while another node is down. A revocation takes effect on all nodes at once. The same is true for a text that is kept
- * out.
+ * while another node is down. A revocation takes effect on all nodes at the same time. The same is true for a text that
+ * is kept out.
  */
 export const REFERENCE_TABLES = [
   'public.api_keys',

@@ -38,7 +38,7 @@ export const FUNCTIONS_VERSION = 1;
 const OLDEST_COMPATIBLE_VERSION = 1;
 
 /**
- * Applies missing migrations and functions. Several processes may call it at once.
+ * Applies missing migrations and functions. Several processes may call it at the same time.
  *
  * @throws OperatorError when this version cannot use the database
  */

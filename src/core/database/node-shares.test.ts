@@ -147,7 +147,7 @@ it('does not suspect a node because of a slow statement while other statements h
   expect(events).toStrictEqual([]);
 });
 
-it('leaves a node open that rejects statements at once, and an idle node', async () => {
+it('leaves a node open that rejects statements immediately, and an idle node', async () => {
   const { query, wait, nextTurn, end, events, running } = cluster(1);
   for (let n = 0; n < 3; n++) {
     wait(60_000);

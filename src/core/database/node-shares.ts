@@ -114,7 +114,7 @@ export class NodeShares {
     node.hangs = false;
   }
 
-  /** A node that is down rejects a statement at once. Only a node without any result for some time hangs. */
+  /** A node that is down rejects a statement immediately. Only a node without any result for some time hangs. */
   #noteFailure(name: string, node: Node): void {
     if (node.hangs || !this.#isSilent(node)) return;
     node.hangs = true;

@@ -19,7 +19,7 @@ export const drafts = pgTable(
     author: jsonb('author').notNull(),
     /** The propose-only key whose writes go to the draft; null if the draft was created explicitly. */
     keyId: key('key_id'),
-    /** Time in the tenant's memory from which the draft was copied. */
+    /** Time of the memory state that was copied to the draft. */
     baseAt: timestamp('base_at', { withTimezone: true }).notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     state: key('state')

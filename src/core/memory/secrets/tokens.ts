@@ -143,8 +143,8 @@ function* split(normal: string): Steps<Pick<Tokens, 'starts' | 'ends'>> {
 }
 
 /**
- * Adds the tokens from the next part of a normalized text to arrays. Only at its end can the last token of a part be
- * longer than the part.
+ * Adds the tokens from the next part of a normalized text to arrays. A part that would end inside a word extends to the
+ * end of the word.
  *
  * @returns the end of the part, and the number of tokens in the arrays
  */
