@@ -189,7 +189,7 @@ async function secretIn(
   { inspect }: ImportRules,
 ): Promise<{ masked: string; kinds: string[] } | undefined> {
   if (inspect === undefined) return undefined;
-  // Scans all paths at once first, because secrets in paths are rare.
+  // Scans all paths together first, because secrets in paths are rare.
   if (paths.length > 1 && (await inspect(paths.join('\n'))).kinds.length === 0) return undefined;
   for (const path of paths) {
     const { kinds, masked } = await inspect(path);

@@ -117,7 +117,7 @@ export class Spool<Label extends object> {
     await this.#handle.close();
   }
 
-  /** Opens a spool for each name. If one fails, the others are closed. */
+  /** Opens a spool for each name. If one spool fails to open, the others are closed. */
   static async openAll<Name extends string, Label extends object>(
     names: readonly Name[],
   ): Promise<Record<Name, Spool<Label>>> {

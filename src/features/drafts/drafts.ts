@@ -105,7 +105,7 @@ export async function openDraftIds(query: QueryExecutor, tenant: string): Promis
   return (await query(listOpenDraftsQuery, { tenant })).rows.map(({ id }) => id);
 }
 
-/** Returns a tenant's open draft count and their files' total size in bytes. */
+/** Counts a tenant's open drafts, and adds up their file sizes in bytes. */
 export async function openDrafts(
   query: QueryExecutor,
   tenant: string,

@@ -26,7 +26,7 @@ export async function pairFiles({
     );
   }
   // Files missing from the base are matched by ID first, because a file can have the same ID in the draft and in the
-  // original. The others are matched by path.
+  // original. The other files are matched by path.
   const byId = new Map<string, SideFile>();
   for await (const file of timeSliced(newInOriginal.values())) byId.set(file.memoryId, file);
   for await (const file of timeSliced(newInDraft.values())) {

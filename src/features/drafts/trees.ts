@@ -72,7 +72,7 @@ export async function readLastChange(query: QueryExecutor, tenant: string): Prom
   return (await query(lastChangeOrCreationQuery, { tenant })).rows[0]?.at ?? '';
 }
 
-/** Small, because the event loop parses a page at once. */
+/** Small, because the event loop parses each page without a pause. */
 const PAGE = 2000;
 async function readTree(query: QueryExecutor, list: typeof listEntriesQuery, tenant: string): Promise<Tree> {
   const tree: Tree = { files: new Map(), directories: new Set(), hasRoot: false };

@@ -70,7 +70,7 @@ export async function eraseFiles(
     await eraseBatch(database, store, batch, current, erasure);
 }
 
-/** Reads the files that are still at the version that was found. The others are found again. */
+/** Reads the files that are still at the version that was found. The other files are found again. */
 async function readCurrent(
   query: QueryExecutor,
   { id: tenant }: Store,
@@ -163,7 +163,7 @@ async function readBases(
   return new Map(rows.map(({ memoryId, versionId }) => [memoryId, versionId]));
 }
 
-/** An edit to a draft keeps its author, so that a review and a merge still name the proposer. */
+/** An edit to a draft's file keeps its author, so that a review and a merge still name the proposer. */
 function writtenFile(
   { isDraft }: Store,
   { memoryId, versionId, path, origin }: CurrentFile,

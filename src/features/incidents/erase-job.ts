@@ -237,7 +237,10 @@ function pickChanges(counts: Counts): Counts {
   return Object.fromEntries(CHANGES.map((name) => [name, counts[name] ?? 0]));
 }
 
-/** Counts the places that an erasure changes. It redacts a superseded version once for its content and its path. */
+/**
+ * Counts the places that an erasure changes. The erasure redacts a superseded version once for its content and its
+ * path.
+ */
 class CountedPlaces {
   readonly #counts: Counts;
   readonly #erased: SoughtText;

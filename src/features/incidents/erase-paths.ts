@@ -44,7 +44,7 @@ export async function renamePaths(
   for await (const hit of timeSliced(pathsToRename(hits, erasure.erased))) {
     const path = renamed.currentPath(hit);
     if (!pathContains(`${path}/`, erasure.erased)) {
-      // A directory above it was renamed.
+      // A directory above the path was renamed.
       clean++;
       continue;
     }

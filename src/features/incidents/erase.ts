@@ -32,7 +32,7 @@ import type { TenantRun } from './job-kind.ts';
 const MAX_PASSES = 4;
 const RESULTS_A_PAGE = 20;
 const EVENTS_A_PAGE = 500;
-/** Versions and files that are erased at once. */
+/** Numbers of files and versions after which the collected places are erased together. */
 const FLUSH = { files: 100, versions: 1000 };
 
 export function eraseQuery({ text, isExact, ignoresCase }: SoughtText): FindQuery {
@@ -82,7 +82,7 @@ async function findStores({ query }: Database, tenant: string): Promise<Store[]>
   return [{ id: tenant, isDraft: false }, ...rows.map(({ id }) => ({ id, isDraft: true }))];
 }
 
-/** Whether an erasure changes the place. It cannot change `/memories`, which is in every path. */
+/** Whether an erasure changes the place. An erasure cannot change `/memories`, which is in every path. */
 export function isErasable({ in: part, path }: Hit, erased: SoughtText): boolean {
   return part === 'content' || pathContains(path, erased);
 }

@@ -37,7 +37,7 @@ export interface FindTexts {
 /** Maximum hits that are stored for a tenant, and for a job. Further hits are only counted. */
 const MAX_HITS = { tenant: 1000, job: 100_000 };
 
-/** A hit as stored. It contains no text, so that a text that is redacted later is in no job. */
+/** A hit as stored. The hit contains no text, so that a text that is redacted later is in no job. */
 type StoredHit = Omit<Hit, 'tenant' | 'path' | 'origin' | 'at'> & { memoryId: string; versionId: string };
 
 /**
@@ -207,7 +207,7 @@ WHERE v.tenant_id = $tenant AND v.memory_id = ANY ($memoryIds::text[]::uuid[]) A
 `,
 );
 
-/** Contents that are read at once for excerpts. */
+/** Contents that are read together for excerpts. */
 const CONTENTS = { items: 200, weight: 2 ** 20, weigh: ({ bytes }: HitVersion) => bytes };
 
 /**

@@ -25,7 +25,7 @@ export interface FindRequest {
   until: string | null;
 }
 
-/** A version or a directory that contains the text. It has no text itself: `readExcerpts` reads the excerpt. */
+/** A version or a directory that contains the text. The hit has no text itself: `readExcerpts` reads the excerpt. */
 export interface Hit {
   tenant: string;
   /** The open draft's ID; null for the memory itself. */
@@ -303,7 +303,7 @@ export class Finder {
     }
   }
 
-  /** Searches a page. If that takes too much time or memory, the contents are only rebuilt. */
+  /** Searches a page. If the search takes too much time or memory, the contents are only rebuilt. */
   async #scan(task: Omit<ScanTask, 'skips'>, signal: AbortSignal): Promise<ScanResult> {
     for (const skips of [false, true]) {
       const deadline = AbortSignal.timeout(DEADLINE_MS);

@@ -25,7 +25,7 @@ const RENEW_MS = 1000;
 /** Number of attempts for a tenant whose statements run into timeouts. */
 const ATTEMPTS = 3;
 const RETRY_MS = 1000;
-/** Time after which a job is tried again that could not continue. */
+/** Time after which a job that could not continue is tried again. */
 const RELEASE_MS = 1000;
 /** Maximum passes over the tenants. */
 const MAX_PASSES = 6;
@@ -101,7 +101,8 @@ export class JobRun {
       try {
         await this.#saves.run();
       } catch (error) {
-        // After another error, the next attempt may succeed. If the lease expires before, a save finds another holder.
+        // After another error, the next attempt may succeed. If the lease expires before that, a save finds another
+        // holder.
         if (error instanceof LeaseLost) this.#ended.abort(error);
       }
     }

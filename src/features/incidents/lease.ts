@@ -66,7 +66,7 @@ RETURNING only_tenants AS "onlyTenants", selection, arrived
 `,
 );
 
-/** The job becomes claimable at `at`; null for at once. */
+/** The job becomes claimable at `at`; null means immediately. */
 const releaseQuery = defineQuery<Held & { at: string | null }>(
   'release_job',
   `UPDATE jobs SET holder = NULL, lease_until = $at::text::timestamptz, progress = NULL WHERE ${HELD}`,

@@ -4,7 +4,7 @@ import type { ClaimedJob } from './lease.ts';
 export interface Position {
   /** Number of the pass over the tenants, from 1. */
   pass: number;
-  /** Start time of the pass in the database; empty before the start. */
+  /** Start of the pass in database time; empty before the start. */
   at: string;
   /** Number of arrived tenants when the pass started. */
   arrivals: number;

@@ -34,7 +34,7 @@ interface RevertDetails {
   conflicts: { memoryId: string | null; reason: Conflict['reason'] }[];
 }
 
-/** A conflict as stored. It has no path, so that a path that is redacted later is in no job. */
+/** A conflict as stored. The conflict has no path, so that a path that is redacted later is in no job. */
 type StoredConflict = RevertDetails['conflicts'][number];
 
 /** Maximum conflicts that are stored for a tenant. Further conflicts are only counted. */

@@ -61,7 +61,7 @@ export class JobRunner {
     }
   }
 
-  /** Stops after the current steps. Another replica can continue the jobs at once. */
+  /** Stops after the current steps. Another replica can continue the jobs immediately. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([...this.#kinds.values()].map((kind) => kind.close?.()));

@@ -29,7 +29,7 @@ interface Outcome extends Pick<JobRecord, 'counts'> {
   error: string | null;
 }
 
-/** Names the job that selected the tenants, if it may have missed some. */
+/** Names the job that selected the tenants, if the job may have missed some. */
 export function foundByText({ selection: { found_by: job, found_by_state: state } }: JobRecord): string {
   if (state === 'cancelled') return ` Job ${job}, which selected the tenants, was cancelled before its end.`;
   if (state === 'inexact') return ` Job ${job}, which selected the tenants, could not read all versions.`;
