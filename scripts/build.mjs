@@ -1,8 +1,8 @@
 /**
- * Builds the service, the console, and the template of the embedded database, unless their sources and outputs are
- * unchanged since the last build. `npm start`, `npm run build`, `npm pack`, the image, and the tests use this script.
- * Arguments select parts. Without arguments, all are selected. JavaScript instead of TypeScript, because it has to
- * start fast on each version of Node.
+ * Builds the service, the console, and the embedded database's template, unless their sources and outputs are unchanged
+ * since the last build. `npm start`, `npm run build`, `npm pack`, the image, and the tests use this script. Arguments
+ * select parts. Without arguments, all are selected. JavaScript instead of TypeScript, because it has to start fast on
+ * each Node version.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 
 process.chdir(join(import.meta.dirname, '..'));
 
-/** Directory of the build stamps. `npm ci` deletes it, so new packages cause a new build. */
+/** Directory for the build stamps. `npm ci` deletes it, so new packages cause a new build. */
 const STAMPS = 'node_modules/.cache/memory-service-build';
 
 const EVERYWHERE = ['package.json', 'package-lock.json', 'scripts/build.mjs', 'tsconfig.json', 'src'];
@@ -35,7 +35,7 @@ const PARTS = {
   },
 };
 
-/** Removes the types from each file of `src`. `npm run types` checks them. */
+/** Removes the types from each file in `src`. `npm run types` checks them. */
 async function transpile() {
   const { transformSync } = await import('rolldown/utils');
   rmSync('dist', { recursive: true, force: true });

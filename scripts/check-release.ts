@@ -1,7 +1,7 @@
 /**
  * `node scripts/check-release.ts v1.2.3`: checks a release before it is published. All published artifacts must have
- * the version of the tag, and the changelog must have an entry for it. No document may state that there is no release.
- * All third-party images must be pinned by digest.
+ * the tag's version, and the changelog must have an entry for it. No document may state that there is no release. All
+ * third-party images must be pinned by digest.
  */
 import { imageReferences, isPinned } from './images.ts';
 import { missingReleaseNotes, releaseVersions } from './release-versions.ts';

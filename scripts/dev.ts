@@ -1,4 +1,4 @@
-/** `npm run dev`: runs the CLI from source, with the settings of .env if the file exists. */
+/** `npm run dev`: runs the CLI from source, with the settings in .env if the file exists. */
 import { existsSync } from 'node:fs';
 
 if (existsSync('.env')) process.loadEnvFile();

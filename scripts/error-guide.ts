@@ -1,4 +1,4 @@
-/* Texts and examples of docs/errors.md, one entry for each error code. */
+/* Texts and examples for docs/errors.md, one entry for each error code. */
 import type { ErrorCode } from '../src/core/errors/catalog.ts';
 import { ServiceError } from '../src/core/errors/errors.ts';
 import { MAX_HEADERS, MAX_PIPELINED } from '../src/core/http/connections.ts';
@@ -15,14 +15,14 @@ import {
 } from '../src/features/memory-stores/store-errors.ts';
 
 export interface ErrorGuide {
-  /** Error whose response is the example of the page. */
+  /** Error whose response is the page's example. */
   example: ServiceError;
   /** Whether the same request can succeed later. */
   retry: boolean;
-  /** Condition of a retry, or the reason against it. */
+  /** Condition for a retry, or the reason against it. */
   retryNote?: string;
   remedy: string;
-  /** Errors of the Memory Stores API in the same situation; empty if that API cannot be in it. */
+  /** Memory Stores API errors in the same situation; empty if that API cannot be in it. */
   stores: readonly StoreError[];
 }
 
@@ -35,7 +35,7 @@ const guide = (example: ServiceError, texts: GuideTexts): ErrorGuide => ({
   ...texts,
 });
 
-/** Condition of errors that end when an operator acts. */
+/** Condition for errors that end when an operator acts. */
 const UNTIL_MENDED = 'The error lasts until an operator acts.';
 
 export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {

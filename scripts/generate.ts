@@ -1,10 +1,10 @@
 /**
  * `npm run generate` writes all generated files: both OpenAPI documents, the console's types, references in docs,
- * .env.example, the tool definitions of MCP and the clients, and the migration for changes to
- * `src/core/database/schema`. A test fails while one of them is outdated.
+ * .env.example, the tool definitions for MCP and the clients, and the migration for changes to
+ * `src/core/database/schema`. A test fails while one of these files is outdated.
  *
- * `npm run generate -- release`: writes the fixture of the version in package.json, with its migrations, functions, and
- * statements, for the tests of later versions. The release workflow runs it.
+ * `npm run generate -- release`: writes the fixture for the version in package.json, with its migrations, functions,
+ * and statements, for later versions' tests. The release workflow runs it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

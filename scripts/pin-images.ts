@@ -10,7 +10,7 @@ import { imageReferences, root } from './images.ts';
 const isCheck = process.argv.includes('--check');
 const digests = new Map<string, string>();
 
-/** Returns the digest of the multi-platform index of a tag. */
+/** Returns the digest for the multi-platform index behind a tag. */
 function readDigest(tag: string): string {
   const args = ['buildx', 'imagetools', 'inspect', tag, '--format', '{{.Manifest.Digest}}'];
   const { status, stdout } = spawnSync('docker', args, {

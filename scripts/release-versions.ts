@@ -1,4 +1,4 @@
-/** Lists all places that contain the version of a release. All artifacts are released together, with one version. */
+/** Lists all places that contain a release's version. All artifacts are released together, with one version. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(`${root}${path}`, 'utf8');
 const find = (path: string, pattern: RegExp) => pattern.exec(read(path))?.[1];
 
 const CHART = 'charts/memory-service/Chart.yaml';
-/** Documents that contain the version of an archive or an image. */
+/** Documents that contain an archive's or image's version. */
 const DOCUMENTS = [
   'README.md',
   'clients/typescript/README.md',
@@ -56,7 +56,7 @@ const DOCUMENTS_OF_CLONES = [
   'examples/kubernetes/README.md',
 ];
 
-/** Returns the lines of the documents that explain the installation without a release. */
+/** Returns the documents' lines that explain the installation without a release. */
 export function missingReleaseNotes(): string[] {
   return DOCUMENTS_OF_CLONES.flatMap((document) =>
     read(document)

@@ -10,9 +10,9 @@ const TENANT_SETTINGS = new Map<string, [field: string, setting: Setting]>(
 );
 
 /**
- * Returns docs/settings.md with a new reference of each section. The text around the references is written by hand.
+ * Returns docs/settings.md with a new reference for each section. The text around the references is written by hand.
  *
- * @throws Error if the page lacks the markers of a section
+ * @throws Error if the page lacks a section's markers
  */
 export function settingsPage(page: string): string {
   return describeVariables().reduce((text, [section, variables]) => {
@@ -46,7 +46,7 @@ function settingReference(variable: VariableDescription): string {
 
 const code = (text: string) => `\`${text}\``;
 
-/** Returns a line of a `.env` file. */
+/** Returns a line for a `.env` file. */
 function assignment(name: string, value: string): string {
   return `${name}=${value.includes('\n') ? JSON.stringify(value) : value}`;
 }

@@ -1,6 +1,6 @@
 /*
- * Definitions of the tools for models without the built-in memory tool, from the schemas of the commands and of the
- * search. `npm run generate` writes them into MCP and the clients, which share no code.
+ * Tool definitions for models without the built-in memory tool, from the command and search schemas. `npm run generate`
+ * writes them into MCP and the clients, which share no code.
  */
 import { z } from 'zod';
 import { commands } from '../src/core/memory/commands/index.ts';
@@ -35,7 +35,7 @@ function typescript(): string {
   ].join('\n');
 }
 
-/** Returns a definition as Python. A JSON text without booleans and null is also a literal of Python. */
+/** Returns a definition as Python. A JSON text without booleans and null is also a Python literal. */
 function python(): string {
   return [
     `# ${GENERATED}`,
@@ -49,8 +49,8 @@ function python(): string {
 }
 
 /**
- * Defines the memory tool. Its schema is one flat object, because the Claude API rejects `oneOf` at the top of a tool's
- * schema. Only `command` is required, because the service checks the input and returns messages for the model.
+ * Defines the memory tool. Its schema is one flat object, because the Claude API rejects `oneOf` at the top level in a
+ * tool's schema. Only `command` is required, because the service checks the input and returns messages for the model.
  */
 export function memoryTool(): ToolDefinition {
   const uses = commands.map(({ name, schema, definition: { use } }) => {
@@ -80,7 +80,7 @@ export function memoryTool(): ToolDefinition {
   };
 }
 
-/** Fields of the search whose description for models differs from the description in OpenAPI. */
+/** Search fields whose description for models differs from the description in OpenAPI. */
 const SEARCH_FIELDS: Readonly<Record<string, string>> = {
   mode: 'How to look for it: words by default.',
   path: 'The directory or file to search, like /memories/projects. All of /memories by default.',

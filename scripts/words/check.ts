@@ -1,8 +1,8 @@
 /**
  * `npm run words`: checks every comment, test title, user-visible string, document, and name against docs/writing.md.
  *
- * `ratchet.json` has the number of findings that each directory may still have, from before the rules. It only falls:
- * the run writes lower counts by itself, so commit the file with your change.
+ * `ratchet.json` has the number of findings that each directory may still have, from before the rules. The number only
+ * falls: the run writes lower numbers by itself, so commit the file with your change.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { checkNames } from './names.ts';
@@ -57,7 +57,7 @@ function report(group: readonly Finding[], limit: number, changed: ReadonlySet<s
   if (first.length > SHOWN) console.error(`  … and ${first.length - SHOWN} more`);
 }
 
-/** Checks the subjects of all commits since the guide was added, and returns the number of invalid subjects. */
+/** Checks all commit subjects since the guide was added, and returns the number of invalid subjects. */
 function checkSubjects(): number {
   const faults = readSubjects().flatMap(({ commit, subject }) => {
     const fault = subjectFault(subject);

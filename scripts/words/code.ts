@@ -10,7 +10,7 @@ interface Node {
 }
 type Comment = ReturnType<typeof parseSync>['comments'][number];
 
-/** Directories whose strings are visible to users: help, errors, logs, results of commands, the console, and clients. */
+/** Directories whose strings are visible to users: help, errors, logs, command results, the console, and clients. */
 const USER_VISIBLE = /^(src|console\/src|clients\/[^/]+\/src)\//;
 const SQL =
   /\b(SELECT|FROM|WHERE|AND|AS|SET|ORDER BY|WITH|LIMIT|VALUES|JOIN|THEN|CONFLICT|TABLE|TIME ZONE|INTO|COALESCE)\b|::/;
@@ -50,7 +50,7 @@ function commentTexts(source: string, comments: Comment[]): Text[] {
   });
 }
 
-/** Finds the titles in calls of `it`, `describe`, and functions built on them, such as `it.each([…])('title')`. */
+/** Finds the titles in calls to `it`, `describe`, and functions built on them, such as `it.each([…])('title')`. */
 function titles(source: string, program: Program): Text[] {
   const found: Text[] = [];
   new Visitor({
@@ -72,7 +72,7 @@ function rootName(node: Node): string {
   return inner === undefined ? (name ?? '') : rootName(inner);
 }
 
-/** Finds string literals that read as prose, and the text of JSX elements. */
+/** Finds string literals that read as prose, and the text in JSX elements. */
 function strings(source: string, program: Program, isService: boolean): Text[] {
   const found: Text[] = [];
   let end = 0;
@@ -91,7 +91,7 @@ function strings(source: string, program: Program, isService: boolean): Text[] {
   };
   new Visitor({
     Property: ({ key, value }) => {
-      // The OpenAPI documents have these strings, with the values of their expressions.
+      // The OpenAPI documents have these strings, with their expressions' values.
       if (isService && key.type === 'Identifier' && /^(description|summary)$/.test(key.name))
         end = Math.max(end, value.end);
     },
@@ -99,7 +99,7 @@ function strings(source: string, program: Program, isService: boolean): Text[] {
       if (name.name === 'className' && value !== null) end = Math.max(end, value.end);
     },
     MemberExpression: ({ object, property }) => {
-      // A list of words, not prose.
+      // A word list, not prose.
       if (property.type === 'Identifier' && property.name === 'split') end = Math.max(end, object.end);
     },
     BinaryExpression: add,
@@ -116,7 +116,7 @@ function strings(source: string, program: Program, isService: boolean): Text[] {
   return found;
 }
 
-/** Removes the sample commands of a help text. A shell completion script is skipped completely. */
+/** Removes the sample commands from a help text. A shell completion script is skipped completely. */
 const withoutCommands = (text: string) =>
   text.startsWith('#') ? '' : text.replaceAll(/^ *memory-service .*$/gm, '');
 

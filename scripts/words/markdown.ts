@@ -1,9 +1,9 @@
-/** Finds the prose of a Markdown document: headings, paragraphs, list items, and table cells. */
+/** Finds the prose in a Markdown document: headings, paragraphs, list items, and table cells. */
 import { marked, type Token, type Tokens } from 'marked';
 import type { Text } from './paragraphs.ts';
 
 export function markdownTexts(source: string): Text[] {
-  // A page of the site starts with front matter. Replacing it by blank lines keeps the line numbers.
+  // A site page starts with front matter. Replacing it by blank lines keeps the line numbers.
   const body = source.replace(/^---\n[\s\S]*?\n---\n/, (matter) => matter.replaceAll(/[^\n]/g, ''));
   return blockTexts(marked.lexer(body), 1);
 }
@@ -30,7 +30,7 @@ function blockTokenTexts(token: Tokens.Generic, line: number): Text[] {
       return blockTexts(token.tokens ?? [], line);
     case 'table':
       return [token.header, ...token.rows].flatMap((cells: Tokens.TableCell[], row) =>
-        // The second line of a table is the delimiter row.
+        // A table's second line is the delimiter row.
         cells.flatMap(({ tokens }) => textAt(tokens, line + row + (row > 0 ? 1 : 0))),
       );
     default:

@@ -1,4 +1,4 @@
-/** Rules of docs/writing.md for names in code. */
+/** Rules from docs/writing.md for names in code. */
 import { parseSync, Visitor } from 'rolldown/utils';
 import { lineAt } from './paragraphs.ts';
 import type { Finding } from './ratchet.ts';
@@ -17,7 +17,7 @@ interface NameRule {
 }
 
 const RETIRED = /^(refus(e|es|ed|ing|als?)|settl(e|es|ed|ing|ements?)|moments?|folders?|overtaken)$/;
-/** Names of the language that would break a rule. */
+/** JavaScript names that would break a rule. */
 const BUILT_IN = /^(allSettled|PromiseSettledResult|indexOf|lastIndexOf|valueOf)$/;
 const PARTICIPLE =
   /^([a-z]+[^e\W]ed|agreed|built|chosen|cut|drawn|found|given|held|hidden|kept|known|made|sent|shown|spelled|split|taken|written)$/;
@@ -43,7 +43,7 @@ export const NAME_RULES: readonly NameRule[] = [
 const splitName = (name: string) =>
   name.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/).map((word) => word.toLowerCase());
 
-/** Checks the distinct names in a file of TypeScript or JavaScript. A finding has the first line of the name. */
+/** Checks the distinct names in a TypeScript or JavaScript file. A finding has the name's first line. */
 export function checkNames(file: string, source: string): Finding[] {
   if (!isChecked(file) || !/\.[cm]?[jt]sx?$/.test(file)) return [];
   return [...findNames(file, source)].flatMap(([name, { start, isFunction }]) =>
@@ -63,7 +63,7 @@ export function checkNames(file: string, source: string): Finding[] {
 
 interface Node {
   type: string;
-  /** Name of an identifier. */
+  /** An identifier's name. */
   name?: unknown;
   start: number;
 }

@@ -31,7 +31,7 @@ export function countWords(texts: readonly Pick<Text, 'kind' | 'text'>[]): Map<G
 
 const perThousand = ({ words, of }: Tally) => (1000 * of) / Math.max(1, words);
 
-/** Describes each group of texts that exceeds its limit. */
+/** Describes each text group that exceeds its limit. */
 export const describeExcess = (texts: readonly Pick<Text, 'kind' | 'text'>[]): string[] =>
   [...countWords(texts)]
     .filter(([group, tally]) => perThousand(tally) > MAX_OF[group])

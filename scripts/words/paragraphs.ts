@@ -1,6 +1,6 @@
 /**
- * Kind of a text. `titles` are titles of tests, `suites` are titles of `describe`, and `texts` are strings for users of
- * the service: help, errors, the console, and API descriptions.
+ * Text kind. `titles` are test titles, `suites` are `describe` titles, and `texts` are strings for the service's users:
+ * help, errors, the console, and API descriptions.
  */
 export type Kind = 'comments' | 'titles' | 'suites' | 'texts' | 'docs';
 

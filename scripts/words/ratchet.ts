@@ -1,20 +1,20 @@
-/** Limits on the findings of each directory. */
+/** Limits on the findings in each directory. */
 import { dirname } from 'node:path';
 import type { Kind } from './paragraphs.ts';
 
-/** A violation of a rule in a file. `names` are identifiers. */
+/** A rule violation in a file. `names` are identifiers. */
 export interface Finding {
   file: string;
   line: number;
   kind: Kind | 'names';
   rule: string;
-  /** Start of the sentence. */
+  /** The sentence's start. */
   text: string;
   found: string;
   advice: string;
 }
 
-/** Number of findings by kind of text, directory, and rule. */
+/** Number of findings by text kind, directory, and rule. */
 export type Counts = Partial<Record<Finding['kind'], Record<string, Record<string, number>>>>;
 
 /** Returns the ratchet's key for a file: its directory, at most three levels deep. */
@@ -36,7 +36,8 @@ export const allowance = (counts: Counts, { kind, file, rule }: Pick<Finding, 'k
   counts[kind]?.[groupDirectory(file)]?.[rule] ?? 0;
 
 /**
- * Groups the findings that exceed the ratchet: all findings of a rule in a directory with more than the allowed number.
+ * Groups the findings that exceed the ratchet: all findings for a rule in a directory with more than the allowed
+ * number.
  */
 export function findExcess(findings: readonly Finding[], ratchet: Counts): Finding[][] {
   const groups = new Map<string, Finding[]>();

@@ -1,4 +1,4 @@
-/** Reads the texts and names of all files in the repository. */
+/** Reads the texts and names in all files in the repository. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export function readSources(): { file: string; source: string }[] {
 export const readTexts = (): (Text & { file: string })[] =>
   readSources().flatMap(({ file, source }) => extractTexts(file, source).map((text) => ({ file, ...text })));
 
-/** Reads the subjects of all commits since the guide was added. */
+/** Reads all commit subjects since the guide was added. */
 export function readSubjects(): { commit: string; subject: string }[] {
   if (git('rev-parse', '--is-shallow-repository').trim() === 'true') {
     console.error('Commit subjects are not read: this clone has no history (git fetch --unshallow).');

@@ -1,6 +1,6 @@
-/* Rules of docs/writing.md that a program can check. */
+/* Rules from docs/writing.md that a program can check. */
 
-/** A violation of a rule in one sentence. */
+/** A rule violation in one sentence. */
 export interface Hit {
   rule: Rule['name'];
   /** The part of the sentence that violates the rule. */
@@ -24,7 +24,7 @@ export interface Sentence {
    * case-insensitively.
    */
   startsLower: boolean;
-  /** Whether the sentence is the title of a test. Titles of `describe` are noun phrases. */
+  /** Whether the sentence is a test title. `describe` titles are noun phrases. */
   isTestTitle: boolean;
 }
 
@@ -33,13 +33,13 @@ const MAX_WORDS = 35;
 
 const matchPattern = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence.text)?.[0];
 
-/** First words of a test title that depends on the title of the `describe` around it. */
+/** First words in a test title that depends on the title in the `describe` around it. */
 const NO_VERBS =
   'is are was were has have can cannot may must the a an that with without and in to by for from after at on'.split(
     ' ',
   );
 
-/** Returns the first six words of a sentence if its first word is in `words`. */
+/** Returns a sentence's first six words if its first word is in `words`. */
 function findOpening({ text, startsLower }: Sentence, words: readonly string[]): string | undefined {
   const start = text.replace(/^["'“‘(*_]+/, '');
   const first = words.find((word) => {
@@ -84,7 +84,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'pronoun-of',
     advice: `Repeat the noun: "the console's policy" instead of "that of the console".`,
-    // At the start of a sentence, the rule `fragment` matches it.
+    // At a sentence's start, the rule `fragment` matches it.
     find: matchPattern(/(?<=\w.*)\b(that|those|the ones?) of\b/i),
   },
   {
@@ -141,7 +141,7 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
-/** Returns the rule against the retired words in the glossary of docs/writing.md. */
+/** Returns the rule against the retired words in docs/writing.md's glossary. */
 export function retiredWords(guide: string): Rule {
   const glossary = guide.slice(guide.indexOf('\n## Glossary\n'));
   const rows = glossary.split('\n').filter((line) => /^\|.*\|$/.test(line));
@@ -173,7 +173,7 @@ function inflections(word: string): RegExp {
   return new RegExp(`(?<![\\w-])${endings}(?![\\w-])`, 'i');
 }
 
-/** Returns the violations in a text. `offset` is the index of the sentence in the text. */
+/** Returns the violations in a text. `offset` is the sentence's index in the text. */
 export function check(
   text: string,
   { startsLower, isTestTitle }: Omit<Sentence, 'text'>,
@@ -212,7 +212,7 @@ function splitSentences(text: string): { offset: number; text: string }[] {
 
 const MAX_SUBJECT = 72;
 
-/** Returns the problem of a commit subject with its remedy, or undefined for a valid subject. */
+/** Returns a commit subject's problem with its remedy, or undefined for a valid subject. */
 export function subjectFault(subject: string): string | undefined {
   if (/^(Say|Tell|Give|Take|Let|Leave)\b/.test(subject))
     return `starts with "${subject.split(' ', 1)[0]}": say what changed for whom, with a concrete verb (Add, Reject, Show, Remove …)`;

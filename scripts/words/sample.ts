@@ -10,7 +10,7 @@ type Sampled = Pick<Text, 'text'> & { kind: string; place: string };
 /** Shorter texts, such as a table's cells, are left out. */
 const MIN_WORDS = 3;
 
-/** Kinds of `texts`, by the start of the file's path. */
+/** Kinds for `texts`, by the start of the file's path. */
 const KINDS: readonly [RegExp, string][] = [
   [/^(admin-)?openapi\.yaml$/, 'OpenAPI'],
   [/^console\//, 'console'],
@@ -24,7 +24,7 @@ function toSampledKind(file: string, kind: Text['kind']): string {
   return kind === 'texts' ? (KINDS.find(([path]) => path.test(file))?.[1] ?? kind) : kind;
 }
 
-/** Returns a generator of numbers from 0 to 1 (mulberry32). */
+/** Returns a generator for numbers from 0 to 1 (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -13,7 +13,9 @@ export const isChecked = (file: string) => !SKIPPED.test(file);
 /** Files whose comments are published to users. Their comments count as `texts`. */
 const PUBLISHED = /^(charts\/memory-service\/values\.yaml|clients\/[^/]+\/src\/)/;
 
-/** Whether texts of this kind can start in lower case: test titles, and strings of the service, such as log messages. */
+/**
+ * Whether texts of this kind can start in lower case: test titles, and the service's strings, such as log messages.
+ */
 export const startsLower = (file: string, kind: Kind) =>
   kind === 'titles' || kind === 'suites' || (kind === 'texts' && file.startsWith('src/'));
 

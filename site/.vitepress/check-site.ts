@@ -26,10 +26,10 @@ function read(html: string): Page {
 
 /**
  * Checks the built site. Throws an error if a link or a search result has no target page or heading, or if a page loads
- * a missing file or a file of another server. VitePress itself does not check headings.
+ * a missing file or a file from another server. VitePress itself does not check headings.
  *
- * @param root directory of the built site, which is served at `base`
- * @param sources Markdown of all pages, by path
+ * @param root directory for the built site, which is served at `base`
+ * @param sources Markdown for all pages, by path
  */
 export function checkSite(root: string, base: string, sources: ReadonlyMap<string, string>): void {
   const names = readdirSync(root, { recursive: true }).map(String);

@@ -11,7 +11,7 @@ import { sidebar } from './sidebar.ts';
 import { wrappingTables } from './tables.ts';
 
 const { version, description } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
-/** Set by a release: the URL of the repository, and the path of the site on GitHub Pages. */
+/** Set by a release: the repository's URL, and the site's path on GitHub Pages. */
 const { REPOSITORY_URL, BASE = '/' } = process.env;
 
 stagePages();

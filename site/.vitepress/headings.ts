@@ -1,4 +1,4 @@
-/** Creates the ID of a heading as GitHub does, so that a link works on GitHub and on the site. */
+/** Creates a heading's ID as GitHub does, so that a link works on GitHub and on the site. */
 export const slugify = (heading: string) =>
   heading
     .trim()
@@ -8,7 +8,7 @@ export const slugify = (heading: string) =>
 
 export interface Section {
   anchor: string;
-  /** Heading, after the headings of the sections that contain it. */
+  /** Heading, after the headings for the sections that contain it. */
   titles: string[];
   text: string;
 }
@@ -45,7 +45,7 @@ function parentTitles(sections: readonly (Section & { level: number })[], level:
   return parent?.titles ?? [];
 }
 
-/** Returns the anchor of a repeated heading, numbered as markdown-it-anchor numbers it. */
+/** Returns the anchor for a repeated heading, numbered as markdown-it-anchor numbers it. */
 function unusedAnchor(slug: string, used: ReadonlySet<string>): string {
   let anchor = slug;
   for (let i = 1; used.has(anchor); i++) anchor = `${slug}-${i}`;

@@ -1,6 +1,6 @@
 /**
- * Converts relative links, which the documents use for GitHub. A link to a page becomes a link of the site. A link to
- * another file leads to the release in the repository, or becomes plain text if REPOSITORY_URL is not set.
+ * Converts relative links, which the documents use for GitHub. A link to a page becomes a link within the site. A link
+ * to another file leads to the release in the repository, or becomes plain text if REPOSITORY_URL is not set.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -11,7 +11,7 @@ type Token = ReturnType<MarkdownRenderer['parse']>[number];
 
 export function repositoryLinks(md: MarkdownRenderer, blobUrl: string | undefined): void {
   md.core.ruler.push('repository-links', ({ tokens, env }) => {
-    // The title of a container is rendered separately, without a path.
+    // A container's title is rendered separately, without a path.
     const source = env.path && sourceOf(relative(STAGE, env.path));
     if (source === undefined) return;
     for (const { children } of tokens) {
@@ -30,7 +30,7 @@ function rewrite(token: Token, siblings: Token[], source: string, blobUrl: strin
   if (!existsSync(target)) throw new Error(`${source} links to ${href}, which is not in the repository.`);
   const file = relative(REPOSITORY, target);
   const suffix = hash === undefined ? '' : `#${hash}`;
-  // The front page of the site replaces the README, so it lacks the headings of the README.
+  // The site's front page replaces the README, so it lacks the README's headings.
   const page = file === 'README.md' && hash !== undefined ? undefined : pageOf(file);
   if (page !== undefined) token.attrSet('href', `/${page}${suffix}`);
   else if (blobUrl !== undefined) token.attrSet('href', `${blobUrl}/${file}${suffix}`);

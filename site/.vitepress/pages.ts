@@ -1,4 +1,4 @@
-/** Maps files of the repository to pages of the site. */
+/** Maps repository files to site pages. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -51,15 +51,15 @@ function readmesIn(directory: string): string[] {
   return entries.filter((path) => path.endsWith('/README.md'));
 }
 
-/** Path of the page on the site, by file of the repository. */
+/** The page's path on the site, by repository file. */
 export const PAGES = new Map(files.map((file) => [file, addressOf(file)]));
 
-/** Returns the repository file of a staged page; undefined for a generated page of the API reference. */
+/** Returns the repository file for a staged page; undefined for a generated API reference page. */
 export function sourceOf(page: string): string | undefined {
   return [...PAGES].find(([, address]) => address === page)?.[0];
 }
 
-/** Returns the Markdown of every page, by its path on the site. */
+/** Returns the Markdown for every page, by its path on the site. */
 export function readPages(): Map<string, string> {
   const documents = [...PAGES].map(
     ([file, page]) => [page, readFileSync(join(REPOSITORY, file), 'utf8')] as const,

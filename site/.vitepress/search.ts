@@ -1,12 +1,12 @@
 /**
- * Options of MiniSearch, the search library of VitePress. VitePress sends the functions of `searchOptions` to the
- * browser as text, so each function is self-contained: its tables stand inside it.
+ * Options for MiniSearch, VitePress' search library. VitePress sends the functions in `searchOptions` to the browser as
+ * text, so each function is self-contained: its tables stand inside it.
  */
 import { type Section, splitIntoSections } from './headings.ts';
 
 /**
- * Returns the words that the search looks for instead of one word of the query: none for a stop word, and the words of
- * the documentation for a synonym.
+ * Returns the words that the search looks for instead of one word in the query: none for a stop word, and the
+ * documentation's words for a synonym.
  */
 const expandTerm = (term: string): string[] => {
   const stopWords =
@@ -66,7 +66,7 @@ const tokenize = (text: string): string[] => [
   ...(text.match(/[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+/g) ?? []),
 ];
 
-/** Ranks guides and reference before pages for contributors and records of the past. */
+/** Ranks guides and reference before pages for contributors and records from the past. */
 const boostDocument = (id: string): number =>
   /\/(api|decisions)\/|\/(benchmarks|changelog|contributing|writing|design)(#|$)/.test(id) ? 0.4 : 1;
 

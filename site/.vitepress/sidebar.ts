@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API, PAGES, REPOSITORY } from './pages.ts';
 
-/** Pages by kind and reader, in reading order. Other pages of `docs/` appear under *More*. */
+/** Pages by kind and reader, in reading order. Other pages in `docs/` appear under *More*. */
 const GUIDES: Record<string, string[]> = {
   Start: [
     'docs/tutorial.md',
@@ -66,7 +66,7 @@ const GUIDES: Record<string, string[]> = {
   Releases: ['CHANGELOG.md', 'SECURITY.md'],
 };
 
-/** Titles of pages whose heading is too long for the sidebar. */
+/** Titles for pages whose heading is too long for the sidebar. */
 const SHORT_TITLES: Record<string, string> = {
   'docs/bad-day.md': 'A bad day',
   'docs/contract.md': 'The contract',

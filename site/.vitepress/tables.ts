@@ -2,12 +2,12 @@ import type { MarkdownRenderer } from 'vitepress';
 
 type Token = ReturnType<MarkdownRenderer['parse']>[number];
 
-/** Number of columns from which a table is a list of cards on a phone. */
+/** Number of columns from which a table becomes a card list on a phone. */
 const MANY_COLUMNS = 4;
 
 /**
- * Lets tables fit the page: text and code in cells can wrap after punctuation and within camel case. Each cell has the
- * header of its column as `data-label`, for the cards on a phone.
+ * Lets tables fit the page: text and code in cells can wrap after punctuation and within camel case. Each cell has its
+ * column's header as `data-label`, for the cards on a phone.
  */
 export function wrappingTables(md: MarkdownRenderer): void {
   md.core.ruler.push('wrapping-tables', ({ tokens }) => {
@@ -18,7 +18,7 @@ export function wrappingTables(md: MarkdownRenderer): void {
     });
   });
 
-  // The renderer of VitePress drops the class.
+  // VitePress' renderer drops the class.
   md.renderer.rules.table_open = (tokens, i, options, _env, self) => {
     tokens[i]?.attrSet('tabindex', '0');
     return self.renderToken(tokens, i, options);

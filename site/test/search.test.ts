@@ -1,4 +1,4 @@
-/** First hits of the site search, on the sections and with the options that the browser uses. */
+/** First hits in the site search, on the sections and with the options that the browser uses. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import MiniSearch from 'minisearch';
@@ -19,7 +19,7 @@ for (const [path, markdown] of readPages()) {
   }
 }
 
-/** Returns the pages of the first results, each page once. */
+/** Returns the pages for the first results, each page once. */
 function firstPages(query: string, count: number): string[] {
   const pages = index.search(query).map(({ id }) => id.split('#')[0]);
   return [...new Set(pages)].slice(0, count);
@@ -63,7 +63,7 @@ describe('the site search', () => {
 
   it('ignores queries that have only stop words', () => assert.deepEqual(firstPages('how do I', 1), []));
 
-  it('searches names of object properties as words', () => {
+  it('searches object property names as words', () => {
     assert.doesNotThrow(() => index.search('constructor __proto__ toString'));
   });
 });

@@ -5,7 +5,7 @@ import { wrappingTables } from '../.vitepress/tables.ts';
 
 const md = await createMarkdownRenderer('.', { config: wrappingTables });
 
-describe('tables of the site', () => {
+describe('tables on the site', () => {
   it('lets names in cells wrap after punctuation, but not numbers, tags, or entities', () => {
     const html = md.render('| Name | Range |\n| --- | --: |\n| `MAX_FILE_BYTES` | [`a.b&c`](#x_y) 99.9 |');
     assert.match(html, /<td data-label="Name"><code>MAX_<wbr>FILE_<wbr>BYTES<\/code><\/td>/);

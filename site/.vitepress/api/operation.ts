@@ -3,7 +3,7 @@ import { describe, fields, inCell, type SchemasPage } from './schema.ts';
 
 const PLACES: Record<string, string> = { path: 'in the path', query: 'query', header: 'header' };
 
-/** Renders an operation as a section of a page. */
+/** Renders an operation as a page section. */
 export function operationSection(
   document: Document,
   method: string,

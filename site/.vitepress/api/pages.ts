@@ -11,12 +11,12 @@ import { fields } from './schema.ts';
 
 interface Reference {
   title: string;
-  /** Path of the page that lists the operations. */
+  /** Path to the page that lists the operations. */
   link: string;
   pages: { title: string; link: string; markdown: string }[];
 }
 
-/** @param base path of the reference on the site */
+/** @param base path for the reference on the site */
 export function apiReference(file: string, base: string): Reference {
   const document: Document = parse(readFileSync(file, 'utf8'));
   const { title, description } = document.info;

@@ -1,6 +1,6 @@
 import type { Schema } from './document.ts';
 
-/** Path of the page with the shared schemas, which types link to. */
+/** Path to the page with the shared schemas, which types link to. */
 export type SchemasPage = string;
 
 const variantsOf = (schema: Schema) => schema.anyOf ?? schema.oneOf ?? [];
@@ -20,8 +20,7 @@ export function typeOf(schema: Schema, page: SchemasPage): string {
 }
 
 /**
- * Describes the bounds and the default of a schema. Bounds beyond the safe integers come from a number format and are
- * omitted.
+ * Describes a schema's bounds and default. Bounds beyond the safe integers come from a number format and are omitted.
  */
 function boundsOf({ minimum, maximum, maxLength, default: initial }: Schema): string {
   const isMeant = (bound: number | undefined) =>
@@ -49,8 +48,8 @@ export function describe(schema: Schema, page: SchemasPage, description = schema
 }
 
 /**
- * Returns the object schema whose fields the reader needs: the schema itself, the schema of its items, or its variant
- * besides null.
+ * Returns the object schema whose fields the reader needs: the schema itself, its items' schema, or its variant besides
+ * null.
  */
 function objectIn(schema: Schema): [suffix: string, Schema] | undefined {
   if (schema.properties !== undefined) return ['', schema];
@@ -71,7 +70,7 @@ function* rows(schema: Schema, page: SchemasPage, prefix = ''): Generator<string
   }
 }
 
-/** Renders a schema as a table of fields, or as a type if the schema has no fields. */
+/** Renders a schema as a field table, or as a type if the schema has no fields. */
 export function fields(schema: Schema, page: SchemasPage): string {
   const variants = variantsOf(schema).filter(({ properties }) => properties);
   if (variants.length > 1) return variants.map((variant) => fields(variant, page)).join('\n\nor\n\n');

@@ -4,7 +4,7 @@ import { h } from 'vue';
 import dark from '../../../docs/images/console-history-dark.png';
 import light from '../../../docs/images/console-past-light.png';
 
-/** Adds a picture of the console to the home page. */
+/** Adds a console picture to the home page. */
 export const Layout = () => h(DefaultTheme.Layout, null, { 'home-hero-after': consolePicture });
 
 // The browser does not load a hidden picture that is lazy.

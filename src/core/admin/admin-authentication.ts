@@ -7,13 +7,13 @@ import { authorize } from './permissions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The authenticated admin or operator. Set only on routes of the admin API. */
+    /** The authenticated admin or operator. Set only on admin API routes. */
     administrator: Administrator | undefined;
   }
 }
 
 /**
- * Identifies the admin of requests to the routes registered after this plugin, before the body is read. Rejects
+ * Identifies the admin for requests to the routes registered after this plugin, before the body is read. Rejects
  * requests that the key does not allow (permissions.ts).
  */
 export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
@@ -32,12 +32,12 @@ export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
   { name: 'admin-authentication', dependencies: ['access-log'] },
 );
 
-/** Returns the ID or type of an actor for the log. A label is free text, so it is never logged. */
+/** Returns an actor's ID or type for the log. A label is free text, so it is never logged. */
 function actorName(actor: Actor): string {
   return 'id' in actor ? actor.id : actor.type;
 }
 
-/** Returns the ID or type of the caller, whose share of limited resources a request uses. */
+/** Returns the caller's ID or type. The request uses this caller's share of limited resources. */
 export function callerName(request: FastifyRequest): string {
   return actorName(requireAdministrator(request).actor);
 }
@@ -49,7 +49,7 @@ export function requireAdministrator({ administrator }: FastifyRequest): Adminis
   return administrator;
 }
 
-/** Returns the tenants that the admin of a request may see. Null means all tenants. */
+/** Returns the tenants that a request's admin may see. Null means all tenants. */
 export function tenantScope(request: FastifyRequest): string[] | null {
   return requireAdministrator(request).onlyTenants;
 }

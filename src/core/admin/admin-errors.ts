@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/errors.ts';
 
-/* Examples of errors that several operations document. */
+/* Examples for errors that several operations document. */
 
 export const overQuota = (what: 'change' | 'import' | 'merge' | 'restore' | 'revert') =>
   new ServiceError('quota_exceeded', 'acme', what, { of: 'bytes', used: 99, limit: 100, needed: 20 });

@@ -17,7 +17,7 @@ import type { Administrator } from '../tenants/authenticator.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 
 /**
- * Context of one call of the admin API. The command line creates the context itself to run operations in its process.
+ * Context for one admin API call. The command line creates the context itself to run operations in its process.
  */
 export interface AdminContext {
   config: Config;
@@ -30,7 +30,7 @@ export interface AdminContext {
   administrator: Administrator;
   /** Metadata for the versions that the operation creates. */
   origin: Origin;
-  /** The tenant of the URL. Only operations below `/tenants/:tenant/` may read it. */
+  /** The tenant in the URL. Only operations below `/tenants/:tenant/` may read it. */
   tenant: TenantRow;
   /** Aborts when the caller disconnects. */
   signal: AbortSignal;
@@ -39,9 +39,9 @@ export interface AdminContext {
    * `isHeavy`.
    */
   inSlot<T>(work: () => Promise<T>): Promise<T>;
-  /** Adds the subject and details of the change to the audit trail and the log. */
+  /** Adds the change's subject and details to the audit trail and the log. */
   note(subject: AuditSubject): void;
-  /** Reports progress. Over HTTP, it is undefined unless the response is a stream of JSON lines. */
+  /** Reports progress. Over HTTP, it is undefined unless the response streams JSON lines. */
   onProgress?: ((progress: OperationProgress) => void) | undefined;
 }
 
@@ -88,7 +88,7 @@ function isOperation(exported: unknown): exported is AnyAdminOperation {
   return isObject(exported) && 'url' in exported && 'run' in exported;
 }
 
-/** Whether to look up the tenant of the URL before the operation runs. */
+/** Whether to look up the tenant in the URL before the operation runs. */
 export function needsTenant({
   url,
   findsTenant = false,
@@ -103,17 +103,17 @@ export function isDryRun({ body, query }: { body: unknown; query: unknown }): bo
   );
 }
 
-/** Header with which a command on the socket of a service identifies its operator, as percent-encoded JSON. */
+/** Header with which a command on a service's socket identifies its operator, as percent-encoded JSON. */
 export const OPERATOR_HEADER = 'memory-service-operator';
 
-/** The user of the operating system who runs a command, and the host. */
+/** The operating system user who runs a command, and the host. */
 export interface Operator {
   name: string;
   host: string;
 }
 
 /**
- * Header with which the command line asks for the reason and values of an error, and which returns them as
- * percent-encoded JSON. The command line creates the same message and hint from them as in its own process.
+ * Header with which the command line asks for an error's reason and values, and which returns them as percent-encoded
+ * JSON. The command line creates the same message and hint from them as in its own process.
  */
 export const ERROR_HEADER = 'memory-service-error';

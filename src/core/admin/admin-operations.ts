@@ -15,7 +15,7 @@ import * as timeline from './timeline-operations.ts';
 import * as usage from './usage-operations.ts';
 import * as versions from './version-operations.ts';
 
-/** Operations of the core in the admin API. */
+/** The core's operations in the admin API. */
 export const OPERATIONS = operationsIn(
   auditEvents,
   changes,

@@ -4,7 +4,7 @@ import { problemResponses } from '../http/problem-responses.ts';
 import { ARCHIVE } from '../lib/operation.ts';
 import type { AnyAdminOperation } from './admin-operation.ts';
 
-/** Errors that every route of the admin API can return. */
+/** Errors that every admin API route can return. */
 const COMMON = [
   new ServiceError('invalid_parameter', 'The query parameter limit must be at most 200.'),
   new ServiceError('invalid_request', 400),
@@ -25,14 +25,14 @@ const COMMON = [
   new ServiceError('overloaded'),
 ];
 
-/** Additional errors of routes that make changes. */
+/** Additional errors for routes that make changes. */
 const CHANGING = [
   new ServiceError('read_only_key'),
   new ServiceError('operate_only_key'),
   new ServiceError('body_timeout'),
 ];
 
-/** Additional errors of routes with a text body. */
+/** Additional errors for routes with a text body. */
 const TEXT_BODY = [
   new ServiceError('invalid_utf8'),
   new ServiceError('invalid_body'),
@@ -52,7 +52,7 @@ const BODY = {
   [ARCHIVE]: [new ServiceError('unsupported_media_type', ARCHIVE)],
 };
 
-/** Documents the errors of an operation: its own errors, and the errors that follow from its method and body. */
+/** Documents an operation's errors: its own errors, and the errors that follow from its method and body. */
 export function errorResponses({
   method,
   body,

@@ -34,13 +34,13 @@ export interface AdminServices {
   services: Services;
   merges: MergeThreads;
   patches: PatchThreads;
-  /** The single limiter of the listener. Unlimited heavy work would take CPU cores of the database from agents. */
+  /** The listener's single limiter. Unlimited heavy work would take the database's CPU cores from agents. */
   heavyWork: HeavyWork;
 }
 
 /**
- * Returns the common behavior of all operations. Hooks check permissions and write the audit trail, according to the
- * configuration of the route.
+ * Returns the common behavior for all operations. Hooks check permissions and write the audit trail, according to the
+ * route's configuration.
  */
 export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
   return {
@@ -84,7 +84,7 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
 
 type OnProgress = NonNullable<AdminContext['onProgress']>;
 
-/** Sends lines of JSON: the progress of `run`, and then, when the outcome is in the audit trail, its result or error. */
+/** Sends JSON lines: the progress of `run`, and then, when the outcome is in the audit trail, its result or error. */
 function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -112,10 +112,10 @@ function progressError(error: unknown, request: FastifyRequest): object {
   return { problem: toProblem(problem, request.id), parts: errorParts(problem, request) };
 }
 
-/** Maximum length of the header. A longer header is omitted, because the message contains the important parts. */
+/** Maximum header length. A longer header is omitted, because the message contains the important parts. */
 const MAX_ERROR_HEADER = 8192;
 
-/** Returns the reason and values of an error if the caller asked for them with `ERROR_HEADER`. */
+/** Returns an error's reason and values if the caller asked for them with `ERROR_HEADER`. */
 export function errorParts(
   { reason, values, status }: ServiceError,
   request: FastifyRequest,
@@ -126,7 +126,7 @@ export function errorParts(
 }
 
 /**
- * Yields the chunks of a body as they arrive. If the reader stops early, the connection remains open for the response.
+ * Yields a body's chunks as they arrive. If the reader stops early, the connection remains open for the response.
  *
  * @throws ServiceError the error that ended the body, or 499 if the connection was lost
  */

@@ -16,7 +16,7 @@ import { isReading } from './permissions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The audit event of the request, until its outcome is recorded. */
+    /** The request's audit event, until its outcome is recorded. */
     auditEvent: OpenAuditEvent | undefined;
   }
   interface FastifyContextConfig {
@@ -71,7 +71,7 @@ interface UrlParams {
 }
 
 /**
- * Returns the valid tenant and key of the URL. A request without the necessary access is rejected before validation and
+ * Returns the valid tenant and key in the URL. A request without the necessary access is rejected before validation and
  * before its body is read.
  */
 function validSubject({ params, routeOptions: { schema } }: FastifyRequest): AuditSubject {
@@ -89,7 +89,7 @@ function requestIntent(request: FastifyRequest, dryRun: boolean): AuditIntent {
   return auditIntent(request, { actor, channel: isConsole ? 'console' : 'admin_api', dryRun });
 }
 
-/** Records the outcome of a request when its work ends, which may be long after the client disconnected. */
+/** Records a request's outcome when its work ends, which may be long after the client disconnected. */
 export async function finishAudit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const event = request.auditEvent;
   request.auditEvent = undefined;
@@ -103,7 +103,7 @@ function isDryRun({ body, query }: FastifyRequest): boolean {
   );
 }
 
-/** Adds the subject of a change to the audit trail and the log. */
+/** Adds a change's subject to the audit trail and the log. */
 export function noteAudit(request: FastifyRequest, subject: AuditSubject): void {
   noteInLog(request, subject);
   request.auditEvent?.note(subject);

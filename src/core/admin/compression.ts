@@ -3,7 +3,7 @@ import fp from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the operation determines the bytes of the response: the text of a file, or an archive. */
+    /** Whether the operation determines the bytes in the response: a file's text, or an archive. */
     encodesBytes?: boolean;
   }
 }
@@ -13,12 +13,12 @@ const SYNC_BYTES = 16 * 1024;
 
 /**
  * Compresses JSON responses to reads for clients that accept it. Not compressed are:
- * - responses to changes, the only ones that contain a key: the size of a compressed response tells about its content
- * - streams of JSON lines, whose progress would arrive late
- * - texts of files, whose `ETag` identifies the bytes, and archives
+ * - responses to changes, the only ones that contain a key: a compressed response's size tells about its content
+ * - JSON line streams, whose progress would arrive late
+ * - file texts, whose `ETag` identifies the bytes, and archives
  *
- * A page of another site cannot read sizes of other responses: it has neither the key nor the header that a session in a
- * cookie needs. Compressed requests are rejected as before, because a small one can become a huge one.
+ * A page from another site cannot read other responses' sizes: it has neither the key nor the header that a session in
+ * a cookie needs. Compressed requests are rejected as before, because a small one can become a huge one.
  */
 export const compression = fp(
   async (app) => {

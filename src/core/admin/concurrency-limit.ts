@@ -7,12 +7,12 @@ import { jsonBytes } from '../lib/json.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
 import { callerName } from './admin-authentication.ts';
 
-/** Maximum number of requests that run at once. The limit reserves database connections for agents. */
+/** Maximum number of requests that run at the same time. The limit reserves database connections for agents. */
 const MAX_IN_FLIGHT = 8;
 const MAX_IN_FLIGHT_OF_ONE = 6;
 const MAX_WAITING = 200;
 const MEBIBYTE = 1024 * 1024;
-/** Maximum number of bytes of responses in memory. A larger response waits until no other is in memory. */
+/** Maximum bytes for responses in memory. A larger response waits until no other is in memory. */
 const MAX_RESPONSE_BYTES = 64 * MEBIBYTE;
 const MAX_RESPONSE_BYTES_OF_ONE = 32 * MEBIBYTE;
 /** A response up to this size is counted with its request. */

@@ -6,7 +6,7 @@ import fp from 'fastify-plugin';
 import { version } from '../lib/service-version.ts';
 
 /**
- * The policy of the console allows its own files and requests to its own server, without inline scripts or external
+ * The console's policy allows its own files and requests to its own server, without inline scripts or external
  * resources.
  */
 export const PAGE_POLICY = [
@@ -24,13 +24,13 @@ export const PAGE_POLICY = [
 ].join('; ');
 
 /**
- * The policy of all other responses, especially memory contents. A browser may display such a response, but must not
+ * The policy for all other responses, especially memory contents. A browser may display such a response, but must not
  * run scripts or load resources from it.
  */
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-/** Adds headers to every response of the listener. Routes that serve a page replace the policy. */
+/** Adds headers to every response from the listener. Routes that serve a page replace the policy. */
 export const securityHeaders = fp(
   async (app) => {
     app.addHook('onRequest', (_request, reply, done) => {
@@ -38,7 +38,7 @@ export const securityHeaders = fp(
         'Content-Security-Policy': DATA_POLICY,
         'Cross-Origin-Opener-Policy': 'same-origin',
         'Cross-Origin-Resource-Policy': 'same-origin',
-        // The URLs contain the paths of files.
+        // The URLs contain file paths.
         'Referrer-Policy': 'no-referrer',
       });
       done();
@@ -47,14 +47,14 @@ export const securityHeaders = fp(
   { name: 'security-headers' },
 );
 
-/** Directory of the built console. The relative path is correct from both `src` and `dist`. */
+/** Directory with the built console. The relative path is correct from both `src` and `dist`. */
 const CONSOLE = fileURLToPath(new URL('../../../console/dist', import.meta.url));
-/** Files whose name contains a hash of their content, so that browsers may cache them forever. */
+/** Files whose name contains a hash for their content, so that browsers may cache them forever. */
 const ASSETS = /^\/assets\//;
 
 /**
- * Serves the built console at `GET /`. Without a build, the route returns the name of the service and links. The
- * sign-in page reads `GET /sign-in/methods`.
+ * Serves the built console at `GET /`. Without a build, the route returns the service's name and links. The sign-in
+ * page reads `GET /sign-in/methods`.
  */
 export async function consoleRoutes(
   app: FastifyInstance,

@@ -78,7 +78,7 @@ export const flag = z.preprocess(
 export const repeatable = <Item extends z.ZodType>(item: Item, max: number) =>
   z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(item).min(1).max(max));
 
-/** Parameters of a paginated list. */
+/** Parameters for a paginated list. */
 export const pageFields = (maxLimit: number, defaultLimit: number) => ({
   limit: count(1, maxLimit).default(defaultLimit),
   after: text(MAX_TEXT).optional().meta({ description: 'The `next` of the previous page.' }),
@@ -110,15 +110,15 @@ export const actor = z
   ])
   .meta({ id: 'Actor', description: 'The actor that made a change.' });
 
-/** Position of a page in a list by time. */
+/** A page's position in a list by time. */
 export const timePosition = z.strictObject({ time: storedTime, id: z.guid() });
 
-/** Encodes the position of the next page as an opaque text, or null after the last page. */
+/** Encodes the next page's position as an opaque text, or null after the last page. */
 export function writeCursor(position: unknown): string | null {
   return position === null ? null : encodeCursor(position);
 }
 
-/** A filter by an actor, or by all actors of a source. Use it with `NOT_BY_BOTH`. */
+/** A filter by an actor, or by all of a source's actors. Use it with `NOT_BY_BOTH`. */
 export const actorFields = {
   by: text(255)
     .min(1)
@@ -133,7 +133,7 @@ export const actorFields = {
   }),
 };
 
-/** Arguments of `refine`: rejects a filter by an actor together with a source. */
+/** Arguments for `refine`: rejects a filter by an actor together with a source. */
 export const NOT_BY_BOTH = [
   ({ by, source }: { by?: string | undefined; source?: string | undefined }) =>
     by === undefined || source === undefined,
@@ -153,8 +153,8 @@ export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): 
 }
 
 /**
- * Parses the given times, and keeps omitted times undefined. A duration counts back from the clock of the database,
- * which also sets the times of changes.
+ * Parses the given times, and keeps omitted times undefined. A duration counts back from the database's clock, which
+ * also sets the times of changes.
  *
  * @throws ServiceError if a text is not a time
  */

@@ -93,7 +93,7 @@ const changes = z
 
 const A_WEEK = 7 * 24 * 60 * 60;
 
-/* An admin key with a scope receives "not found" for keys of tenants outside its scope. */
+/* An admin key with a scope receives "not found" for tenant keys outside its scope. */
 
 export const getKey = defineOperation({
   id: 'getKey',
@@ -363,7 +363,7 @@ export const createKey = defineOperation({
   location: ({ id }) => `/keys/${id}`,
 });
 
-/** Returns the idempotency key with the actor, so that equal idempotency keys of different admins do not collide. */
+/** Returns the idempotency key with the actor, so that different admins' equal idempotency keys do not collide. */
 function creationKey(actor: Actor, given: string): string {
   return JSON.stringify(['id' in actor ? actor.id : actor.type, given]);
 }

@@ -8,15 +8,15 @@ import type { AdminAuthenticator } from '../tenants/authenticator.ts';
 import { OPERATOR_HEADER } from './admin-operation.ts';
 
 /*
- * Only one process can open an embedded database. While a service runs, commands of the same user and machine execute
- * their operations through a Unix domain socket in the data directory (docs/decisions/0006-local-socket.md).
+ * Only one process can open an embedded database. While a service runs, commands by the same user on the same machine
+ * execute their operations through a Unix domain socket in the data directory (docs/decisions/0006-local-socket.md).
  */
 
 const operatorSchema = z.object({ name: z.string().min(1).max(255), host: z.string().min(1).max(255) });
 
 /**
- * Authenticates every caller as an operator with full access, because only the user of the service can open the socket.
- * The name of the caller is trusted, because the caller could also change the database's files.
+ * Authenticates every caller as an operator with full access, because only the service's user can open the socket. The
+ * caller's name is trusted, because the caller could also change the database's files.
  */
 export function operatorAuthentication(): AdminAuthenticator {
   return {

@@ -8,7 +8,7 @@ import { type AdminCall, defineOperation } from './admin-operation.ts';
 import { tenantId, tenantParams } from './fields.ts';
 
 const counted = z.int().min(0);
-/** Maximum number of tenants that the result of an expiration lists. */
+/** Maximum number of tenants that an expiration's result lists. */
 const MAX_LISTED = 1000;
 
 export const expireFiles = defineOperation({

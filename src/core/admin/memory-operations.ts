@@ -46,7 +46,7 @@ import {
 
 const ETAG = /^"([0-9a-f]{64})"$/;
 
-/** The headers with the preconditions of a change. */
+/** The headers with a change's preconditions. */
 export interface Conditions {
   'if-match'?: string | undefined;
   'if-none-match'?: string | undefined;
@@ -172,7 +172,7 @@ export const readFile = defineOperation({
       : { headers, body: content };
   },
   async decode(response) {
-    // `ignoreBOM` keeps a byte order mark, which is part of the content.
+    // `ignoreBOM` keeps a byte order mark, which belongs to the content.
     return { content: new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer()) };
   },
 });

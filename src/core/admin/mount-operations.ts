@@ -128,7 +128,7 @@ export const removeTenantMount = defineOperation({
   },
 });
 
-/** Returns the details of a mount for the audit trail. The instructions are content, so they are omitted. */
+/** Returns a mount's details for the audit trail. The instructions are content, so they are omitted. */
 function mountDetails(mount: Mount | undefined): object | null {
   return mount === undefined ? null : { tenant: mount.tenant, access: mount.access };
 }

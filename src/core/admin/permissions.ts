@@ -6,7 +6,7 @@ import { ADMIN_ACCESS } from '../variable-schemas.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * The access that an admin key needs for the route. The default is `read_only` for reads, `operate` for changes of
+     * The access that an admin key needs for the route. The default is `read_only` for reads, `operate` for changes to
      * a tenant (`:tenant` in the URL), and `read_write` for other changes.
      */
     access?: Administrator['access'];
@@ -14,7 +14,7 @@ declare module 'fastify' {
      * The admin keys with a scope that may use the route.
      * - `tenant`: keys for the tenant in the URL (the default if the URL has a tenant)
      * - `fleet`: none (the default otherwise)
-     * - `handler`: all, and the handler restricts itself to the tenants of the key
+     * - `handler`: all, and the handler restricts itself to the key's tenants
      */
     scope?: 'tenant' | 'fleet' | 'handler';
   }
@@ -25,14 +25,14 @@ const READING = new Set(['GET', 'HEAD']);
 /** Whether a request only reads. */
 export const isReading = ({ method }: { method: string }) => READING.has(method);
 
-/** The properties of a route or an operation that determine who may use it. */
+/** The properties that determine who may use a route or an operation. */
 interface Rules {
   method: string;
   access?: Administrator['access'] | undefined;
   scope?: FastifyContextConfig['scope'] | undefined;
 }
 
-/** @throws ServiceError 403 if the admin may not use the route of the request */
+/** @throws ServiceError 403 if the admin may not use the request's route */
 export function authorize(administrator: Administrator, request: FastifyRequest): void {
   const { access, scope } = request.routeOptions.config;
   const { tenant } = request.params as { tenant?: string };
@@ -40,10 +40,10 @@ export function authorize(administrator: Administrator, request: FastifyRequest)
 }
 
 /**
- * Checks the right of a route or an operation. An operation whose input asks for the effect of another operation calls
- * it for this operation, so that no right is gained by a detour.
+ * Checks the right to use a route or an operation. An operation whose input asks for another operation's effect also
+ * checks the right to that operation, so that no right is gained by a detour.
  *
- * @param tenant the tenant of the URL; undefined if the operation concerns the fleet
+ * @param tenant the tenant in the URL; undefined if the operation concerns the fleet
  * @throws ServiceError 403
  */
 export function requireRight({ access, onlyTenants }: Administrator, rules: Rules, tenant?: string): void {

@@ -6,7 +6,7 @@ export const signedReceipt = signedReceiptSchema.meta({
   description: 'A signed statement of an erasure, with IDs and counts. Save it as a file to verify it later.',
 });
 
-/** Query parameter of erasures that return a receipt. */
+/** Query parameter for erasures that return a receipt. */
 export const receiptFlag = flag
   .default(false)
   .meta({ description: 'Also sign and store a receipt, and return it as `receipt`.' });

@@ -5,7 +5,7 @@ import { tenantScope } from './admin-authentication.ts';
 
 /**
  * Encodes responses in time slices, because a response may contain many files or large contents. Register this plugin
- * after other hooks that read the data of a response.
+ * after other hooks that read a response's data.
  */
 export const responseJson = fp(
   async (app) => {
@@ -16,14 +16,14 @@ export const responseJson = fp(
   { name: 'response-json', dependencies: ['admin-concurrency-limit'] },
 );
 
-/** Names of response fields that contain a tenant ID. */
+/** Response field names that contain a tenant ID. */
 const NAMING: ReadonlySet<string> = new Set(['tenant', 'via_tenant']);
-/** In the details of an audit event, `to` also contains a tenant ID: the new ID of a copied or renamed tenant. */
+/** In an audit event's details, `to` also contains a tenant ID: the new ID for a copied or renamed tenant. */
 const NAMING_IN_DETAILS: ReadonlySet<string> = new Set([...NAMING, 'to']);
 /** Metadata is not searched for tenant IDs, because operators choose its names and values. */
 const METADATA = 'metadata';
 
-/** Replaces the IDs of tenants outside the scope of the admin key by null in every response. */
+/** Replaces the IDs of tenants outside the admin key's scope by null in every response. */
 export const scopedResponses = fp(
   async (app) => {
     app.addHook('preSerialization', async (request, _reply, payload) => {

@@ -3,7 +3,7 @@ import { MAX_METADATA, pairsProblem } from '../tenants/metadata.ts';
 import { TENANT_STATUSES } from '../tenants/tenant-listing.ts';
 import { repeatable, text } from './fields.ts';
 
-/* Filters of tenants, shared by lists of tenants and by jobs over many tenants. */
+/* Tenant filters, shared by tenant lists and by jobs over many tenants. */
 
 export const tenantStatus = z.enum(TENANT_STATUSES).meta({
   description:

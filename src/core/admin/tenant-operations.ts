@@ -208,7 +208,7 @@ export const updateTenant = defineOperation({
   },
 });
 
-/** The data of a tenant, for the receipt of its deletion. */
+/** A tenant's data, for its deletion receipt. */
 const DATA = ['files', 'history', 'drafts', 'stored results', 'keys', 'settings', 'usage', 'kept-out texts'];
 
 function deletionReceipt(
@@ -263,8 +263,7 @@ export const deleteTenant = defineOperation({
     }
     const { salt, ...forgotten } = await forgetTenant(database, tenant);
     note({ tenant: forgotten.hash, details: { forgotten_events: forgotten.events } });
-    // The event of this request also contains the ID and is counted, so more than one event means that the tenant
-    // existed.
+    // This request's event also contains the ID and is counted, so more than one event means that the tenant existed.
     if (erased === undefined && forgotten.events <= 1) throwNoSuchTenant(tenant);
     const counts = erased ?? NOTHING_ERASED;
     const proof = { tenant, salt };

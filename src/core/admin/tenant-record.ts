@@ -17,10 +17,10 @@ const description = text(1024).meta({
 });
 const tooMany = `must have at most ${MAX_METADATA} pairs.`;
 
-/** Fields of a tenant's name, description, and metadata in responses. */
+/** Fields for a tenant's name, description, and metadata in responses. */
 export const detailsSchema = { name, description, metadata: z.record(z.string(), z.string()) };
 
-/** Fields of a new tenant's name, description, and metadata. */
+/** Fields for a new tenant's name, description, and metadata. */
 export const newDetails = {
   name: name.optional(),
   description: description.optional(),
@@ -32,7 +32,7 @@ export const newDetails = {
     }),
 };
 
-/** Fields of a change of a tenant's name, description, and metadata. */
+/** Fields for a change to a tenant's name, description, and metadata. */
 export const detailsChange = {
   ...newDetails,
   metadata: metadataPairs(metadataKey, metadataValue.nullable())
@@ -72,7 +72,7 @@ export function settingsRecord(settings: TenantSettings): Record<string, unknown
   return Object.fromEntries(ALL_SETTINGS.map(([name]) => [snakeCase(name), settings[name]]));
 }
 
-/** Converts settings of a request to their names in code, without omitted settings. */
+/** Converts a request's settings to their names in code, without omitted settings. */
 export function pickSettings(change: z.output<typeof settingsChangeSchema>): Partial<TenantSettings> {
   return Object.fromEntries(
     ALL_SETTINGS.map(([name]) => [name, change[snakeCase(name)]]).filter(([, value]) => value !== undefined),

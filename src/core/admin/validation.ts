@@ -3,7 +3,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { amount } from '../lib/units.ts';
 
 /**
- * Parses a part of a request.
+ * Parses one part of a request.
  *
  * @throws ServiceError that names the first invalid field
  */
@@ -33,7 +33,7 @@ function describe(part: string, issue: z.core.$ZodIssue | undefined): string {
 
 const TYPES: Partial<Record<string, string>> = {
   string: 'a string',
-  // All numbers of the admin API are whole.
+  // All numbers in the admin API are whole.
   number: 'a whole number',
   int: 'a whole number',
   boolean: 'true or false',

@@ -91,7 +91,7 @@ export const versionFilter = {
   operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
 };
 
-/** Returns the filter of the history for parameters whose times are read. */
+/** Returns the history filter for parameters whose times are read. */
 export function logFilter({
   path,
   path_contains: pathContains,

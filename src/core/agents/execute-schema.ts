@@ -10,7 +10,7 @@ import { invalidTenant, TENANT_HEADER } from '../tenants/principal.ts';
 import { type FeatureTool, MAX_CALLS, MAX_ID_LENGTH, MEMORY_TOOL, notAMemoryInput } from './tool.ts';
 
 /**
- * The examples of the OpenAPI document, as one conversation that a test replays. In this order, each request succeeds
+ * The examples in the OpenAPI document, as one conversation that a test replays. In this order, each request succeeds
  * on an initially empty memory.
  */
 export interface Example {
@@ -156,7 +156,7 @@ const commandSchema = z
   .discriminatedUnion('command', [first, ...rest])
   .meta({ id: 'MemoryCommand', description: 'An input of the memory tool, as the model wrote it.' });
 
-/** ID of a `tool_use` block. */
+/** ID in a `tool_use` block. */
 export const toolUseId = z
   .string()
   .min(1)
@@ -183,7 +183,7 @@ const toolResultSchema = z
   .object({ type: z.literal('tool_result'), tool_use_id: z.string(), ...resultFields })
   .meta({ id: 'ToolResult', description: 'A `tool_result` block for the next user message.' });
 
-/** Pattern of an idempotency key: printable ASCII without spaces. */
+/** Pattern for an idempotency key: printable ASCII without spaces. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 const tenantHeader = {
@@ -207,7 +207,7 @@ const headers = z.object({
   ...tenantHeader,
 });
 
-/** Errors about the tenant of a request, as examples. */
+/** Errors about a request's tenant, as examples. */
 export const tenantErrors = [
   new ServiceError('tenant_required'),
   invalidTenant(),
@@ -216,7 +216,7 @@ export const tenantErrors = [
   new ServiceError('unknown_tenant', 'acme'),
 ];
 
-/** Errors of the routes that agents call, as examples. */
+/** Errors from the routes that agents call, as examples. */
 export const callErrors = [
   new ServiceError('invalid_json', 'malformed'),
   new ServiceError('invalid_utf8'),
@@ -242,10 +242,10 @@ const textExamples = Object.fromEntries(
   ),
 );
 
-/** Schemas by the names of their tools, because an ID of the global registry stands for one schema. */
+/** Schemas by their tools' names, because an ID in the global registry stands for one schema. */
 const executeSchemas = new Map<string, FastifySchema>();
 
-/** Returns the schema of `POST /execute`, for the documentation only. The route validates the body itself. */
+/** Returns the schema for `POST /execute`, for the documentation only. The route validates the body itself. */
 export function executeSchema(tools: readonly FeatureTool[]): FastifySchema {
   const names = tools.map(({ name }) => name).join();
   const schema = executeSchemas.get(names) ?? createExecuteSchema(tools);
@@ -274,7 +274,7 @@ function createExecuteSchema(tools: readonly FeatureTool[]): FastifySchema {
     ].join('\n\n'),
     tags: ['memory'],
     headers,
-    // For this union, some client generators create one type with the fields of the last member.
+    // For this union, some client generators create one type with the last member's fields.
     body: z.union([commandSchema, ...otherBlocks, toolUseSchema, blocks]).meta({
       'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
     }),

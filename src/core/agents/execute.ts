@@ -24,7 +24,7 @@ import {
   wantsText,
 } from './tool.ts';
 
-/** Result of a block in an array whose ID was already used for another write. */
+/** Result for a block in an array whose ID was already used for another write. */
 const REUSED_ID =
   'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
 
@@ -41,7 +41,7 @@ declare module 'fastify' {
   }
 }
 
-/** Serves `POST /execute`, which runs memory commands for the tenant of the request. */
+/** Serves `POST /execute`, which runs memory commands for the request's tenant. */
 export async function executeRoute(app: FastifyInstance, services: Services): Promise<void> {
   const { tools } = app;
   app.post(
@@ -68,8 +68,8 @@ export async function executeRoute(app: FastifyInstance, services: Services): Pr
 }
 
 /**
- * Returns a function that runs the calls of one request, until their results are too long or the service fails. If the
- * first call fails, no call has run, so its error becomes the error of the request.
+ * Returns a function that runs one request's calls, until their results are too long or the service fails. If the first
+ * call fails, no call has run, so its error becomes the request's error.
  */
 export function callsInTurn(
   request: FastifyRequest,
@@ -80,7 +80,7 @@ export function callsInTurn(
   let isFirst = true;
   let hasFailed = false;
   return async (call) => {
-    // After a failure of the service, each further call could wait just as long.
+    // After a service failure, each further call could wait just as long.
     if (hasFailed) return failWithoutRun(request, AFTER_FAULT);
     if (length >= maxLength) return failWithoutRun(request, RESULTS_FULL);
     const executed = executeInTurn(request, call, services);
@@ -98,7 +98,7 @@ export function callsInTurn(
   };
 }
 
-/** Writes the error of a call as a message for the model. */
+/** Writes a call's error as a message for the model. */
 function describeFault(call: ToolCall, problem: ServiceError): string {
   const isRead =
     'invalid' in call || call.tool !== MEMORY_TOOL || findCommand(call.input.command)?.access !== 'write';
@@ -128,9 +128,9 @@ function failWithoutRun({ logEntry }: FastifyRequest, why: string): Executed {
   return { content: why, isError: true };
 }
 
-/** Runs one call of a tool, including calls with invalid input. */
+/** Runs one tool call, including calls with invalid input. */
 async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Services): Promise<Executed> {
-  // The header is always validated, even if the ID of the block replaces it.
+  // The header is always validated, even if the block's ID replaces it.
   const header = readIdempotencyKey(request);
   if ('invalid' in toolCall) {
     const { invalid, toolUseId } = toolCall;
@@ -168,7 +168,7 @@ function runFeatureTool(request: FastifyRequest, call: ValidCall): Promise<Memor
 }
 
 /**
- * Converts the errors of an archived memory and of a draft that cannot be created to results. The model sees a memory
+ * Converts errors about an archived memory and about a draft that cannot be created to results. The model sees a memory
  * that it cannot change.
  */
 function rejectedWriteResult(error: unknown): Executed {

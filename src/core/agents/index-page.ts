@@ -20,7 +20,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Serves `GET /` with the name of the service and links, as JSON or as a page for browsers. */
+/** Serves `GET /` with the service's name and links, as JSON or as a page for browsers. */
 export async function indexRoute(app: FastifyInstance): Promise<void> {
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
     reply.header('Vary', 'Accept');

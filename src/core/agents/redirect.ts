@@ -3,7 +3,7 @@ import fp from 'fastify-plugin';
 import { hasReason } from '../errors/errors.ts';
 import { type RequestContext, requireContext } from '../http/authentication.ts';
 
-/** Redirects the requests of propose-only keys to another memory. */
+/** Redirects requests from propose-only keys to another memory. */
 export interface Redirect {
   /** Returns the context in which a request reads. */
   forRead(request: FastifyRequest, context: RequestContext): Promise<RequestContext>;
@@ -17,7 +17,7 @@ export interface Redirect {
   ): Promise<RequestContext | undefined>;
 }
 
-/** Rejects the writes of propose-only keys, for a service without drafts. */
+/** Rejects writes from propose-only keys, for a service without drafts. */
 const READ_ONLY: Redirect = {
   forRead: async (_request, context) => asReader(context),
   forWrite: async (_request, context) => asReader(context),
@@ -34,7 +34,7 @@ declare module 'fastify' {
   }
 }
 
-/** Redirects the requests of propose-only keys before the memory is read. */
+/** Redirects requests from propose-only keys before the memory is read. */
 export const redirecting = fp<{ redirect: Redirect | undefined }>(
   async (app, { redirect = READ_ONLY }) => {
     app.decorate('redirect', redirect);
@@ -71,10 +71,10 @@ export async function contextForWrite(request: FastifyRequest): Promise<RequestC
 }
 
 /**
- * Runs work in the context of a request, and repeats the work if the tenant was replaced by another tenant with its ID,
- * or if the redirection has another memory for a failed write.
+ * Runs work in a request's context, and repeats the work if the tenant was replaced by another tenant with its ID, or
+ * if the redirection has another memory for a failed write.
  *
- * @throws ServiceError the error of `work`, or if the caller may not write
+ * @throws ServiceError the error from `work`, or if the caller may not write
  */
 export async function inTenant<T>(
   request: FastifyRequest,
@@ -99,8 +99,7 @@ export async function inTenant<T>(
 }
 
 /**
- * Identifies the caller of a request again without cached keys and policies, because the tenant of the context no
- * longer exists.
+ * Identifies a request's caller again without cached keys and policies, because the context's tenant no longer exists.
  *
  * @throws ServiceError 401 if the credential does not belong to the tenant that has the ID now
  */
@@ -110,7 +109,7 @@ async function identifyAgain(request: FastifyRequest): Promise<void> {
 }
 
 /**
- * Identifies the caller of a long request like the caller of a new request.
+ * Identifies a long request's caller like a new request's caller.
  *
  * @throws ServiceError if a new request would be rejected
  */

@@ -18,39 +18,39 @@ import {
 } from '../memory/messages.ts';
 import type { MemoryResult } from '../memory/result.ts';
 
-/** Name of the memory tool in `tool_use` blocks. */
+/** The memory tool's name in `tool_use` blocks. */
 export const MEMORY_TOOL = 'memory';
 
-/** A tool of a feature, whose calls arrive as `tool_use` blocks. */
+/** A feature's tool, whose calls arrive as `tool_use` blocks. */
 export interface FeatureTool {
   name: string;
-  /** Schema of a `tool_use` block, for the OpenAPI document. */
+  /** Schema for a `tool_use` block, for the OpenAPI document. */
   blockSchema: z.ZodType;
   run(request: FastifyRequest, call: ValidCall): Promise<MemoryResult>;
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Tools of features, which `POST /execute` and MCP serve beside the memory tool. */
+    /** Tools from features, which `POST /execute` and MCP serve beside the memory tool. */
     tools: readonly FeatureTool[];
   }
 }
 
-/** An input of a tool, with the ID of its `tool_use` block if the input is part of one. */
+/** A tool's input, with its `tool_use` block's ID if the input is in one. */
 export interface ValidCall {
   /** Name of the memory tool, or of a feature's tool. */
   tool: string;
   input: Record<string, unknown>;
   toolUseId?: string;
-  /** The trace that the call continues. By default, a call continues the trace of its request. */
+  /** The trace that the call continues. By default, a call continues its request's trace. */
   callerTrace?: CallerTrace | undefined;
-  /** Reads the memory for a program, in place of the command that `input` names. `input` has the path of the read. */
+  /** Reads the memory for a program, in place of the command that `input` names. `input` has the read's path. */
   read?: ((context: MemoryContext) => Promise<MemoryResult>) | undefined;
 }
 
 /** A `tool_use` block with an ID but without valid input. */
 export interface InvalidCall {
-  /** The result of the call, as a message for the model. */
+  /** The call's result, as a message for the model. */
   invalid: string;
   toolUseId: string;
 }
@@ -60,13 +60,13 @@ export type ToolCall = ValidCall | InvalidCall;
 /** Maximum number of `tool_use` blocks in a request. */
 export const MAX_CALLS = 32;
 
-/** Maximum length in UTF-16 code units. The IDs of the Claude API (`toolu_…`) have about 30. */
+/** Maximum length in UTF-16 code units. The Claude API's IDs (`toolu_…`) have about 30. */
 export const MAX_ID_LENGTH = 255;
 
 /**
  * Parses a body: an input, a `tool_use` block, or an array of blocks.
  *
- * @param tools the tools of features
+ * @param tools the features' tools
  * @returns one call, or an array of calls for an array
  * @throws ServiceError 400 if the body has another form, or if a block lacks the ID that its result must name
  */
@@ -153,7 +153,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
     outcome = result.isError ? 'error' : 'ok';
     if (result.isRejection) countUse(request, 'rejected');
     else if (access !== undefined) countUse(request, access === 'read' ? 'reads' : 'writes');
-    // If one of several calls fails, the log line of the request reports the failure.
+    // If one of several calls fails, the request's log line reports the failure.
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
     return result;
   } finally {
@@ -162,7 +162,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
   }
 }
 
-/** Adds the command to the log line, after earlier commands of the same request. */
+/** Adds the command to the log line, after the same request's earlier commands. */
 function noteCommand({ logEntry }: FastifyRequest, command: string): void {
   logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
 }

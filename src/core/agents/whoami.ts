@@ -108,7 +108,7 @@ interface WhoamiOptions {
   policies: TenantPolicyCache;
 }
 
-/** Serves `GET /whoami`: the identity, tenant, and access of the caller. */
+/** Serves `GET /whoami`: the caller's identity, tenant, and access. */
 export async function whoamiRoute(
   app: FastifyInstance,
   { authenticator, tenants, config, policies }: WhoamiOptions,
@@ -123,7 +123,7 @@ export async function whoamiRoute(
   });
 
   async function identify(request: FastifyRequest, context: RequestContext): Promise<Identity> {
-    // The caller of an authenticated request is in the cache of keys.
+    // An authenticated request's caller is in the key cache.
     const caller = await authenticator.identify(request);
     const { principal } = context;
     const { mounts } = await instructionsFor({ ...context, ip: request.ip }, { policies }, false);
