@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { prefers, quality } from './accept.ts';
 
-/** Default `Accept` headers of HTTP libraries, and headers that users of the libraries commonly copy. */
+/** HTTP libraries' default `Accept` headers, and headers that the libraries' users commonly copy. */
 const libraries: [library: string, accept: string | undefined][] = [
   ['Go, OkHttp, C# HttpClient, Apache HttpClient, Rust reqwest without a type', undefined],
   ['curl, wget, python-requests, httpx, aiohttp, node fetch, undici, reqwest', '*/*'],

@@ -1,10 +1,10 @@
 /**
- * Matches a media range of an `Accept` header. A quoted string may contain commas. An unclosed quote ends with the
+ * Matches a media range in an `Accept` header. A quoted string may contain commas. An unclosed quote ends with the
  * header.
  */
 const RANGE = /(?:"(?:\\.|[^"\\])*(?:"|\\?$)|[^,"])+/g;
 /**
- * Maximum number of characters to read. Browsers send about 150, and the time to read a header of the maximum size
+ * Maximum number of characters to read. Browsers send about 150, and the time to read a header with the maximum size
  * would add up over many requests.
  */
 const MAX_CHARACTERS = 1024;
@@ -15,14 +15,14 @@ const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:\\.|[^"\\])*(?:"|\\?$)|[^;]*)/g;
  * quality, or a wildcard, so neither the order nor a wildcard counts as a preference.
  */
 export function prefers(accept: string | undefined, type: string, other: string): boolean {
-  // `*/*` is the header of most HTTP libraries.
+  // Most HTTP libraries send `*/*`.
   if (accept === undefined || accept === '*/*') return false;
   return quality(accept, type) > quality(accept, other);
 }
 
 /**
- * Returns the quality (0 to 1) of a media type: the quality of the most specific range that includes the type (RFC
- * 9110, section 12.5.1). Parameters of ranges, such as `charset`, and ranges beyond `MAX_CHARACTERS` are ignored.
+ * Returns a media type's quality (0 to 1): the quality of the most specific range that includes the type (RFC 9110,
+ * section 12.5.1). Range parameters, such as `charset`, and ranges beyond `MAX_CHARACTERS` are ignored.
  */
 export function quality(accept: string, type: string): number {
   const ranges = [type, type.replace(/\/.*/, '/*'), '*/*'];

@@ -3,15 +3,15 @@ import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
 import { connectionSignal } from './client-connection.ts';
 
-/** Details of a request for its log line and the metrics. */
+/** A request's details for its log line and the metrics. */
 export interface AccessLogEntry {
   tenant?: string;
   command?: string;
-  /** The ID of the admin key or token subject, or only the type of another actor. */
+  /** The admin key's or token subject's ID, or only another actor's type. */
   actor?: string;
   /** The ID of the API key that the request created or changed. */
   key?: string;
-  /** `ok`, `error` (a result that reports a failure), or the code of a problem. */
+  /** `ok`, `error` (a result that reports a failure), or a problem's code. */
   outcome?: string;
   traceId?: string;
   isLogged?: boolean;
@@ -42,7 +42,7 @@ export const accessLog = fp(
     app.addHook('onRequest', (request, reply, done) => {
       request.logEntry = {};
       reply.headers(commonHeaders(request.id));
-      // Fastify skips `onResponse` if the client disconnects before the end of the response.
+      // Fastify skips `onResponse` if the client disconnects before the response ends.
       const onClose = [() => logDisconnect(request, reply)];
       request.onClose = onClose;
       reply.raw.once('close', () => {
@@ -58,7 +58,7 @@ export const accessLog = fp(
   { name: 'access-log' },
 );
 
-/** Logs a request whose client disconnected before the end of the response. Work for the request may continue. */
+/** Logs a request whose client disconnected before the response ended. Work for the request may continue. */
 function logDisconnect(request: FastifyRequest, reply: FastifyReply): void {
   if (request.logEntry.isLogged) return;
   const { status, outcome } = disconnectOutcome(reply);
@@ -97,7 +97,7 @@ function log(
 }
 
 /**
- * Returns a signal that aborts when the client of a request disconnects. The reason of the abort is the error to throw.
+ * Returns a signal that aborts when a request's client disconnects. The abort reason is the error to throw.
  */
 export function disconnectSignal({ raw: { socket } }: FastifyRequest, { raw }: FastifyReply): AbortSignal {
   return connectionSignal(socket, raw, () => new ServiceError('client_gone'));

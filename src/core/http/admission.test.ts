@@ -13,7 +13,7 @@ function count(store: RateStore, key = 'tenant'): { current: number; ttl: number
   return counted;
 }
 
-it('counts the requests of each tenant separately in fixed time windows', () => {
+it("counts each tenant's requests separately in fixed time windows", () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const store = new RateStore();
   expect(count(store)).toStrictEqual({ current: 1, ttl: 60_000 });

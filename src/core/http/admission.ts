@@ -9,7 +9,7 @@ import { type Capacity, InFlightRequest, REQUEST_BYTES, requireInFlight } from '
 import { bytesInMemory } from './slow-clients.ts';
 
 /**
- * Counts requests to the routes registered after this plugin, with the bytes of their bodies and responses. The handler
+ * Counts requests to the routes registered after this plugin, with the bytes in their bodies and responses. The handler
  * acquires a slot with `InFlightRequest.work`, after the body has been read.
  */
 export const concurrencyLimit = fp<{ capacity: Capacity }>(
@@ -31,10 +31,10 @@ export const concurrencyLimit = fp<{ capacity: Capacity }>(
 );
 
 /**
- * Counts the bytes of a body as they arrive, and pauses the body while the service lacks capacity. Rejects a body that
- * is too large with 413. Call this function last before the body is read, because the parser collects the same chunks.
+ * Counts a body's bytes as they arrive, and pauses the body while the service lacks capacity. Rejects a body that is
+ * too large with 413. Call this function last before the body is read, because the parser collects the same chunks.
  *
- * @param maxBytes the tenant's limit; 0 applies only the limit of the service
+ * @param maxBytes the tenant's limit; 0 applies only the service's limit
  * @returns a promise if the request has to wait for capacity
  * @throws ServiceError 413 if `Content-Length` exceeds the limit
  */
@@ -89,12 +89,12 @@ function isOver(bytes: number, maxBytes: number): boolean {
   return maxBytes > 0 && bytes > maxBytes;
 }
 
-/** The window of a rate limit, which is a number of requests per minute. */
+/** The window for a rate limit, which is a number of requests per minute. */
 const WINDOW_MS = 60_000;
 /** Maximum number of tenants counted at the same time. The least recently used tenant is dropped first. */
 const COUNTED_TENANTS = 100_000;
 
-/** Applies the tenant's limit of requests per minute to the routes registered after this plugin. */
+/** Applies the tenant's limit on requests per minute to the routes registered after this plugin. */
 export const rateLimit = fp(
   async (app) => {
     await app.register(rateLimiter, {

@@ -6,13 +6,13 @@ import { NEW_TENANT_ID } from '../tenants/ids.ts';
 import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
 import type { Authenticator, Principal } from '../tenants/principal.ts';
 
-/** The caller of a request and the policy of the caller's tenant. */
+/** A request's caller and the policy for the caller's tenant. */
 export interface RequestContext {
   principal: Principal;
   policy: TenantPolicy;
 }
 
-/** Services that identify callers and look up the policies of tenants. */
+/** Services that identify callers and look up tenants' policies. */
 export interface Authentication {
   authenticator: Authenticator;
   policies: TenantPolicyCache;
@@ -22,7 +22,7 @@ type Identify = (request: FastifyRequest, by: Authentication) => RequestContext 
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Identifies the caller of the route. By default, the credential or `X-Tenant-Id` names the tenant. */
+    /** Identifies the route's caller. By default, the credential or `X-Tenant-Id` names the tenant. */
     identify?: Identify;
   }
   interface FastifyInstance {
@@ -37,8 +37,8 @@ declare module 'fastify' {
 }
 
 /**
- * Identifies the callers of the routes registered after this plugin, and looks up the policies of their tenants.
- * Authentication precedes the reading of the body, so the body of an unauthenticated request is never read.
+ * Identifies the callers on the routes registered after this plugin, and looks up their tenants' policies.
+ * Authentication precedes reading the body, so an unauthenticated request's body is never read.
  */
 export const authentication = fp<Authentication>(
   async (app, by) => {
@@ -90,7 +90,7 @@ async function lookUpAgain(
   return context;
 }
 
-/** Replaces the context of a request whose tenant was deleted or renamed since the caller was identified. */
+/** Replaces a request's context when the tenant was deleted or renamed since the caller was identified. */
 async function identifyAgain(request: FastifyRequest, by: Authentication): Promise<void> {
   const { tenant, draftOf } = requireContext(request).principal;
   by.policies.forget(tenant);

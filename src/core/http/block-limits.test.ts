@@ -19,7 +19,7 @@ describe('parseBlocks', () => {
     ]);
   });
 
-  it('replaces the input of a single block that nests too deeply', () => {
+  it("replaces a single block's input when the block nests too deeply", () => {
     expect(parseBlocks(` ${JSON.stringify(block(1, { deep: nested(31) }))} `)).toStrictEqual({
       ...head(1),
       input: levels,
@@ -29,7 +29,7 @@ describe('parseBlocks', () => {
     );
   });
 
-  it('counts the values of the blocks in order, excluding blocks with too many values', () => {
+  it('counts the values in the blocks in order, excluding blocks with too many values', () => {
     const blocks = [3000, 3000, 1000].map((n, i) => block(i, { many: Array(n).fill(0) }));
     expect(parseBlocks(JSON.stringify(blocks))).toStrictEqual([
       blocks[0],

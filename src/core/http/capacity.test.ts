@@ -42,7 +42,7 @@ it("rejects a response that exceeds its tenant's capacity and admits other tenan
   expect(responseBytes(capacity)).toBe(60_000);
 });
 
-it('counts the actual size of a response until its connection is closed', async () => {
+it("counts a response's actual size until its connection is closed", async () => {
   const capacity = new Capacity(config);
   const { inFlight, close } = createRequest(capacity, 'a');
   await inFlight.takeSlot(60_000);
@@ -52,7 +52,7 @@ it('counts the actual size of a response until its connection is closed', async 
   expect(responseBytes(capacity)).toBe(0);
 });
 
-it('releases the slot and the first reservation of a request that waits for more capacity', async () => {
+it('releases the slot and the first reservation when a request waits for more capacity', async () => {
   const capacity = new Capacity({ ...config, MAX_QUEUE_MS: 60_000 });
   const [one, other] = [createRequest(capacity, 'a'), createRequest(capacity, 'a')];
   await one.inFlight.takeSlot(30_000);
@@ -64,7 +64,7 @@ it('releases the slot and the first reservation of a request that waits for more
   expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([50_000, 1]);
 });
 
-it('caps a reservation at the share of the tenant, so that a longer response is served', async () => {
+it("caps a reservation at the tenant's share, so that a longer response is served", async () => {
   const capacity = new Capacity(config);
   await createRequest(capacity, 'a').inFlight.takeSlot(1_000_000);
   expect(responseBytes(capacity)).toBe(100_000);

@@ -7,13 +7,13 @@ import { RequestLimiter } from '../tenants/request-limiter.ts';
 import { disconnectSignal } from './access-log.ts';
 
 /**
- * Maximum number of requests that wait for a slot, or for memory for their bodies. The bytes of waiting requests are
+ * Maximum number of requests that wait for a slot, or for memory for their bodies. The waiting requests' bytes are
  * limited too.
  */
 const MAX_WAITING = 1000;
 /**
- * Minimum number of bytes counted for a request: its headers, objects, and a small body. The minimum limits the number
- * of bodies read at once.
+ * Minimum bytes counted for a request: its headers, objects, and a small body. The minimum limits how many bodies are
+ * read at the same time.
  */
 export const REQUEST_BYTES = 16 * 1024;
 /** Maximum share of `MAX_IN_FLIGHT_BYTES` that one tenant may use. */
@@ -22,7 +22,8 @@ const TENANT_SHARE_OF_BYTES = 1 / 4;
 /** A request counts one unit, plus one unit for each part of its body with this size. */
 const UNIT_BYTES = 8 * 1024;
 /**
- * Maximum number of units of one request. With the default limits, two requests of this size run at once for a tenant.
+ * Maximum number of units for one request. With the default limits, two requests with this size run at the same time
+ * for a tenant.
  */
 const MAX_UNITS = 16;
 
@@ -33,7 +34,7 @@ declare module 'fastify' {
   }
 }
 
-/** The limits on requests in flight, and on the bytes of their bodies and responses. */
+/** The limits on requests in flight, and on the bytes in their bodies and responses. */
 export class Capacity {
   readonly requests: RequestLimiter;
   readonly bytes: RequestLimiter;
@@ -105,7 +106,7 @@ export class InFlightRequest {
     return this.#gone;
   }
 
-  /** Replaces the bytes reserved for the response by the bytes of the response that is about to be sent. */
+  /** Replaces the bytes reserved for the response by the size of the response that is about to be sent. */
   countResponse(bytes: number): void {
     this.bytes.replace(this.#responseBytes, bytes);
     this.#responseBytes = bytes;
@@ -154,7 +155,7 @@ export class InFlightRequest {
    * Fastify's `handlerTimeout` cannot limit the work, because it ends when the body has been read (Node then closes the
    * request).
    *
-   * @param responseBytes the maximum expected size of the response
+   * @param responseBytes the maximum expected response size
    * @throws (also through the promise) ServiceError 429 or 503 if no slot becomes available, and 503 if the work
    *   exceeds its deadline; the work then continues, and its outcome is dropped
    */

@@ -7,8 +7,8 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 
 /**
- * Minimum number of bytes of a body or response that a client must transfer in each transfer timeout, unless fewer
- * bytes are left.
+ * Minimum number of body or response bytes that a client must transfer in each transfer timeout, unless fewer bytes are
+ * left.
  */
 export const MIN_TRANSFER_BYTES = 64 * 1024;
 /** Maximum number of transfer timeouts in which a client must read a response. */
@@ -70,7 +70,7 @@ export class ResponsePace {
   }
 
   /**
-   * Whether bytes of this response are waiting for the client. A response has no socket while the client reads an
+   * Whether bytes in this response are waiting for the client. A response has no socket while the client reads an
    * earlier response on the same connection.
    */
   #isTaking(): boolean {

@@ -4,7 +4,7 @@ import type { ConnectionError } from 'fastify';
 import { expect, it } from 'vitest';
 import { respondToClientError } from './connections.ts';
 
-it('closes one overdue connection per turn of the event loop, and other failed connections at once', async () => {
+it('closes one overdue connection per event loop turn, and other failed connections immediately', async () => {
   const closed = async (code: string) => {
     const sockets = [1, 2, 3].map(() => new Socket().on('error', () => {}));
     const count = () => sockets.filter(({ destroyed }) => destroyed).length;

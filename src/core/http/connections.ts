@@ -11,7 +11,7 @@ import { PROBLEM_JSON, TITLES, toProblem } from './problem-details.ts';
 
 const SANE = /^[A-Za-z0-9._:@/+=-]{1,128}$/;
 
-/** Returns the `X-Request-Id` of the caller if it is safe for a log line and a header, and otherwise a new ID. */
+/** Returns the caller's `X-Request-Id` if it is safe for a log line and a header, and otherwise a new ID. */
 export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && SANE.test(given) ? given : randomUUID();
@@ -22,7 +22,7 @@ export const MAX_PIPELINED = 8;
 export const MAX_HEADERS = 1000;
 
 /**
- * Creates the error response of the API to which a URL belongs, for errors that Fastify does not handle. The URL is
+ * Creates the error response for the API to which a URL belongs, for errors that Fastify does not handle. The URL is
  * empty if it is unknown.
  */
 export type RawError = (
@@ -31,15 +31,15 @@ export type RawError = (
   id: string,
 ) => { headers: Record<string, string>; body: string };
 
-/** Enforces limits of a connection and handles requests that Node rejects before Fastify routes them. */
+/** Enforces a connection's limits and handles requests that Node rejects before Fastify routes them. */
 export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
   async (app, { rawError = rawProblem, isUnixSocket = false }) => {
     const { server } = app;
     // A client may half-close its connection after the request and still receive the response. By default, Node then
     // closes the other half while the request runs (lib/_http_server.js, socketOnEnd). Node's types lack this option.
     Object.assign(server, { httpAllowHalfOpen: true });
-    // Above its default limit, Node silently drops headers such as `X-Tenant-Id`. The total size of the headers is
-    // limited anyway.
+    // Above its default limit, Node silently drops headers such as `X-Tenant-Id`. The headers' total size is limited
+    // anyway.
     server.maxHeadersCount = 0;
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       const problem = new ServiceError('expectation_failed');
@@ -65,7 +65,7 @@ export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
       request.onClose.push(() => all.delete(response));
       const count = all.size;
       // The connection is closed after the rejected request, so the requests behind it receive no response. If the
-      // client sends still more, the connection is closed at once.
+      // client sends still more, the connection is closed immediately.
       if (count > MAX_PIPELINED + 1) {
         if (count > 2 * MAX_PIPELINED) socket.destroy();
         return void reply.hijack();
@@ -83,8 +83,8 @@ export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
 );
 
 /**
- * Closes the responses that wait in the pipeline of a closed connection. Node closes only the first response
- * (`lib/_http_server.js`, `onServerResponseClose`), and the `close` event of the others releases their resources.
+ * Closes the responses that wait in a closed connection's pipeline. Node closes only the first response
+ * (`lib/_http_server.js`, `onServerResponseClose`), and the other responses' `close` event releases their resources.
  */
 function closeQueued(responses: ReadonlySet<ServerResponse>): void {
   for (const response of responses) {
@@ -110,8 +110,8 @@ export function respondToClientError(
   rawError: RawError = rawProblem,
 ): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    // Node reports all overdue requests of a second at once, possibly thousands, so the queue spreads the work. The
-    // rest of an overdue request is not read.
+    // Node reports all requests that became overdue in a second at the same time, possibly thousands, so the queue
+    // spreads the work. The rest of an overdue request is not read.
     socket.pause();
     overdue.add(() => reject(error, socket, rawError));
   } else {
@@ -145,7 +145,7 @@ function clientProblem(code: string | undefined): ServiceError {
   }
 }
 
-/** Returns the URL of a request that Node could not parse, if the last packet starts with the request line. */
+/** Returns the URL in a request that Node could not parse, if the last packet starts with the request line. */
 function packetUrl({ rawPacket }: { rawPacket?: unknown }): string {
   // At run time, the packet is a buffer. Fastify's type describes its JSON form.
   if (!Buffer.isBuffer(rawPacket)) return '';
@@ -174,7 +174,7 @@ const USUAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::[1-5]?\d{1,4})?$/;
  * Rejects requests that a web page sends through the user's browser (DNS rebinding). Without authentication, only the
  * loopback address protects the memory, and a web page can point its host name to the loopback address.
  *
- * @param options.onlyOwnPages whether pages of other servers on the same machine are rejected too
+ * @param options.onlyOwnPages whether pages from other servers on the same machine are rejected too
  */
 export const hostCheck = fp<{
   config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'>;

@@ -86,7 +86,7 @@ it('rejects a request whose connection was reset before its address was read', a
   await app.close();
 });
 
-it('ends the trace of a request whose client resets the connection', async () => {
+it("ends a request's trace when its client resets the connection", async () => {
   const { app } = await listen();
   const ended: object[] = [];
   const trace = { traceId: 'a', within: (work: () => void) => work(), end: (how: object) => ended.push(how) };

@@ -21,7 +21,7 @@ describe('addressesOf', () => {
     ['1.2.3.4:', ''],
     ['1.2.3.999', ''],
     ['1.2.3.4, ', ''],
-  ])('reads the addresses of %j', (header, expected) => {
+  ])('reads the addresses in %j', (header, expected) => {
     expect(forwardedAddresses({ 'x-forwarded-for': header })).toBe(expected);
   });
 });

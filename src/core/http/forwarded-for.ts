@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import fp from 'fastify-plugin';
 
 /**
- * Reduces `X-Forwarded-For` to addresses before the address of the client is determined. Some proxies add ports or the
- * form of `Forwarded` (RFC 7239), and a client that is counted by address and port is not limited at all.
+ * Reduces `X-Forwarded-For` to addresses before the client's address is determined. Some proxies add ports or the
+ * `Forwarded` form (RFC 7239), and a client that is counted by address and port is not limited at all.
  */
 export const forwardedFor = fp(async (app) => {
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
@@ -14,7 +14,7 @@ export const forwardedFor = fp(async (app) => {
 });
 
 /**
- * Returns the addresses of the header from the right, which proxies add last, up to an entry without an address. An
+ * Returns the addresses in the header from the right, which proxies add last, up to an entry without an address. An
  * `unknown` client has the address of the proxy that reported it.
  */
 export function forwardedAddresses({ 'x-forwarded-for': header = '' }: IncomingMessage['headers']): string {
@@ -23,7 +23,7 @@ export function forwardedAddresses({ 'x-forwarded-for': header = '' }: IncomingM
   return addresses.slice(addresses.lastIndexOf(undefined) + 1).join(', ');
 }
 
-/** Returns the address of `1.2.3.4`, `1.2.3.4:80`, `[::1]:80`, and `for="[::1]:80"`. Undefined without an address. */
+/** Returns the address in `1.2.3.4`, `1.2.3.4:80`, `[::1]:80`, and `for="[::1]:80"`. Undefined without an address. */
 function parseAddress(entry: string): string | undefined {
   const element = entry.split(';').find((each) => /^\s*for=/i.test(each)) ?? entry;
   const node = element

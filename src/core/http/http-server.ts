@@ -23,7 +23,7 @@ export function createHttpServer(
 ): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    // The single log line of a request identifies the request, so a logger for each request would only cost time.
+    // The single log line for a request identifies the request, so a logger for each request would only cost time.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
@@ -46,19 +46,18 @@ export function createHttpServer(
     schemaController: { compilersFactory: { buildValidator: throwUncalled, buildSerializer: throwUncalled } },
   });
   app.setErrorHandler(onError);
-  // The first hook of all, because later hooks read the address.
+  // The very first hook, because later hooks read the address.
   if (config.TRUST_PROXY !== false) void app.register(forwardedFor);
   return app;
 }
 
 /**
- * Maximum length of a URL parameter: a tenant ID has up to 128 characters, each with three percent-encoded bytes at
- * most.
+ * Maximum URL parameter length: a tenant ID has up to 128 characters, each with three percent-encoded bytes at most.
  */
 const MAX_PARAMETER_LENGTH = 3 * 128;
 
 /**
- * Replaces Fastify's default factories of compilers, which take 50 ms to load. Each listener sets its compilers itself.
+ * Replaces Fastify's default compiler factories, which take 50 ms to load. Each listener sets its compilers itself.
  */
 function throwUncalled(): never {
   throw new Error('The app sets compilers for schemas that work for all routes.');

@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { TurnQueue } from '../lib/queues.ts';
 import { exceededJsonLimit, parseBlocks, tooComplex } from './json-limits.ts';
 
-/** Returns the error of a body that is compressed or not UTF-8, or undefined for a valid body. */
+/** Returns the error for a body that is compressed or not UTF-8, or undefined for a valid body. */
 export function utf8Problem(headers: IncomingHttpHeaders, body: Buffer): ServiceError | undefined {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
@@ -21,7 +21,7 @@ declare module 'fastify' {
     /** Whether the route has no request body. An empty body is then accepted with any `Content-Type`. */
     hasNoBody?: boolean;
     /**
-     * Whether the body may contain `tool_use` blocks. A block that exceeds a limit of JSON then fails alone, and the
+     * Whether the body may contain `tool_use` blocks. A block that exceeds a JSON limit then fails alone, and the
      * request does not.
      */
     takesBlocks?: boolean;
@@ -29,8 +29,8 @@ declare module 'fastify' {
 }
 
 /**
- * Larger bodies are checked and parsed one at a time, because many large bodies at once would delay other requests. The
- * check and the parsing are separate steps for the same reason.
+ * Larger bodies are checked and parsed one at a time, because many large bodies at the same time would delay other
+ * requests. The check and the parsing are separate steps for the same reason.
  */
 const LARGE_BODY_BYTES = 64 * 1024;
 

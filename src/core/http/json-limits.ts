@@ -29,7 +29,7 @@ export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined
       case 0x5b: // [
       case 0x7b: // {
         if (++depth > MAX_JSON_DEPTH) return 'levels';
-        // Values are counted by their commas, and the first value of an array or object has no comma before it.
+        // Values are counted by their commas, and the first value in an array or object has no comma before it.
         if (++values > MAX_JSON_VALUES) return 'values';
         break;
       case 0x5d: // ]
@@ -44,7 +44,7 @@ export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined
   return undefined;
 }
 
-/** Returns the offset of the quote that ends the string. The text of the string starts at `from`. */
+/** Returns the offset of the quote that ends the string. The string's text starts at `from`. */
 export function findStringEnd(json: string, from: number): number {
   for (let start = from; ; ) {
     const quote = json.indexOf('"', start);
@@ -68,7 +68,7 @@ export function tooComplex(excess: 'levels' | 'values'): ServiceError {
   return new ServiceError('json_too_complex', excess, excess === 'levels' ? MAX_JSON_DEPTH : MAX_JSON_VALUES);
 }
 
-/** Replaces the input of a `tool_use` block that exceeds a limit of JSON. */
+/** Replaces the input of a `tool_use` block that exceeds a JSON limit. */
 export class TooComplexInput {
   readonly excess: 'levels' | 'values';
 
@@ -86,8 +86,7 @@ const HEAD_MEMBER = /\s*"(?:type|id|name)"\s*:/y;
 
 /**
  * Parses a JSON text that exceeds the limits: a `tool_use` block, or an array of blocks. A block that exceeds the
- * limits is parsed without its input. Values are counted in the order of the blocks, except in blocks that exceed the
- * limits.
+ * limits is parsed without its input. Values are counted in block order, except in blocks that exceed the limits.
  *
  * @returns undefined if the text is neither a block nor an array of blocks, or its brackets do not match
  */
@@ -109,7 +108,7 @@ export function parseBlocks(json: string): unknown {
   return isArray ? blocks : blocks[0];
 }
 
-/** Parses the type, ID, and name of a block, and replaces its input by `TooComplexInput`. */
+/** Parses a block's type, ID, and name, and replaces its input by `TooComplexInput`. */
 function parseHead(text: string, excess: TooComplexInput['excess']): object | undefined {
   const members = text.startsWith('{') ? splitJson(text, HEAD_MEMBER) : undefined;
   const head = members?.filter(({ depth }) => depth === 0).map((member) => member.text);

@@ -23,7 +23,7 @@ declare module 'fastify' {
   }
 }
 
-/** The metrics of the service. Labels never contain a tenant, a path, or another value that a caller chooses. */
+/** The service's metrics. Labels never contain a tenant, a path, or another value that a caller chooses. */
 export class Metrics {
   readonly registry = new Registry();
   /** The same metrics in the OpenMetrics format, which supports exemplars. Undefined if exemplars are off. */
@@ -43,7 +43,7 @@ export class Metrics {
   });
 
   /**
-   * @param pool returns the state of the connection pool
+   * @param pool returns the connection pool's state
    * @param options.exemplars whether each duration links to an example trace
    */
   constructor(
@@ -58,7 +58,7 @@ export class Metrics {
       labelNames: ['command'] as const,
       buckets: SECONDS,
       enableExemplars: exemplars,
-      // prom-client rejects a histogram with exemplars in a registry of the Prometheus text format.
+      // prom-client rejects a histogram with exemplars in a registry for the Prometheus text format.
       registers: [this.openMetrics ?? this.registry],
     });
     this.registry.registerMetric(this.#durations);
@@ -131,7 +131,7 @@ export class Metrics {
   }
 
   /**
-   * @param seconds duration of the command
+   * @param seconds the command's duration
    * @param exemplar labels that identify the command's trace
    */
   observeCommand(
@@ -156,7 +156,7 @@ function createOpenMetrics(): Registry<OpenMetricsContentType> {
   return registry;
 }
 
-/** Registers the metrics of one registry with a registry that writes the same values as OpenMetrics. */
+/** Registers one registry's metrics with a registry that writes the same values as OpenMetrics. */
 function copyMetrics(from: Registry, to: Registry<OpenMetricsContentType>): void {
   for (const metric of from.getMetricsAsArray()) {
     // When prom-client writes a counter as OpenMetrics, it removes `_total` from the counter's name. The derived object

@@ -2,7 +2,7 @@ import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
 
 /**
- * Rejects unknown routes with 404, and undeclared methods of known routes with 405. Register this plugin before all
+ * Rejects unknown routes with 404, and undeclared methods on known routes with 405. Register this plugin before all
  * routes.
  */
 export const notFound = fp(
@@ -13,7 +13,7 @@ export const notFound = fp(
       routes.set(url, route);
       for (const each of [method].flat()) route.methods.add(each);
     });
-    // In `onRequest`, the rejection precedes the reading of the body and the check of its type.
+    // In `onRequest`, the rejection precedes reading the body and checking its type.
     app.addHook('onRequest', (request, reply, done) => {
       if (!request.is404) return done();
       const path = request.url.split('?', 1)[0] ?? '';
@@ -31,7 +31,7 @@ export const notFound = fp(
   { name: 'not-found' },
 );
 
-/** Returns a pattern that matches the URL of a route with any values of its parameters. */
+/** Returns a pattern that matches a route's URL with any values for its parameters. */
 function urlPattern(url: string): RegExp {
   const parts = url
     .split('/')

@@ -5,9 +5,9 @@ import type { Slot } from '../lib/concurrency-limiter.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
 import { disconnectSignal } from './access-log.ts';
 
-/** Routes for callers without a credential, by the cost of a request. */
+/** Routes for callers without a credential, by a request's cost. */
 export const OPEN_ROUTES = {
-  /** Responses from memory or from files of the service. A browser loads six of them at once. */
+  /** Responses from memory or from the service's files. A browser loads six of them at the same time. */
   local: { total: 64, perKey: 16 },
   /** Requests that wait for another server, each with a connection to it. */
   forwarding: { total: 16, perKey: 4 },

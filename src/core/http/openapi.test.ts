@@ -46,7 +46,7 @@ it('shares responses with the same errors and all their examples', () => {
   expect(operations).toStrictEqual([shared, shared, shared, alone]);
 });
 
-it('joins the descriptions of the same errors', () => {
+it('joins the descriptions for the same errors', () => {
   const error = (...messages: string[]) => ({
     description: messages.map((message) => `- \`invalid\`: ${message}`).join('\n'),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
@@ -73,7 +73,7 @@ it('names a shared response by its only error or its status, and then by its fir
   ]);
 });
 
-it('gives the errors of another API separate names', () => {
+it("gives another API's errors separate names", () => {
   const error = (name: string) => {
     const schema = { $ref: `#/components/schemas/${name}` };
     return { description: description(['a', 'b']), content: { [name]: { schema } } };
@@ -87,7 +87,7 @@ it('gives the errors of another API separate names', () => {
   ]);
 });
 
-it('shares a repeated parameter, and the most frequent of several with the same name', () => {
+it('shares a repeated parameter, and the most frequent one if several have the same name', () => {
   const { parameters, operations } = share(
     { parameters: [parameter('at[gte]', 9), parameter('limit', 1)] },
     { parameters: [parameter('at[gte]', 9), parameter('limit', 2)] },

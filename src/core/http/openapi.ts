@@ -13,7 +13,7 @@ type Response = OpenAPIV3_1.ResponseObject;
 type Example = { value: { code: string } };
 
 /**
- * Moves parameters and errors that several operations share to the components of the document, and replaces them by
+ * Moves parameters and errors that several operations share to the document's components, and replaces them by
  * references.
  */
 export function shareComponents(document: OpenAPIV3_1.Document): void {
@@ -84,8 +84,8 @@ function shareErrors(operations: Operation[]): Record<string, Response> {
 }
 
 /**
- * Returns the prefix of names for errors with this schema: empty for `Problem`, and `MemoryStore` for
- * `MemoryStoreError`. The prefix separates the errors of different APIs.
+ * Returns the name prefix for errors with this schema: empty for `Problem`, and `MemoryStore` for `MemoryStoreError`.
+ * The prefix separates different APIs' errors.
  */
 function bodyKind({ schema = {} }: OpenAPIV3_1.MediaTypeObject): string {
   return '$ref' in schema ? schema.$ref.replace(/^.*\//, '').replace(/(Problem|Error)$/, '') : '';
@@ -93,7 +93,7 @@ function bodyKind({ schema = {} }: OpenAPIV3_1.MediaTypeObject): string {
 
 /**
  * Returns the first free name: the single error, then the status, then the status with the first error that the
- * response of that name lacks.
+ * response with that name lacks.
  */
 function responseName(codes: string[], title: string, taken: Map<string, string[]>): string {
   const status = title.replaceAll(/[^A-Za-z]/g, '');
@@ -134,14 +134,14 @@ function pascalCase(name: string): string {
 
 type Document = OpenAPIV3_1.Document;
 
-/** Returns the OpenAPI name of a command's schema: `str_replace` → `StrReplace`. */
+/** Returns a command schema's OpenAPI name: `str_replace` → `StrReplace`. */
 export const schemaName = (command: string) =>
   command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
 
 export interface ApiDescription {
   title: string;
   description: string;
-  /** Description of the credential to send in `Authorization: Bearer`. */
+  /** Description for the credential to send in `Authorization: Bearer`. */
   credential: string;
   tags: { name: string; description: string }[];
 }
@@ -162,7 +162,7 @@ const MEMORY_API: ApiDescription = {
  * Collects the OpenAPI document from the routes registered after this plugin. Routes need a credential unless their
  * schema declares otherwise.
  *
- * @param options.firstPaths paths at the start of the document; the others follow in the order of their registration
+ * @param options.firstPaths paths at the start of the document; the others follow in registration order
  */
 export const openapi = fp<{
   config: Pick<Config, 'AUTH'>;
@@ -219,7 +219,7 @@ const objectTransform = createJsonSchemaTransformObject({ zodToJsonConfig: jsonS
 
 type Responses = Record<string, { content?: Record<string, { examples?: object }> }>;
 
-/** The transform keeps only the schemas of a response's media types. This wrapper also keeps their examples. */
+/** The transform keeps only the schemas for a response's media types. This wrapper also keeps their examples. */
 const transformKeepingExamples: typeof schemaTransform = (document) => {
   const transformed = schemaTransform(document);
   const from = (document.schema?.response ?? {}) as Responses;

@@ -18,13 +18,13 @@ import {
 } from '../lib/operation.ts';
 import { utf8Problem } from './json-body.ts';
 
-/** The behavior that all operations of an API share. */
+/** The behavior that all operations in an API share. */
 export interface OperationApi<Types extends OperationTypes> {
-  /** Returns the configuration of the route that authentication, permissions, and audit read. */
+  /** Returns the route configuration that authentication, permissions, and audit read. */
   routeConfig(operation: AnyOperation<Types>): FastifyContextConfig;
-  /** Documents the errors of the operation, including the errors that all operations share. */
+  /** Documents the operation's errors, including the errors that all operations share. */
   describeErrors(operation: AnyOperation<Types>): Record<number, object>;
-  /** Executes the operation within the limits of the API and returns the response. */
+  /** Executes the operation within the API's limits and returns the response. */
   respond(operation: AnyOperation<Types>, request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
@@ -94,7 +94,7 @@ function successResponses(responses: Record<number, ResponseDescription>): Recor
   );
 }
 
-/** Restricts the routes of a scope to text bodies in UTF-8. */
+/** Restricts a scope's routes to text bodies in UTF-8. */
 const textBody = fp(
   async (app) => {
     app.removeAllContentTypeParsers();
@@ -107,7 +107,7 @@ const textBody = fp(
   { name: 'text-body' },
 );
 
-/** Restricts the routes of a scope to archive bodies, which the operation reads as a stream. */
+/** Restricts a scope's routes to archive bodies, which the operation reads as a stream. */
 const archiveBody = fp(
   async (app) => {
     app.removeAllContentTypeParsers();
@@ -119,7 +119,7 @@ const archiveBody = fp(
 /**
  * Returns Fastify's validator for one part of the input.
  *
- * @param validate throws the error of the API
+ * @param validate throws the API's error
  */
 export function inputValidator(
   validate: <T>(schema: z.ZodType<T>, part: string, given: unknown) => T,

@@ -6,16 +6,16 @@ import { commonHeaders } from './access-log.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The media type of the route's request body. The default is JSON. */
+    /** The media type for the route's request body. The default is JSON. */
     bodyType?: string;
-    /** Returns the `WWW-Authenticate` header of a 401. The default asks for a bearer token. */
+    /** Returns the `WWW-Authenticate` header for a 401. The default asks for a bearer token. */
     challenge?: (request: FastifyRequest) => string;
   }
 }
 
 export const PROBLEM_JSON = 'application/problem+json';
 
-/** A problem (RFC 9457) with a `code` for programs and the `request_id` of the log. */
+/** A problem (RFC 9457) with a `code` for programs and the `request_id` in the log. */
 export const problemSchema = z
   .object({
     type: z.literal('about:blank'),
@@ -27,14 +27,14 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem' });
 
-/** The titles of the status codes. For these two, Node has older names than RFC 9110. */
+/** The titles for the status codes. For these two, Node has older names than RFC 9110. */
 export const TITLES: Readonly<Record<number, string | undefined>> = {
   ...STATUS_CODES,
   413: 'Content Too Large',
   422: 'Unprocessable Content',
 };
 
-/** The codes for Fastify's errors. The messages of Fastify are replaced because they can quote the body. */
+/** The codes for Fastify's errors. Fastify's messages are replaced because they can quote the body. */
 const FASTIFY_ERRORS: Readonly<
   Record<string, (request: FastifyRequest, error: FastifyError) => ServiceError>
 > = {
@@ -46,7 +46,7 @@ const FASTIFY_ERRORS: Readonly<
   FST_ERR_CTP_INVALID_MEDIA_TYPE: (request) =>
     new ServiceError('unsupported_media_type', request.routeOptions.config.bodyType),
   FST_ERR_BAD_URL: () => new ServiceError('invalid_url'),
-  // Fastify destroys the response stream of a handler when the client disconnects.
+  // Fastify destroys a handler's response stream when the client disconnects.
   ERR_STREAM_PREMATURE_CLOSE: () => new ServiceError('client_gone'),
 };
 
@@ -105,16 +105,15 @@ export function toProblem(
 }
 
 /**
- * Logs an internal error with a cause. Without a cause, for example for `overloaded`, the log line of the request is
- * enough.
+ * Logs an internal error with a cause. Without a cause, for example for `overloaded`, the request's log line is enough.
  */
 export function noteFault(error: ServiceError, request: FastifyRequest): void {
   if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
 }
 
 /**
- * Logs the name of an error and the place where it was thrown. The message is omitted because it could contain a path
- * or content.
+ * Logs an error's name and the place where it was thrown. The message is omitted because it could contain a path or
+ * content.
  */
 export function logFault({ code, cause }: ServiceError, request: FastifyRequest): void {
   const fault =

@@ -4,7 +4,7 @@ import { PROBLEM_JSON, problemSchema, toProblem } from './problem-details.ts';
 
 const REQUEST_ID = 'b7c1c1f0-5d4e-4a57-9a53-3f1f3b0e8a11';
 
-/** Documents the errors of a route in OpenAPI, as one response for each status with its errors as examples. */
+/** Documents a route's errors in OpenAPI, as one response for each status with its errors as examples. */
 export function problemResponses(errors: ServiceError[]): Record<number, object> {
   const statuses = [...new Set(errors.map(({ status }) => status))].sort();
   return Object.fromEntries(
@@ -24,7 +24,7 @@ function problemResponse(errors: ServiceError[]): object {
   return { description, content: { [PROBLEM_JSON]: { schema: problemSchema, examples } } };
 }
 
-/** Errors that every authenticated route of the main listener can return, as examples. */
+/** Errors that every authenticated route on the main listener can return, as examples. */
 export const agentErrors = [
   new ServiceError('invalid_request', 400),
   new ServiceError('unauthorized'),

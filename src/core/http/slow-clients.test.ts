@@ -49,12 +49,12 @@ it('adds no listeners to a kept connection for requests that are rejected before
   for (const state of states.slice(2)) expect(state).toStrictEqual(states[1]);
 });
 
-describe('a response of 32 MiB', () => {
+describe('32 MiB response', () => {
   const LENGTH = 32 * 1024 * 1024;
 
   /**
-   * Reads until the service closes the connection, and calls `next` after each chunk. Returns the bytes of the body
-   * that arrive.
+   * Reads until the service closes the connection, and calls `next` after each chunk. Returns the body bytes that
+   * arrive.
    */
   async function read(timeoutMs: number, next: (resume: () => void) => void): Promise<number> {
     await app.register(accessLog);
@@ -83,7 +83,7 @@ describe('a response of 32 MiB', () => {
     return bytes;
   }
 
-  it('sends a response of 32 MiB completely in parts', async () => {
+  it('sends a 32 MiB response completely in parts', async () => {
     expect(await read(5000, setImmediate)).toBe(LENGTH);
   });
 

@@ -12,13 +12,13 @@ const MAX_DISCARD_MS = 30_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The transfer of the request. Undefined if the URL cannot be decoded. */
+    /** The request's transfer. Undefined if the URL cannot be decoded. */
     transfer: Transfer | undefined;
   }
 }
 
 /**
- * Ends requests of slow clients, and discards the rest of a request body after the response has been sent, such as
+ * Ends requests from slow clients, and discards the rest of a request body after the response has been sent, such as
  * after a rejection. A client is slow if it transfers fewer than `MIN_TRANSFER_BYTES` in `timeoutMs` while more bytes
  * are left, or if it reads the whole response too slowly. Time in which the service works does not count.
  */
@@ -48,8 +48,7 @@ function splitPayload({ method }: FastifyRequest, reply: FastifyReply, payload: 
 }
 
 /**
- * Returns the number of bytes of a response that are in memory. The result is 0 for a response that is read from a
- * stream.
+ * Returns the number of response bytes that are in memory. The result is 0 for a response that is read from a stream.
  */
 export function bytesInMemory(payload: unknown): number {
   if (typeof payload === 'string') return Buffer.byteLength(payload);
@@ -57,7 +56,7 @@ export function bytesInMemory(payload: unknown): number {
   return payload instanceof PartsOfBuffer ? payload.bytes : 0;
 }
 
-/** Returns the bytes of a text that may be longer than one part, or undefined for a shorter text. */
+/** Returns the bytes in a text that may be longer than one part, or undefined for a shorter text. */
 function encodeLongText(text: string): Buffer | undefined {
   return text.length * MAX_UTF8_BYTES_OF_UNIT > MIN_TRANSFER_BYTES ? Buffer.from(text) : undefined;
 }
@@ -147,8 +146,8 @@ class Transfer {
   }
 
   /**
-   * Returns the length of the response, or infinity without `Content-Length`. A response without a length reports the
-   * progress of work, which has no time limit.
+   * Returns the response length, or infinity without `Content-Length`. A response without a length reports the progress
+   * of work, which has no time limit.
    */
   #responseBytes(): number {
     return Number(this.#reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY);
@@ -183,23 +182,23 @@ class Transfer {
       this.#deadlines.clear(this.#deadline);
       closeIfDue(socket, body);
     });
-    // A listener for `readable` that a failed reader left behind would stop the flow of data.
+    // A listener for `readable` that a failed reader left behind would stop the data flow.
     body.removeAllListeners('readable').on('data', () => {});
     body.resume();
   }
 }
 
 interface DelayedClose {
-  /** The body that delays the close. Undefined if the connection can close at once. */
+  /** The body that delays the close. Undefined if the connection can close immediately. */
   body: IncomingMessage | undefined;
   /** Whether the connection must close when the body ends. */
   isDue: boolean;
 }
 
-/** The delayed close of each connection, which may carry many requests. */
+/** Each connection's delayed close. A connection may carry many requests. */
 const delayedCloses = new WeakMap<Socket, DelayedClose>();
 
-/** Delays the close of a connection until `body` ends. Each connection receives one body at a time. */
+/** Delays a connection's close until `body` ends. Each connection receives one body at a time. */
 function delayClose(socket: Socket, body: IncomingMessage): void {
   const delayed = delayedCloses.get(socket);
   if (delayed) {
@@ -223,7 +222,7 @@ function closeIfDue(socket: Socket, body: IncomingMessage): void {
   if (close.isDue) socket.destroySoon();
 }
 
-/** Whether part of the body is missing. Requests of Fastify's `inject` lack the property `complete`. */
+/** Whether part of the body is missing. Requests from Fastify's `inject` lack the property `complete`. */
 function isIncomplete({ complete }: IncomingMessage): boolean {
   return complete === false;
 }

@@ -4,13 +4,13 @@ import type { StatementTracer } from '../database/query.ts';
 import type { RecordTracer } from '../files/record-tracer.ts';
 import { disconnectOutcome } from './access-log.ts';
 
-/** Creates the spans of requests and of database statements. While tracing is off, no instance exists. */
+/** Creates the spans for requests and for database statements. While tracing is off, no instance exists. */
 export interface Tracing {
   readonly statements: StatementTracer;
   readonly records: RecordTracer;
-  /** Starts the span of a request, which continues the trace of the request's headers. */
+  /** Starts a request's span, which continues the trace in the request's headers. */
   startRequest(request: RequestDetails): RequestTrace;
-  /** Returns the active context of OpenTelemetry, for records that belong to the current trace. */
+  /** Returns OpenTelemetry's active context, for records that belong to the current trace. */
   activeContext(): unknown;
   /** Sends the remaining spans within a time limit. */
   stop(): Promise<void>;
@@ -29,9 +29,9 @@ export interface RequestTrace {
   /** Runs `work` in the context of the request's span. */
   runWithin(work: () => void): void;
   startCommand(call: CommandDetails): CommandTrace;
-  /** Starts the span of an operation of the Memory Stores API. */
+  /** Starts the span for a Memory Stores API operation. */
   startOperation(details: OperationDetails): OperationTrace;
-  /** @param response.outcome the code of the problem if the status is an error */
+  /** @param response.outcome the problem's code if the status is an error */
   end(response: { status: number; tenant: string | undefined; outcome: string | undefined }): void;
 }
 
@@ -42,13 +42,13 @@ export interface CallerTrace {
 }
 
 export interface CommandDetails {
-  /** The name of the tool: `memory` or `memory_search`. */
+  /** The tool's name: `memory` or `memory_search`. */
   tool: string;
   command: string;
   createExisting: 'error' | 'overwrite';
   tenant: string;
   toolUseId: string | undefined;
-  /** The trace that the call continues. By default, a call continues the trace of its request. */
+  /** The trace that the call continues. By default, a call continues its request's trace. */
   callerTrace?: CallerTrace | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface CommandTrace {
   run<T extends { isError: boolean }>(command: () => Promise<T>): Promise<T>;
 }
 
-/** The operations of the GenAI conventions. */
+/** The operations in the GenAI conventions. */
 export type MemoryOperation =
   | 'search_memory'
   | 'create_memory'
@@ -69,7 +69,7 @@ export type MemoryOperation =
   | 'create_memory_store'
   | 'delete_memory_store';
 
-/** The subject of an operation. A store has the ID of its tenant, and a record the ID `mem_…` of a file. */
+/** An operation's subject. A store has its tenant's ID, and a record a file's ID `mem_…`. */
 export interface OperationSubject {
   store?: string | undefined;
   record?: string | undefined;
@@ -89,7 +89,7 @@ export interface OperationTrace {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The trace of the request. Undefined while tracing is off. */
+    /** The request's trace. Undefined while tracing is off. */
     trace: RequestTrace | undefined;
   }
 }
@@ -108,7 +108,7 @@ export const requestTracing = fp<{ tracing: Tracing }>(
       });
       request.trace = trace;
       request.logEntry.traceId = trace.traceId;
-      // Fastify skips `onResponse` if the client disconnects before the end of the response.
+      // Fastify skips `onResponse` if the client disconnects before the response ends.
       request.onClose.push(() => {
         if (reply.raw.writableFinished) return;
         const { tenant } = request.logEntry;

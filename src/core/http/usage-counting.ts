@@ -18,24 +18,24 @@ declare module 'fastify' {
 /** Statuses that count as rejections: missing access, a conflict, and too many requests. */
 const REJECTIONS = new Set([403, 409, 429]);
 
-/** Counts one read, write, or rejected call for the usage of a request's tenant. */
+/** Counts one read, write, or rejected call in the usage for a request's tenant. */
 export function countUse(request: FastifyRequest, use: keyof Uses): void {
   request.uses ??= { reads: 0, writes: 0, rejected: 0 };
   request.uses[use]++;
 }
 
-/** Returns the creation time of the tenant whose usage the request counts for, or null if the time is unknown. */
+/** Returns the creation time for the tenant whose usage the request counts for, or null if the time is unknown. */
 function creationTime(context: RequestContext | undefined): string | null {
   if (context === undefined) return null;
   const { principal, policy } = context;
-  // Uses of a draft count for its original. Only a key of the original knows when the original was created.
+  // A draft's uses count for its original. Only a key for the original knows when the original was created.
   if (policy.draftOf !== null)
     return principal.draftOf === undefined ? null : (principal.tenantCreatedAt ?? null);
   // The request may have created the tenant, so its creation time is unknown.
   return policy.createdAt === NO_TENANT ? null : policy.createdAt;
 }
 
-/** Adds the uses of each request to the usage of the tenant. */
+/** Adds each request's uses to the tenant's usage. */
 export const usageCounting = fp<{ counts: UsageCounts }>(
   async (app, { counts }) => {
     app.decorateRequest('uses');
