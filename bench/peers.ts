@@ -53,7 +53,7 @@ const FSYNC_MS = settings('FSYNC_MS', 0, { isDecimal: true });
 const NET_MS = setting('NET_MS', 0, { isDecimal: true });
 const isLean = setting('LEAN', 1) === 1 && FSYNC_MS.every((each) => each === 0) && NET_MS === 0;
 /**
- * Maximum time share that the hypervisor may give to other machines during a turn. A turn above it is repeated, up to
+ * Maximum share of time that the hypervisor may give to other machines during a turn. A turn above it is repeated, up to
  * `MAX_ATTEMPTS` times, because on some machines the share is always higher.
  */
 const MAX_STEAL = 0.05;

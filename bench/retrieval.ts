@@ -5,7 +5,7 @@
  *
  * The directory has files `*.json.gz`, which do not belong to this project: an array of conversations {docs, sess, qs}.
  * `docs` and `sess` (a document per session) are arrays of {id, text}. `qs` are questions {q, ev, evs} with the
- * document and session IDs for the evidence.
+ * IDs of the documents and sessions that contain the evidence.
  *
  * Environment: PEERS is a comma-separated list that selects engines. HALF (even, odd) selects every second
  * conversation. TEST_DATABASE_URL as for the tests. Needs Python 3 for bm25s.
@@ -26,7 +26,7 @@ const LIMITS = [5, 10, 20];
 const LIMIT = Math.max(...LIMITS);
 const PEERS = join(root, 'bench', 'retrieval-peers');
 
-/** Returns the IDs for the best documents, best first. */
+/** Returns the IDs of the best documents, best first. */
 type Ask = (query: string, limit: number) => string[] | Promise<string[]>;
 /** Opens an index over the documents. */
 type Engine = (documents: readonly Document[]) => Promise<Ask>;

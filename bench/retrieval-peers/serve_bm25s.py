@@ -1,5 +1,5 @@
 """Serves bm25s with its defaults. Reads JSON values from standard input, one per line, and writes one
-line for each. A text array opens an index. {"query", "limit"} returns positions in that array."""
+line for each. An array of texts opens an index. {"query", "limit"} returns positions in that array."""
 
 import json
 import sys

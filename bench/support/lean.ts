@@ -39,7 +39,8 @@ export function countDependencies(): { directDependencies: number; allDependenci
 }
 
 /**
- * Returns the size after `npm ci --omit=dev` in bytes, or undefined if it cannot run, for example without a network.
+ * Returns the installed size after `npm ci --omit=dev` in bytes, or undefined if npm cannot run (for
+ * example without a network).
  */
 export function measureInstall(scratch: string): number | undefined {
   const directory = join(scratch, 'install');

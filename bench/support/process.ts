@@ -159,7 +159,7 @@ export function watchSteal(): () => number {
 }
 
 /**
- * Index for the steal time in /proc/stat. The first eight numbers are the times of all CPUs (proc_stat(5)), and already
+ * Index of the steal time in /proc/stat. The first eight numbers are the times of all CPUs (proc_stat(5)), and already
  * include the later ones.
  */
 const STEAL = 7;

@@ -9,7 +9,7 @@ export interface Document {
 
 interface Question {
   query: string;
-  /** IDs for the documents with the evidence. */
+  /** IDs of the documents with the evidence. */
   evidence: string[];
   /** Evidence texts, each with its document's ID. */
   passages: Document[];

@@ -13,7 +13,7 @@ const message = (env: Record<string, string>) => {
   return undefined;
 };
 
-it('applies the defaults of the configuration, and treats an empty variable as unset', () => {
+it("applies the configuration's defaults, and treats an empty variable as unset", () => {
   expect(loadConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({
     HOST: '127.0.0.1',
     PORT: 8080,
@@ -32,7 +32,7 @@ it('reports every invalid variable in one message', () => {
   );
 });
 
-it('parses sizes, durations, and numbers in the unit of the variable', () => {
+it("parses sizes, durations, and numbers in the variable's unit", () => {
   const durations = {
     AUTH_CACHE_SECONDS: '20s',
     IDEMPOTENCY_HOURS: '2d',
@@ -65,7 +65,7 @@ it('rejects a public address without authentication', () => {
   expect(message({ HOST: '127.0.0.1.example.org', AUTH: 'none' })).toContain('AUTH none');
 });
 
-it('keeps the value of DATABASE_URL out of every error', () => {
+it('keeps the value in DATABASE_URL out of every error', () => {
   expect(message({ DATABASE_URL: 'mysql://ada:secret@host/db' })).not.toContain('secret');
 });
 
@@ -151,7 +151,7 @@ it.each(['true', 'false', '10.0.0.0/8, ::1', 'fd00::/8', 'loopback,uniquelocal',
   },
 );
 
-it('rejects a duration that exceeds the maximum of a timer', () => {
+it("rejects a duration that exceeds a timer's maximum", () => {
   expect(message({ HANDLER_TIMEOUT_MS: '9007199254740991', DB_STATEMENT_TIMEOUT_MS: '25d' })).toBe(
     'The configuration is not valid:\n  DB_STATEMENT_TIMEOUT_MS must be from 0 milliseconds to 2147483647 milliseconds\n  HANDLER_TIMEOUT_MS must be from 1 millisecond to 2147483647 milliseconds',
   );
@@ -182,13 +182,13 @@ it.each([
   ['TRUST_PROXIES', undefined],
   ['MAX_TENNANT_FILE', 'MAX_TENANT_FILES'],
   ['BOOTSTRAP_FLIE', 'BOOTSTRAP_FILE'],
-])('warns of the variable %s and suggests %s', (name, meant) => {
+])('warns about the variable %s and suggests %s', (name, meant) => {
   expect(warnings({ [name]: 'secret' })).toStrictEqual(
     meant === undefined ? [] : [`${name} has no effect. Did you mean ${meant}?`],
   );
 });
 
-it('warns of JWT settings without AUTH=jwt, and of misspelled JWT settings only with it', () => {
+it('warns about JWT settings without AUTH=jwt, and about misspelled JWT settings only with it', () => {
   expect(
     warnings({ JWT_ISSUER: 'https://issuer', JWT_ALGORITHM: 'HS256', JWKS_URI: 'x', JWT_SECRET: 'x' }),
   ).toStrictEqual(['JWT_ISSUER has no effect with AUTH=none; it needs AUTH=jwt.']);
@@ -198,7 +198,7 @@ it('warns of JWT settings without AUTH=jwt, and of misspelled JWT settings only 
   ]);
 });
 
-it('ignores empty variables, variables of other programs, and typos of a variable that is set', () => {
+it("ignores empty variables, other programs' variables, and typos for a variable that is set", () => {
   const others =
     'PATH HOME HOSTNAME HOSTS host port POST PORTS XAUTH USER SHELL TERM TZ TMP TMPDIR MPC PWD OLDPWD LANG LC_ALL SHLVL _ EDITOR PAGER MAIL DISPLAY LOGNAME ' +
     'npm_config_loglevel npm_package_name NODE_ENV NODE_OPTIONS NODE_VERSION YARN_VERSION PGHOST PGPORT PGPASSWORD PGDATA DB_HOST DB_PORT DB_URL DB_NAME DB_POOL_MIN ' +
@@ -223,7 +223,7 @@ const OPEN_ID = {
   OIDC_CLIENT_SECRET: 'secret',
 };
 
-it('reads the roles of the sign-in, and removes the slash at the end of CONSOLE_URL', () => {
+it('reads the sign-in roles, and removes the slash at the end of CONSOLE_URL', () => {
   expect(loadConfig(OPEN_ID)).toMatchObject({
     CONSOLE_URL: 'https://memory.example.com/console',
     OIDC_ROLES: { 'memory-admin': 'read_write', 'memory-operator': 'operate', 'memory-viewer': 'read_only' },
@@ -249,7 +249,7 @@ it.each([
   expect(() => loadConfig({ ...OPEN_ID, ...env })).toThrow(new ConfigError([problem]));
 });
 
-it('warns of settings of the sign-in without OIDC_ISSUER', () => {
+it('warns about sign-in settings without OIDC_ISSUER', () => {
   const env = { OIDC_CLIENT_ID: 'memory-console' };
   expect(configWarnings(env, loadConfig(env))).toStrictEqual([
     'OIDC_CLIENT_ID has no effect without OIDC_ISSUER.',

@@ -13,7 +13,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Returns the URL of the collector for a signal. Undefined if the signal is not exported. */
+/** Returns the collector's URL for a signal. Undefined if the signal is not exported. */
 export function collectorFor(signal: 'TRACES' | 'LOGS', config: Config): string | undefined {
   if (config.OTEL_SDK_DISABLED || config[`OTEL_${signal}_EXPORTER`] === 'none') return undefined;
   return config[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
@@ -66,7 +66,7 @@ function jwtProblems(values: Values): string[] {
 }
 
 /**
- * Returns problems of the admin listener. `ALLOW_UNAUTHENTICATED` applies only to the main listener, because a proxy
+ * Returns problems with the admin listener. `ALLOW_UNAUTHENTICATED` applies only to the main listener, because a proxy
  * for agents need not authenticate admins.
  */
 function adminProblems({ AUTH, ADMIN_HOST, ADMIN_PORT, HOST, PORT }: Values): string[] {
@@ -82,7 +82,7 @@ function adminProblems({ AUTH, ADMIN_HOST, ADMIN_PORT, HOST, PORT }: Values): st
   return problems;
 }
 
-/** Returns problems of the sign-in with OpenID Connect, which `OIDC_ISSUER` switches on. */
+/** Returns problems with OpenID Connect sign-in, which `OIDC_ISSUER` switches on. */
 function openIdProblems(values: Values): string[] {
   const { OIDC_ISSUER, CONSOLE_URL, ADMIN_PORT, AUTH } = values;
   if (OIDC_ISSUER === undefined) return [];
@@ -109,7 +109,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Returns the size of the largest body with one file. JSON takes at most six bytes for a byte of the file (`\u0001`),
+ * Returns the size of the largest body with one file. JSON takes at most six bytes for a byte in the file (`\u0001`),
  * plus some space for the rest of the request.
  */
 function bodyLimitFor(maxFileBytes: number): number {
@@ -117,8 +117,8 @@ function bodyLimitFor(maxFileBytes: number): number {
 }
 
 /**
- * Lists variables without effect, as lines without values: settings of JSON Web Tokens without `AUTH=jwt`, settings of
- * the sign-in without `OIDC_ISSUER`, and names that resemble an unset variable of the service.
+ * Lists variables without effect, as lines without values: JSON Web Token settings without `AUTH=jwt`, sign-in settings
+ * without `OIDC_ISSUER`, and names that resemble an unset service variable.
  */
 export function configWarnings(
   env: Readonly<Record<string, string | undefined>>,
@@ -150,7 +150,7 @@ function isForTokens(variable: string): boolean {
 
 /**
  * Whether a name is probably a misspelled variable: in another case, with one typing error, or with two typing errors
- * in a long name. In names of up to five letters, only two exchanged neighbors count, because `HOST` and `PORT`
+ * in a long name. In names with up to five letters, only two exchanged neighbors count, because `HOST` and `PORT`
  * resemble many names.
  */
 function resembles(name: string, variable: string): boolean {

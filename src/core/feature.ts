@@ -10,19 +10,19 @@ import type { Database } from './database/database.ts';
 import type { Services } from './files/services.ts';
 
 /**
- * A feature beside the core: one directory of `src/features`. The command line loads this declaration too, so a
+ * A feature beside the core: one directory in `src/features`. The command line loads this declaration too, so a
  * declaration imports no routes; `start` loads them. `src/service` lists and composes the features.
  */
 export interface Feature {
-  /** Name of the directory. */
+  /** The directory's name. */
   name: string;
   /** Other features that its modules import. A test compares the names with the imports. */
   uses: readonly string[];
-  /** Operations of the admin API. */
+  /** Admin API operations. */
   operations?: readonly AnyAdminOperation[];
-  /** Commands of the command line. */
+  /** Commands for the command line. */
   commands?: readonly CliEntry[];
-  /** Adds many tenants to the commands of the history. At most one feature has it. */
+  /** Adds many tenants to the history commands. At most one feature has it. */
   overTenants?: OverTenants;
   /** Starts the feature in a service for agents. */
   start?(core: Core): Promise<Part>;
@@ -36,7 +36,7 @@ export interface Core {
   log: Logger;
 }
 
-/** Routes and behavior of a started feature. */
+/** A started feature's routes and behavior. */
 export interface Part {
   /** Routes for agents, behind authentication and the limits. */
   agentRoutes?: FastifyPluginAsync;
@@ -44,7 +44,7 @@ export interface Part {
   openRoutes?: FastifyPluginAsync;
   /** A tool that `POST /execute` and MCP serve beside the memory tool. */
   tool?: FeatureTool;
-  /** Redirects the requests of propose-only keys. At most one feature has it. */
+  /** Redirects requests from propose-only keys. At most one feature has it. */
   redirect?: Redirect;
   /** Work that a replica does each hour, by the name that the log gives it. */
   hourly?: Jobs;

@@ -1,13 +1,13 @@
-/* Schemas of environment variables. Their metadata describes the values in docs/settings.md. */
+/* Schemas for environment variables. Their metadata describes the values in docs/settings.md. */
 import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { expectedQuantity, formatQuantity, parseQuantity, type Unit } from './lib/units.ts';
 
-/** Metadata of a schema: the unit and the range of a number, or the values of a text in words. */
+/** A schema's metadata: a number's unit and range, or a text's values in words. */
 export type ValueMeta = { unit: Unit; min: number; max: number } | { form: string };
 
-/** Parses a number from a text of digits, optionally with a unit, such as `10MB` or `5s`. */
+/** Parses a number from a text with digits, optionally with a unit, such as `10MB` or `5s`. */
 export const quantity = (unit: Unit, min: number, max: number = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
@@ -26,7 +26,7 @@ function range(unit: Unit, min: number, max: number): string {
 }
 
 export const integer = (min: number, max?: number) => quantity('things', min, max);
-/** Maximum time of a timer in Node and of a timeout in Postgres. A longer timer in Node fires at once. */
+/** Maximum time for a timer in Node and for a timeout in Postgres. A longer timer in Node fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 export const milliseconds = (min: number, max = MAX_TIMER_MS) => quantity('milliseconds', min, max);
 
@@ -35,7 +35,7 @@ export const flag = z
   .transform((value) => value === 'true');
 
 /**
- * The service finds out whether the address is available when it starts listening. `%` begins the zone of an IPv6
+ * The service finds out whether the address is available when it starts listening. `%` begins the zone in an IPv6
  * address.
  */
 export const host = z
@@ -46,7 +46,7 @@ export const host = z
 export const httpUrl = z
   .string()
   .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' })
-  // Rejects a password that ends the host early because of a character such as `/`. Messages would show a part of the
+  // Rejects a password that ends the host early with a character such as `/`. Messages would show a part of the
   // password as the host.
   .refine((value) => !/\/\/[^/?#\\]*[/?#\\].*@/s.test(value), {
     error: 'must have no @ after its host; percent-encode the user and the password, such as / as %2F',
@@ -67,7 +67,7 @@ export const baseUrl = urlWithoutUser
 
 export const text = (form: string) => z.string().meta({ form });
 
-/** Parameters of a `DATABASE_URL` that would replace a setting of the service, with the setting's variable. */
+/** `DATABASE_URL` parameters that would replace one of the service's settings, with the setting's variable. */
 const TIME_LIMITS: Record<string, string> = {
   statement_timeout: 'DB_STATEMENT_TIMEOUT_MS',
   query_timeout: 'DB_STATEMENT_TIMEOUT_MS',
@@ -77,7 +77,7 @@ const TIME_LIMITS: Record<string, string> = {
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
-/** Returns the problem of a `DATABASE_URL`, without any part of the URL, or undefined. */
+/** Returns the problem with a `DATABASE_URL`, without any part of the URL, or undefined. */
 function describeDatabaseUrl(value: string): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(value)) {
     return 'must be a URL like postgres://user:password@host:5432/database';
@@ -107,7 +107,7 @@ export const databaseUrl = z
  * Whether a text that should be a directory is a URL, possibly a misspelled one. Messages must not show its password.
  */
 export function looksLikeUrl(text: string): boolean {
-  // The drive letter of a Windows path is removed before the check.
+  // A Windows path's drive letter is removed before the check.
   return /:\/\/|:.*@/s.test(text.replace(/^[a-z]:\\/i, ''));
 }
 
@@ -116,7 +116,7 @@ export const directory = z
   .refine((value) => !looksLikeUrl(value), { error: 'must be a directory; a URL belongs into DATABASE_URL' })
   .meta({ form: 'a directory' });
 
-/** Parses `true`, `false`, or a list of the addresses and networks of proxies. */
+/** Parses `true`, `false`, or a list of proxy addresses and networks. */
 export const trustedProxies = z
   .string()
   .transform((value) =>
@@ -167,11 +167,11 @@ export const algorithms = z
   })
   .meta({ form: 'asymmetric algorithms, separated by commas' });
 
-/** The access of an admin, least first. Each level also permits everything that the levels before it permit. */
+/** An admin's access, least first. Each level also permits everything that the levels before it permit. */
 export const ADMIN_ACCESS = ['read_only', 'operate', 'read_write'] as const;
 export type AdminAccess = (typeof ADMIN_ACCESS)[number];
 
-/** Parses the access of roles, such as `admins=read_write,support=operate`. */
+/** Parses the access for roles, such as `admins=read_write,support=operate`. */
 export const roles = z
   .string()
   .transform((value) => value.split(',').map((each) => each.trim().split(/=([^=]*)$/)))

@@ -1,5 +1,5 @@
 /*
- * Environment variables of the service, by section of docs/settings.md. `npm run generate` writes that page and
+ * The service's environment variables, by section in docs/settings.md. `npm run generate` writes that page and
  * `.env.example` from these declarations.
  */
 import { z } from 'zod';
@@ -35,7 +35,7 @@ interface Documentation {
   readonly example: string;
   /** Markdown for a default that depends on other variables. */
   readonly computed?: string;
-  /** Meaning of 0. The table of tenant settings has its own. */
+  /** Meaning of 0. The table with tenant settings has its own. */
   readonly zero?: string;
 }
 
@@ -43,9 +43,9 @@ const documentation = z.registry<Documentation>();
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Returns the schema of the variable that sets the default of a setting. */
+/** Returns the schema for the variable that sets a setting's default. */
 function settingVariable(setting: Setting): z.ZodType {
-  // The limit of the service is always set. Its default depends on `MAX_FILE_BYTES`.
+  // The service's limit is always set. Its default depends on `MAX_FILE_BYTES`.
   if (setting.variable === 'MAX_BODY_BYTES') return quantity('bytes', 1024, MAX_TEXT_BYTES).optional();
   if (!('choices' in setting)) return quantity(setting.unit, 0, setting.max).default(setting.default);
   const choices = Object.keys(setting.choices);
@@ -529,7 +529,7 @@ export const environment = z.object({
 
 export const VARIABLES: readonly string[] = Object.keys(environment.shape);
 
-/** Variables by the section of docs/settings.md. */
+/** Variables by their section in docs/settings.md. */
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = {
   Listener: LISTENER,
   'Admin API and console': ADMIN,
@@ -543,20 +543,20 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = 
   'Traces and audit logs': TELEMETRY,
 };
 
-/** The type, default, range, and documentation of a variable. */
+/** A variable's type, default, range, and documentation. */
 export interface VariableDescription extends Documentation {
   readonly name: string;
   /** The default as the service uses it. Undefined if the variable has none, or if it depends on other variables. */
   readonly default: unknown;
-  /** The values of a choice. */
+  /** A choice's values. */
   readonly choices: readonly string[] | undefined;
-  /** The unit and the range of a number. */
+  /** A number's unit and range. */
   readonly quantity: { readonly unit: Unit; readonly min: number; readonly max: number } | undefined;
-  /** The values of a text, in words. */
+  /** A text's values, in words. */
   readonly form: string | undefined;
 }
 
-/** Returns the descriptions of all variables by section, in the order of docs/settings.md. */
+/** Returns all variables' descriptions by section, ordered as in docs/settings.md. */
 export function describeVariables(): [section: string, variables: VariableDescription[]][] {
   return Object.entries(SECTIONS).map(([section, variables]) => [
     section,
@@ -575,7 +575,7 @@ function describe(name: string, schema: z.ZodType): VariableDescription {
   return { ...documented, name, default: value, choices, quantity, form };
 }
 
-/** Returns the schema of a variable's values, and its default. */
+/** Returns the schema for a variable's values, and its default. */
 function unwrap(schema: z.ZodType): { inner: z.ZodType; value?: unknown } {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)
     return { inner: schema.unwrap() as z.ZodType, value: schema.def.defaultValue };

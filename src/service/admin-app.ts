@@ -84,7 +84,7 @@ export async function buildAdminApp(options: {
   /** Services shared by all listeners. The default is a separate instance. */
   services?: Services | undefined;
   tracing?: Tracing | undefined;
-  /** The limiter of heavy work shared by all admin listeners. The default is a separate limiter. */
+  /** The limiter for heavy work shared by all admin listeners. The default is a separate limiter. */
   heavyWork?: HeavyWork | undefined;
   /** Whether the app listens on a Unix domain socket, whose callers are operators. */
   isLocal?: boolean;
@@ -97,7 +97,7 @@ export async function buildAdminApp(options: {
   const config = isLocal ? { ...options.config, TRUST_PROXY: false } : options.config;
   const { log = createLogger(config.LOG_LEVEL) } = options;
   const services = options.services ?? new Services(config, database, createSecretScanner());
-  // The upload of an archive may take long, so only `slowClients` limits the time, for each part of a body.
+  // An archive upload may take long, so only `slowClients` limits the time, for each part of a body.
   const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: sendError });
   app.setValidatorCompiler(inputValidator(validate));
   app.setSerializerCompiler(() => JSON.stringify);

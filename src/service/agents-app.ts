@@ -64,8 +64,8 @@ export async function buildApp(options: {
     onError: (error, request, reply) =>
       (isForStores(request) ? sendStoreError : handleError)(error, request, reply),
   });
-  // The zod schemas of the routes are only documentation. Each route validates its own input, because a model's mistake
-  // must become a result, and serializes its own output.
+  // The routes' zod schemas are only documentation. Each route validates its own input, because a model's mistake must
+  // become a result, and serializes its own output.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
 
@@ -101,13 +101,13 @@ export async function buildApp(options: {
     parts.flatMap(({ tool }) => tool ?? []),
   );
   const redirect = parts.find((part) => part.redirect)?.redirect;
-  // Requests use no capacity of the service before their caller is authenticated.
+  // Requests use none of the service's capacity before their caller is authenticated.
   await app.register(async (protectedRoutes) => {
     if (tracing) await protectedRoutes.register(requestTracing, { tracing });
     await protectedRoutes.register(usageCounting, { counts: usage });
     await protectedRoutes.register(authentication, { authenticator, policies });
     await protectedRoutes.register(rateLimit);
-    // The rate limit comes first, so that a rejected request does not cause a lookup of its draft.
+    // The rate limit comes first, so that a rejected request does not look up its draft.
     await protectedRoutes.register(redirecting, { redirect });
     await protectedRoutes.register(concurrencyLimit, { capacity });
     await executeRoute(protectedRoutes, services);

@@ -27,13 +27,13 @@ export const FEATURES: readonly Feature[] = [
   memoryStores,
 ];
 
-/** Returns the operations of the admin API, in the order of its document. */
+/** Returns the admin API operations, in document order. */
 export function adminOperations() {
   const all = [...OPERATIONS, ...FEATURES.flatMap(({ operations = [] }) => operations)];
   return sortByNames(all, OPERATION_IDS, ({ id }) => id);
 }
 
-/** Adds all commands to the command line, in the order of its help. */
+/** Adds all commands to the command line, ordered as in its help. */
 export function addCommands(program: Command, parts: Omit<Cli, 'overTenants'>): void {
   const cli = { ...parts, overTenants: FEATURES.find((feature) => feature.overTenants)?.overTenants };
   const entries = [...CORE_COMMANDS, ...FEATURES.flatMap(({ commands = [] }) => commands)];

@@ -45,7 +45,7 @@ export function localCaller(open: Open, io: Io): Connect {
 }
 
 /**
- * Sends the command's events of the audit trail to the collector. The import is deferred, so that without a collector
+ * Sends the command's audit trail events to the collector. The import is deferred, so that without a collector
  * OpenTelemetry is not loaded.
  */
 async function startAuditLogs(config: Config, io: Io): Promise<{ stop(): Promise<void> } | undefined> {
@@ -110,7 +110,7 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
   });
 }
 
-/** Returns the operator with full access, and the origin of the operator's changes. */
+/** Returns the operator with full access, and the origin for the operator's changes. */
 function operator() {
   const origin = operatorOrigin();
   return {

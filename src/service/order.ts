@@ -1,8 +1,8 @@
 /*
- * The order of the documents that are derived from all features, so that the start order does not move them.
+ * The order in the documents that are derived from all features, so that the start order does not move them.
  */
 
-/** Commands in the order of the help. */
+/** Commands, ordered as in the help. */
 export const COMMANDS = [
   'serve',
   'migrate',
@@ -36,7 +36,7 @@ export const COMMANDS = [
   'completion',
 ];
 
-/** Operations in the order of admin-openapi.yaml. */
+/** Operations, ordered as in admin-openapi.yaml. */
 export const OPERATION_IDS = [
   'getSession',
   'listTenants',
@@ -129,7 +129,7 @@ export const OPERATION_IDS = [
 export const AGENT_PATHS = ['/execute', '/search', '/instructions', '/whoami'];
 
 /**
- * Sorts items by the positions of their names in a list.
+ * Sorts items by their names' positions in a list.
  *
  * @throws Error if a name is missing in the list
  */

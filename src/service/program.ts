@@ -14,12 +14,12 @@ import { OperatorError, ServiceError } from '../core/errors/errors.ts';
 import { isObject } from '../core/lib/json.ts';
 import { addCommands } from './features.ts';
 
-/** Functions and streams of the process that the commands need. */
+/** Process functions and streams that the commands need. */
 export interface CliContext {
   version: string;
   /** Opens the configured database and runs operations on it as the operator. */
   connectLocally: Connect;
-  /** Finds the running service of the embedded database. */
+  /** Finds the embedded database's running service. */
   findService?(): Promise<LocalService | undefined>;
   openMigrated: Open;
   openPlace: OpenPlace;
@@ -64,7 +64,7 @@ function adminUrl(value: string): string {
 }
 
 /**
- * Describes the database of a running service, which migrated its database at the start.
+ * Describes a running service's database, which the service migrated when it started.
  *
  * @throws OperatorError if the service has a different version
  */
@@ -160,11 +160,11 @@ export function createProgram(context: CliContext): Command {
   return program;
 }
 
-/** Matches the start of commander's error for an invalid value of an argument or an option. */
+/** Matches the start of commander's error for an invalid argument or option value. */
 const REJECTED_ARGUMENT = /^error: command-argument value '(.*?)' is invalid for argument '([^']*)'\. /s;
 const REJECTED_OPTION = /^error: option '([^']*)' argument '(.*?)' is invalid\. /s;
 
-/** Rewrites a usage error of commander: `error: <path> cannot be 'notes.md'. Path must start with …`. */
+/** Rewrites a usage error from commander: `error: <path> cannot be 'notes.md'. Path must start with …`. */
 function plainUsageError(text: string): string {
   return text
     .replace(REJECTED_ARGUMENT, (_, value, argument) => `error: <${argument}> cannot be '${value}'. `)

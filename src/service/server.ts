@@ -53,7 +53,7 @@ export function watchNpx(env: NodeJS.ProcessEnv, onEnd: () => void): () => void 
   return () => clearInterval(timer);
 }
 
-/** Returns the parent of a shell process on Linux. After `kill -9` of npx, the shell continues with another parent. */
+/** Returns a shell process's parent on Linux. After `kill -9` on npx, the shell continues with another parent. */
 function shellParent(pid: number): string | undefined {
   try {
     const [, name, parent] = /^\d+ \((.*)\) \S (\d+) /s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
@@ -181,7 +181,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
 /**
  * Reads the configuration, and the initial tenants and keys.
  *
- * @throws ConfigError with the problems of both
+ * @throws ConfigError with the problems in both
  */
 function loadAll(env: NodeJS.ProcessEnv): { config: Config; bootstrap: Bootstrap } {
   const problems: string[] = [];
@@ -216,11 +216,11 @@ function logFirstKey(firstKey: FirstKey, { CONSOLE_URL }: Config, url: string, l
 
 interface Listener {
   app: FastifyInstance;
-  /** The users of the listener and their authentication, for the log. */
+  /** The listener's users and their authentication, for the log. */
   purpose: string;
   host: string;
   port: number;
-  /** The prefix of the variables for the address of the listener. */
+  /** The prefix for the variables with the listener's address. */
   variables: '' | 'ADMIN_';
 }
 
@@ -257,13 +257,13 @@ async function takeCommands(app: FastifyInstance, { DATA_DIR }: Config, log: Log
   }
 }
 
-/** The interval is short, because people wait for the start of a job. */
+/** The interval is short, because people wait for a job to start. */
 const STARTING = { firstAfterMs: 1000, everyMs: 1000 };
 const CLEANING = { firstAfterMs: 60 * 1000, everyMs: 60 * 60 * 1000 };
 /** The interval is short, because requests wait for each run, and a run takes longer the more rows were deleted. */
 const VACUUMING = { firstAfterMs: 5000, everyMs: 5000 };
 
-/** Starts the background jobs of the service, and returns a function that stops them. */
+/** Starts the service's background jobs, and returns a function that stops them. */
 function startJobs(
   config: Config,
   database: Database,

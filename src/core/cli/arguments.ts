@@ -10,14 +10,16 @@ import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '..
 import { pairsProblem } from '../tenants/metadata.ts';
 import { TENANT_STATUSES } from '../tenants/tenant-listing.ts';
 
-/* Parsers of commander arguments. Each parser throws InvalidArgumentError, which commander reports as a usage error. */
+/*
+ * Parsers for commander arguments. Each parser throws InvalidArgumentError, which commander reports as a usage error.
+ */
 
 export function tenantId(value: string): string {
   if (TENANT_ID.test(value)) return value;
   throw new InvalidArgumentError(`A tenant ID is ${TENANT_ID_RULE}`);
 }
 
-/** Parses the ID of a new tenant. Only existing IDs may start with a dash, and such an ID has to follow `--`. */
+/** Parses a new tenant's ID. Only existing IDs may start with a dash, and such an ID has to follow `--`. */
 export function newTenantId(value: string): string {
   if (NEW_TENANT_ID.test(value)) return value;
   throw new InvalidArgumentError(`A new tenant ID must be ${NEW_TENANT_ID_RULE}.`);
@@ -68,10 +70,10 @@ export function timeArgument(value: string): string {
   }
 }
 
-/** Help for an argument with the ID of a version. */
+/** Help for an argument with a version's ID. */
 export const VERSION_HELP = 'ID of the version, from `log`, or its first characters';
 
-/** Parses the ID of a version, or its first characters. `fullVersionId` completes the ID. */
+/** Parses a version's ID, or its first characters. `fullVersionId` completes the ID. */
 export function versionArgument(value: string): string {
   if (isVersionId(value)) return value;
   throw new InvalidArgumentError(
@@ -79,7 +81,7 @@ export function versionArgument(value: string): string {
   );
 }
 
-/** Returns a parser of an option that may be repeated. */
+/** Returns a parser for an option that may be repeated. */
 export function createListParser<T>(parse: (value: string) => T) {
   return (value: string, before: T[] = []): T[] => [...before, parse(value)];
 }
@@ -97,7 +99,7 @@ export const metadataOption = () =>
     },
   );
 
-/** Creates an option for all actors of a source, as an alternative to `--by`. */
+/** Creates an option for all of a source's actors, as an alternative to `--by`. */
 export function sourceOption(description: string): Option {
   return new Option('--source <source>', description).conflicts('by');
 }

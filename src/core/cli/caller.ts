@@ -26,14 +26,14 @@ export interface CallInput<Params, Query, Body, Headers = unknown> {
   onProgress?: (progress: OperationProgress) => void;
 }
 
-/** Calls operations of the admin API in this process or over HTTP, with the same results and errors. */
+/** Calls admin API operations in this process or over HTTP, with the same results and errors. */
 export interface Caller {
   /** @throws ServiceError */
   call<Params, Query, Body, Output extends object | null, Headers>(
     operation: AdminOperation<Params, Query, Body, Output, Headers>,
     input: CallInput<Params, Query, Body, Headers>,
   ): Promise<Output>;
-  /** The database and the configuration of the operations. Undefined over HTTP. */
+  /** The operations' database and configuration. Undefined over HTTP. */
   local: { database: Database; config: Config } | undefined;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface Caller {
 /** Opens the database, or connects to the admin API that the user chose. */
 export type Connect = () => Promise<Caller>;
 
-/** Open caller and streams of a command. */
+/** A command's open caller and streams. */
 export interface Context {
   caller: Caller;
   io: Io;
@@ -67,7 +67,7 @@ export async function withCaller<T>(connect: Connect, work: (caller: Caller) => 
   }
 }
 
-/** Yields the items of a paginated list, and reads each page on demand. */
+/** Yields the items in a paginated list, and reads each page on demand. */
 export async function* readItems<Params, Query, Page extends { next: string | null }, Item>(
   caller: Caller,
   operation: AdminOperation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
@@ -83,7 +83,7 @@ export async function* readItems<Params, Query, Page extends { next: string | nu
   } while (after !== undefined);
 }
 
-/** Reads the items of a paginated list, up to a maximum number. */
+/** Reads a paginated list's items, up to a maximum number. */
 export async function readList<Params, Query, Page extends { next: string | null }, Item>(
   caller: Caller,
   operation: AdminOperation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
@@ -159,7 +159,7 @@ function keyProblem(name: string, key: string | undefined): string {
 }
 
 /**
- * Returns the result of an operation if it has the form of one. Fields that the operation does not know are kept.
+ * Returns an operation's result if the value has a result's form. Fields that the operation does not know are kept.
  *
  * @throws OperatorError if it has another form
  */
@@ -170,7 +170,7 @@ function checkResult({ id, response }: AnyAdminOperation, result: unknown, name:
   );
 }
 
-/** Returns the value of a JSON text; undefined for any other text. */
+/** Returns a JSON text's value; undefined for any other text. */
 function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -230,7 +230,7 @@ function responseError({ status, headers }: Response, text: string, name: string
   return new OperatorError(`${capitalize(name)} responded with ${what}: it may not be an admin API.`);
 }
 
-/** Returns the error in the header of a response; undefined without one, or for an error of another version. */
+/** Returns the error in a response's header; undefined without one, or for an error from another version. */
 function errorWith(parts: unknown): ServiceError | undefined {
   if (typeof parts !== 'string') return undefined;
   try {

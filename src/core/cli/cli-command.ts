@@ -5,7 +5,7 @@ import { type Io, print } from './io.ts';
 import { formatJson, printLine } from './output.ts';
 import type { OverTenants } from './over-tenants.ts';
 
-/** Connection, databases, and output of a command, and the feature that adds many tenants to commands. */
+/** A command's connection, databases, and output, and the feature that adds many tenants to commands. */
 export interface Cli {
   connect: Connect;
   openPlace: OpenPlace;
@@ -13,11 +13,11 @@ export interface Cli {
   overTenants?: OverTenants | undefined;
 }
 
-/** Creates a command, or a group of commands. `commands.ts` and the features list these functions. */
+/** Creates a command, or a command group. `commands.ts` and the features list these functions. */
 export type CliEntry = (cli: Cli) => Command;
 
 /**
- * Output of a command: a line, or the output with `--json` and without it. Without it, `note` is printed to standard
+ * A command's output: a line, or the output with `--json` and without it. Without it, `note` is printed to standard
  * error before the text.
  */
 type Output = string | (Json & { note?: string; text: Text }) | undefined;
@@ -28,7 +28,7 @@ type Json = { json: unknown } | { lines: readonly object[] };
 /** A line, or a function that prints the text. */
 type Text = string | ((io: Io) => void | Promise<void>);
 
-/** A command of commander with examples, and with work that calls the admin API. */
+/** A commander command with examples, and with work that calls the admin API. */
 export class CliCommand extends Command {
   readonly #cli: Cli;
 
@@ -57,7 +57,7 @@ export class CliCommand extends Command {
     return this.action((...args) => this.runConnected((context) => work(context, ...(args as Args))));
   }
 
-  /** Connects for the time of the work, and prints the output that the work returns. */
+  /** Connects while the work runs, and prints the output that the work returns. */
   runConnected(work: (context: Context) => Promise<Output> | Promise<void>): Promise<void> {
     const { connect, io } = this.#cli;
     return withCaller(connect, async (caller) => {
@@ -82,7 +82,7 @@ export function command(cli: Cli, name: string, description: string): CliCommand
   return new CliCommand(cli, name, description);
 }
 
-/** Creates a group of commands, such as `tenants`. */
+/** Creates a command group, such as `tenants`. */
 export function group(name: string, description: string, entries: readonly CliEntry[]): CliEntry {
   return (cli) => {
     const parent = new Command(name).description(description);

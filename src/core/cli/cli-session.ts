@@ -19,7 +19,7 @@ export type OpenPlace = (place: string, options: { migrate: boolean }) => Promis
 /**
  * Makes a change and records it in the audit trail.
  *
- * @param action the ID of the operation in admin-openapi.yaml, or another name
+ * @param action the operation's ID in admin-openapi.yaml, or another name
  * @param work receives a function that adds details to the record
  */
 export function runAudited<T>(

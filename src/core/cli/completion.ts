@@ -2,8 +2,8 @@ import { Argument, type Command, type Option } from 'commander';
 import { type Cli, command } from './cli-command.ts';
 
 /*
- * Completion scripts generated from commander's tree of commands. Commander itself has no completion, and a script
- * that calls the program would start Node at each Tab.
+ * Completion scripts generated from commander's command tree. Commander itself has no completion, and a script that
+ * calls the program would start Node at each Tab.
  */
 
 /** A command with its path, such as `['tenants', 'set']`. */
@@ -21,7 +21,7 @@ const visibleOptions = (command: Command): readonly Option[] => command.createHe
 const optionFlags = (option: Option) => [option.short, option.long].filter((flag) => flag !== undefined);
 const takesValue = (option: Option) => option.required || option.optional;
 
-/** Returns the words that may follow the command, except values of options. */
+/** Returns the words that may follow the command, except option values. */
 function commandWords(command: Command): string[] {
   return [
     ...command.commands.map((each) => each.name()),

@@ -11,7 +11,7 @@ import { tenantCommands } from './tenant-commands.ts';
 import { usageCommand } from './usage-command.ts';
 import { diffCommand, showCommand } from './version-commands.ts';
 
-/** Commands of the core. `src/service/order.ts` has their order in the help. */
+/** The core's commands. `src/service/order.ts` has their order in the help. */
 export const CORE_COMMANDS: readonly CliEntry[] = [
   tenantCommands,
   keyCommands,

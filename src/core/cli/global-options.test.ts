@@ -9,14 +9,14 @@ const program = createProgram({
 const hoisted = (line: string) => hoistGlobalOptions(program, line.split(' ')).join(' ');
 
 describe('hoistGlobalOptions', () => {
-  it('moves options of the program before the command, with their values', () => {
+  it('moves program options before the command, with their values', () => {
     expect(hoisted('tenants list --url https://a')).toBe('--url https://a tenants list');
     expect(hoisted('tenants --profile prod list --json')).toBe('--profile prod tenants list --json');
     expect(hoisted('ls --url=https://a acme --profile=prod')).toBe('--url=https://a --profile=prod ls acme');
     expect(hoisted('--url https://a ls acme')).toBe('--url https://a ls acme');
   });
 
-  it('keeps values of other options that look like options of the program', () => {
+  it("keeps other options' values that look like program options", () => {
     const line = 'keys create --admin --label --url';
     expect(hoisted(line)).toBe(line);
   });
@@ -26,7 +26,7 @@ describe('hoistGlobalOptions', () => {
     expect(hoisted(line)).toBe(line);
   });
 
-  it('keeps options of a command that have the name of an option of the program', () => {
+  it("keeps a command's options that have the name of a program option", () => {
     const line = 'restore acme --version 01a20877-6010';
     expect(hoisted(line)).toBe(line);
   });

@@ -1,10 +1,10 @@
 import type { Command, Option } from 'commander';
 
-/* Commander reads the options of the program only before the name of a command. */
+/* Commander reads the program's options only before a command's name. */
 
 /**
- * Moves options of the program, with their values, before the name of the command. Values of other options, options of
- * the same name of a command, and arguments after `--` stay where they are.
+ * Moves the program's options, with their values, before the command's name. Other options' values, a command's options
+ * with the same name, and arguments after `--` stay where they are.
  */
 export function hoistGlobalOptions(program: Command, args: readonly string[]): string[] {
   const hoisted: string[] = [];

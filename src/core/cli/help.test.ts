@@ -13,7 +13,7 @@ const commands = allCommands(
 const fullName = (command: Command): string =>
   command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 
-it('ends the description of each command with a full stop', () => {
+it("ends each command's description with a full stop", () => {
   expect(commands.length).toBeGreaterThan(40);
   const without = commands.filter(
     (command) => command.parent !== null && !command.description().endsWith('.'),
@@ -31,7 +31,7 @@ it('describes options and arguments without a final full stop', () => {
   expect(descriptions.filter((text) => text.endsWith('.'))).toStrictEqual([]);
 });
 
-it('lists in the help of --access the operations that `operate` excludes, including mounts', () => {
+it('lists in the help for --access the operations that `operate` excludes, including mounts', () => {
   const create = commands.find((command) => fullName(command) === 'memory-service keys create');
   expect(create?.options.find(({ long }) => long === '--access')?.description).toContain(
     'everything except keys, mounts, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',

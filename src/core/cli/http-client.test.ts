@@ -53,7 +53,7 @@ it('explains a port without TLS and a lost connection', async () => {
   );
 });
 
-it('returns an early response to an upload, and rejects with the error of a failed upload', async () => {
+it("returns an early response to an upload, and rejects with a failed upload's error", async () => {
   const url = await serve((_request, response) => response.writeHead(404).end('{"detail": "No."}'));
   async function* endless() {
     for (;;) yield Buffer.alloc(64 * 1024);

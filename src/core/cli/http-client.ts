@@ -17,7 +17,7 @@ const EMPTY_STATUSES = new Set([204, 304]);
  * Sends a request to an admin API. Redirects are not followed, because the key is only for this host.
  *
  * @param options.body text, or bytes that are sent while they are read; a failed read rejects the request
- * @param options.service the service to connect to, instead of the host of the URL
+ * @param options.service the service to connect to, instead of the host in the URL
  * @throws OperatorError with the reason and a remedy if the API cannot be reached, also while the response is read
  */
 export function request(
@@ -92,12 +92,12 @@ export function request(
         throw error;
       }
     };
-    // The rejection is ignored here, because the `error` event of the request reports the failure.
+    // The rejection is ignored here, because the request's `error` event reports the failure.
     pipeline(Readable.from(chunks()), sent).catch(() => {});
   });
 }
 
-/** Returns the name of an admin API for the middle of a sentence. */
+/** Returns an admin API's name for the middle of a sentence. */
 export function apiName({ origin }: URL, service: LocalService | undefined): string {
   return service === undefined ? `the admin API at ${origin}` : `the service on ${service.directory}`;
 }
@@ -115,7 +115,7 @@ const UNTRUSTED =
   'its TLS certificate is not trusted. Set NODE_EXTRA_CA_CERTS to the file of its certificate authority';
 const NO_TLS = 'it does not use TLS at this port. Use the port with TLS';
 
-/** Explanations of network errors whose code alone is not clear enough. */
+/** Explanations for network errors whose code alone is not clear enough. */
 const REASONS: Partial<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,

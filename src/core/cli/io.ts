@@ -5,7 +5,7 @@ import { OperatorError } from '../errors/errors.ts';
 import { renameKeys, snakeCase } from '../lib/text-forms.ts';
 import { amount, byteAmount } from '../lib/units.ts';
 
-/** The streams of a command: data is written to `stdout`, and messages to `stderr`. */
+/** A command's streams: data is written to `stdout`, and messages to `stderr`. */
 export interface Io {
   stdin: Readable & { isTTY?: boolean };
   stdout: Writable & { isTTY?: boolean };
@@ -48,7 +48,7 @@ export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<
   yield before === '[' ? '[]\n' : '\n]\n';
 }
 
-/** Shows the progress of a long operation if the output is a terminal. */
+/** Shows a long operation's progress if the output is a terminal. */
 export class Progress {
   readonly #terminal: Io['stderr'];
   readonly #verb: string;
@@ -76,7 +76,7 @@ export class Progress {
 }
 
 /**
- * Asks for confirmation of an irreversible change. Ctrl-C and Ctrl-D count as "no".
+ * Asks to confirm an irreversible change. Ctrl-C and Ctrl-D count as "no".
  *
  * @param outcome the message after "no", such as `Nothing was deleted.`
  * @throws OperatorError after "no", or if standard input is not a terminal
@@ -94,7 +94,7 @@ export async function confirm({ stdin, stderr }: Io, question: string, outcome: 
   } finally {
     terminal.close();
   }
-  // The input ended without a line break, so the terminal is still on the line of the question.
+  // The input ended without a line break, so the terminal is still on the question's line.
   stderr.write('\n');
   throw new OperatorError(outcome);
 }

@@ -19,7 +19,7 @@ import { addSelectionOptions, rejectSelection, toSelection } from './selection-o
 
 /* Checks for commands without results, which distinguish a typo from an empty result. */
 
-/** Values of `--by` that match a kind of actor. They are valid without any versions. */
+/** `--by` values that match a kind of actor. They are valid without any versions. */
 const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);
 
 /** @throws OperatorError if the actor or the source has no versions in the history */
@@ -54,7 +54,7 @@ async function hasVersion(caller: Caller, tenant: string, filter: ActorOrSource 
 }
 
 /**
- * Returns the time of an argument. A duration counts back from the clock of the database, which also sets the times of
+ * Returns the time in an argument. A duration counts back from the database's clock, which also sets the times of
  * changes.
  */
 export async function resolveTime(caller: Caller, tenant: string, given: string): Promise<string> {
@@ -124,7 +124,7 @@ export const logCommand = (cli: Cli) =>
       },
     );
 
-/** @throws CommanderError if the combination of arguments is invalid */
+/** @throws CommanderError if the arguments cannot be combined */
 function versionsReader(
   { overTenants }: Cli,
   tenant: string | undefined,
@@ -195,7 +195,7 @@ async function* iterateVersions(
   }
 }
 
-/** Returns a version as JSON, with the fields of docs/history.md. */
+/** Returns a version as JSON, with the fields in docs/history.md. */
 export function versionJson<Version extends VersionEntry>({
   previous_version: _,
   previous_path: __,
@@ -227,7 +227,7 @@ async function* jsonLines(
   }
 }
 
-/** Returns the patch of a version. The patch is empty if the content is unchanged. */
+/** Returns a version's patch. The patch is empty if the content is unchanged. */
 async function readPatch(
   caller: Caller,
   tenant: string,
@@ -283,7 +283,7 @@ function formatRow(
   ].join('  ');
 }
 
-/** Shortens a text to the width of its column. `--json` prints the full text. */
+/** Shortens a text to its column's width. `--json` prints the full text. */
 function shorten(text: string, width: number): string {
   const characters = [...text];
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;

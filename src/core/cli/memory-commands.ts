@@ -46,7 +46,7 @@ export const putCommand = (cli: Cli) =>
       },
     );
 
-/** Returns the kind of the entry at a path, or undefined if the path is free. */
+/** Returns the kind of entry at a path, or undefined if the path is free. */
 export async function findKind(
   caller: Caller,
   tenant: string,
@@ -61,7 +61,7 @@ export async function findKind(
   }
 }
 
-/** Adds a hint to the error of `put` if a file exists at the path. */
+/** Adds a hint to the error from `put` if a file exists at the path. */
 async function explainExisting(
   error: unknown,
   caller: Caller,

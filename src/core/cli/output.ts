@@ -6,7 +6,7 @@ import type { Io } from './io.ts';
 
 type Output = Writable & { isTTY?: boolean };
 
-/** Formats a value as JSON, with the field names of the admin API. */
+/** Formats a value as JSON, with the admin API's field names. */
 export function formatJson(value: unknown): string {
   return `${JSON.stringify(renameKeys(value, snakeCase), null, 2)}\n`;
 }
@@ -20,7 +20,7 @@ export function printLine(output: Writable, line: string): void {
 }
 
 /**
- * Returns text of other users for an output. On a terminal, control characters are replaced, because they could
+ * Returns other users' text for an output. On a terminal, control characters are replaced, because they could
  * manipulate the terminal.
  */
 export function sanitizeForTerminal(output: Output, text: string): string {
@@ -45,7 +45,7 @@ function cellText(cell: Cell): string {
   return typeof cell === 'object' ? formatBytes(cell.bytes) : String(cell);
 }
 
-/** Prints a table. Each column has the width of its widest cell, and numbers are right-aligned. */
+/** Prints a table. Each column is as wide as its widest cell, and numbers are right-aligned. */
 export function printTable(output: Output, head: string[], rows: Cell[][]): void {
   const cells = rows.map((row) => row.map((cell) => sanitizeForTerminal(output, cellText(cell))));
   const widths = head.map((title, i) =>
@@ -60,7 +60,7 @@ export function printTable(output: Output, head: string[], rows: Cell[][]): void
   output.write(`${[line(head), ...cells.map(line)].join('\n')}\n`);
 }
 
-/** Creates the text of a table with a row for each item, from the cells by the titles of their columns. */
+/** Creates a table's text with a row for each item, from the cells by their columns' titles. */
 export const table =
   <Item>(items: readonly Item[], columns: Record<string, (item: Item) => Cell>) =>
   ({ stdout }: Io): void =>
@@ -75,7 +75,7 @@ export function time(value: Date | string | null): string | null {
   return value === null ? null : new Date(value).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** Note on default limits. A command on the database cannot know the limits of the running service. */
+/** Note on default limits. A command on the database cannot know the running service's limits. */
 export const DEFAULTS_NOTE =
   "Limits that a tenant does not set come from this command's environment variables, which may differ from the environment of the running service.";
 

@@ -5,9 +5,9 @@ import type { Caller, Context } from './caller.ts';
 import type { Resolutions } from './resolutions.ts';
 import type { SelectionOptions, toSelection } from './selection-options.ts';
 
-/** Commands of the history over many tenants, which a feature adds. */
+/** History commands over many tenants, which a feature adds. */
 export interface OverTenants {
-  /** Yields the versions of many tenants, tenant after tenant. */
+  /** Yields many tenants' versions, tenant after tenant. */
   versions(
     caller: Caller,
     selection: ReturnType<typeof toSelection>,
@@ -34,7 +34,7 @@ export interface LogOptions extends SelectionOptions {
   source?: string;
 }
 
-/** Exit code of a revert that left conflicts. */
+/** Exit code for a revert that left conflicts. */
 export const CONFLICTS = 3;
 
 export interface RevertOptions extends Resolutions<Side>, SelectionOptions {

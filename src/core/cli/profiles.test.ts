@@ -26,7 +26,7 @@ const chosen = (options: { url?: string; profile?: string }, env: object = {}) =
   return target && `${target.url.href} ${target.key}`;
 };
 
-describe('the admin API of a command', () => {
+describe("a command's admin API", () => {
   it('reads the admin API from an option, then a variable, then a profile named by a variable', () => {
     const url = { MEMORY_ADMIN_URL: 'https://env.example.com', MEMORY_ADMIN_KEY: 'msk_env' };
     expect(chosen({})).toBeUndefined();
@@ -50,7 +50,7 @@ describe('the admin API of a command', () => {
     expect(chosen({ url: 'http://localhost:8081' }, env)).toBe('http://localhost:8081/ msk_1');
   });
 
-  it('rejects invalid values of the admin API, without quoting a key', () => {
+  it('rejects invalid values for the admin API, without quoting a key', () => {
     expect(() => chosen({ url: 'https://a', profile: 'prod' })).toThrow(
       'Use either --url or --profile, not both.',
     );

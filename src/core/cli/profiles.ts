@@ -22,8 +22,8 @@ export interface AdminEnvironment {
 }
 
 /**
- * Chooses the admin API: `--url` or `--profile`, then `MEMORY_ADMIN_URL`, then `MEMORY_PROFILE`. The key of a profile
- * is sent only to the profile's URL. Other URLs use `MEMORY_ADMIN_KEY`.
+ * Chooses the admin API: `--url` or `--profile`, then `MEMORY_ADMIN_URL`, then `MEMORY_PROFILE`. A profile's key is
+ * sent only to the profile's URL. Other URLs use `MEMORY_ADMIN_KEY`.
  *
  * @returns undefined if no API is chosen, so that the command works on the database
  * @throws OperatorError if the profile or URL cannot be used
@@ -47,7 +47,7 @@ export function adminTarget(
 }
 
 /**
- * Parses the URL of an admin API.
+ * Parses an admin API's URL.
  *
  * @returns undefined if the text is not a plain http(s) URL
  */

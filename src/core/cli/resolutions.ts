@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { OperatorError } from '../errors/errors.ts';
 import { memoryPath } from './arguments.ts';
 
-/* Options that resolve the conflicts of a merge or a revert by path. */
+/* Options that resolve conflicts in a merge or a revert by path. */
 
 export interface Resolutions<Side extends string> {
   take?: [path: string, side: Side][];
@@ -48,7 +48,7 @@ function parseAssignment(given: string): [path: string, value: string] {
   return [memoryPath(given.slice(0, at)), given.slice(at + 1)];
 }
 
-/** Creates a parser of `path=side`. */
+/** Creates a parser for `path=side`. */
 export function takeArgument<Side extends string>(sides: readonly Side[]) {
   return (given: string, before: [string, Side][] = []): [string, Side][] => {
     const [path, value] = parseAssignment(given);

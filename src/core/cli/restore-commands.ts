@@ -78,7 +78,7 @@ export function keptOutLines(paths: readonly string[]): string[] {
   return paths.map((path) => `Warning: ${path} contains a text that is kept out.\n`);
 }
 
-/** Warns about files of several tenants like `keptOutLines`. */
+/** Warns about files in several tenants like `keptOutLines`. */
 export function keptOutText(files: number): string {
   const verb = files === 1 ? 'contains' : 'contain';
   return `Warning: ${amount(files, 'file')} ${verb} a text that is kept out.`;
@@ -228,7 +228,7 @@ async function checkPath(caller: Caller, tenant: string, path: MemoryPath) {
 
 type Redaction = Omit<Awaited<ReturnType<typeof checkRedaction.run>>, 'next'>;
 
-/** Reads all pages of the versions that may remain. */
+/** Reads all pages with the versions that may remain. */
 async function readRedaction(caller: Caller, tenant: string, version: string): Promise<Redaction> {
   const pages = iteratePages((after) =>
     caller.call(checkRedaction, { params: { tenant, version }, query: { limit: 1000, after } }),

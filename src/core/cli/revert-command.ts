@@ -118,7 +118,7 @@ function* conflictLines(conflicts: Reverted['conflicts']): Generator<string> {
   for (const { message, resolution } of conflicts) if (resolution !== null) yield `${message}\n`;
 }
 
-/** Lists the paths and IDs of the files of a revert. */
+/** Lists the paths and IDs for the files in a revert. */
 async function affectedFiles(caller: Caller, tenant: string, selection: ActorOrSource & { since: string }) {
   const { conflicts, files } = await caller.call(revert, {
     params: { tenant },

@@ -3,7 +3,7 @@ import { parsePairs } from '../tenants/metadata.ts';
 import type { TenantStatus } from '../tenants/tenant-listing.ts';
 import { createListParser, metadataOption, statusOption, tenantId } from './arguments.ts';
 
-/** Options that select the tenants of a command. */
+/** Options that select a command's tenants. */
 export interface SelectionOptions {
   all?: boolean;
   tenant?: string[];
@@ -27,7 +27,7 @@ export function addSelectionOptions(command: Command): Command {
     .option('--found-by <job>', 'only tenants with an outcome in this job, such as the hits of a find');
 }
 
-/** Returns the selection of the options, or reports a usage error if no tenants are selected. */
+/** Returns the selection from the options, or reports a usage error if no tenants are selected. */
 export function toSelection(
   { all, tenant, tenantSearch, status, metadata, except, foundBy }: SelectionOptions,
   command: Command,

@@ -168,7 +168,7 @@ function metadataPair(
   return { ...before, [key]: given === '' ? null : given };
 }
 
-/** `default` means null, which commander rejects as the value of an option. */
+/** `default` means null, which commander rejects as an option's value. */
 type SettingOptions = { [Name in keyof TenantSettings]?: NonNullable<TenantSettings[Name]> | 'default' };
 
 interface SetOptions extends SettingOptions, DetailOptions, Omit<ListFilter, 'metadata'> {
@@ -297,7 +297,7 @@ const setCommand = (cli: Cli) =>
     });
 
 /**
- * Records a dry run in the audit trail. The admin API has no dry run of this change, so the command records it itself.
+ * Records a dry run in the audit trail. The admin API has no dry run for this change, so the command records it itself.
  */
 async function recordDryRun(
   { local }: Caller,
@@ -311,7 +311,7 @@ async function recordDryRun(
   await runAudited({ database: local.database, io }, updateTenant.id, subject, async () => {});
 }
 
-/** Tables of the counts of a deleted tenant. */
+/** Tables with a deleted tenant's counts. */
 const TABLES = [
   ['entries', 'entries'],
   ['versions', 'versions'],

@@ -26,7 +26,7 @@ interface ListedTenant extends TenantRecord {
   last_activity_at: string | null;
 }
 
-/** Number of tenants to query at once. The number is below the limit of concurrent requests of one admin. */
+/** Number of tenants to query at the same time. The number is below the limit on one admin's concurrent requests. */
 const MAX_CONCURRENT = 5;
 
 export const listCommand = (cli: Cli) =>
@@ -112,7 +112,7 @@ export interface ListFilter {
   metadata?: string[];
 }
 
-/** Options of a filter, except `--metadata`, which sets the metadata in `tenants set`. */
+/** Options for a filter, except `--metadata`, which sets the metadata in `tenants set`. */
 export function addFilterOptions(command: Command): Command {
   return command
     .option('--prefix <text>', 'only tenants whose ID starts with this', parseNonEmpty)

@@ -42,7 +42,7 @@ interface Measures {
   rejected: number;
 }
 
-/** Columns with the sizes and requests of a day. */
+/** Columns with a day's sizes and requests. */
 const MEASURES = {
   FILES: (day: Measures) => day.files,
   SIZE: (day: Measures) => sizeCell(day.bytes),

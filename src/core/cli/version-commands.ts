@@ -18,8 +18,8 @@ const LISTED = 5;
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Completes the ID of a version from its first characters (`versionArgument`). IDs begin with the time of the version
- * in milliseconds.
+ * Completes a version's ID from its first characters (`versionArgument`). IDs begin with the version's time in
+ * milliseconds.
  *
  * @returns a full ID in lower case; a given full ID is not looked up
  * @throws ServiceError if no version matches, or several match
@@ -141,7 +141,7 @@ function subjectArgument(value: string): Subject {
 
 type Difference = Awaited<ReturnType<typeof diffVersion.run>>['changes'][number];
 
-/** @throws CommanderError if the combination of arguments is invalid */
+/** @throws CommanderError if the arguments cannot be combined */
 function createChangeReader(
   tenant: string,
   subject: Subject,

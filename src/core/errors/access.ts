@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** Errors about credentials, access, and the state of a tenant. */
+/** Errors about credentials, access, and a tenant's state. */
 export const ACCESS_ERRORS = {
   tenant_required: {
     description: 'The credential is valid for many tenants, and the request names none.',

@@ -6,7 +6,7 @@ const rejected = reasonFor('rejected');
 const overQuota = reasonFor('over_quota');
 
 /**
- * Defines an error for an entry of an archive or a directory that cannot be imported. The caller must make `name`
+ * Defines an error for an entry in an archive or a directory that cannot be imported. The caller must make `name`
  * printable.
  */
 const entry = <Values extends unknown[]>(why: (...values: Values) => string) =>
@@ -15,7 +15,7 @@ const entry = <Values extends unknown[]>(why: (...values: Values) => string) =>
 const unsupported = (type: string, advice: string) =>
   entry(() => `it is ${type}; a memory holds only files and directories. ${advice}`);
 
-/** Errors of exports and imports. */
+/** Errors in exports and imports. */
 export const ARCHIVE_ERRORS = {
   entry_after_end: entry(
     () =>

@@ -9,9 +9,9 @@ import { SERVICE_ERRORS } from './service.ts';
 export type { ErrorDefinition } from './definition.ts';
 
 /**
- * All errors that a caller or an operator has to handle, by their reason. The code of an error is stable because
- * programs use it. Both thrown errors and the examples in OpenAPI are created from this catalog. HTTP clients, the
- * console, and the command line show the same messages, which therefore name no command, option, or route.
+ * All errors that a caller or an operator has to handle, by their reason. An error's code is stable because programs
+ * use it. Both thrown errors and the examples in OpenAPI are created from this catalog. HTTP clients, the console, and
+ * the command line show the same messages, which therefore name no command, option, or route.
  */
 export const ERROR_CATALOG = {
   ...REQUEST_ERRORS,
@@ -28,7 +28,7 @@ export type ErrorCode =
   | 'own_draft'
   | SharedCode;
 
-/** The values in the message of each reason. */
+/** The values in each reason's message. */
 export type ErrorValues = {
   [R in keyof typeof ERROR_CATALOG]: Parameters<(typeof ERROR_CATALOG)[R]['problem']>;
 };

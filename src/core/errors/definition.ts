@@ -1,4 +1,4 @@
-/** The parts of an error response. */
+/** An error response's parts. */
 export interface Problem {
   status: number;
   /** The problem and its remedy, for people. The message must not contain secrets. */
@@ -10,9 +10,9 @@ export interface Problem {
 }
 
 export interface ErrorDefinition<Values extends unknown[], Code extends string = string> {
-  /** The code that programs see. The default is the name of the entry. */
+  /** The code that programs see. The default is the entry's name. */
   code?: Code;
-  /** The meaning of the code, for the description of the API. */
+  /** The code's meaning, for the API description. */
   description: string;
   problem: (...values: Values) => Problem;
 }

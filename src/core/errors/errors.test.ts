@@ -12,12 +12,12 @@ it.each([
   ['a command of the command line', /memory-service [a-z]/g],
   ['an option of the command line', / --(?!sparse|dereference|hard-dereference)[a-z]/g],
   ['a route', /\/execute|\/v1\//g],
-])('excludes %s from every message of the error catalog', (_, forbidden) => {
+])('excludes %s from every message in the error catalog', (_, forbidden) => {
   expect(sources.length).toBe(7);
   expect(sources.flatMap((source) => source.match(forbidden) ?? [])).toStrictEqual([]);
 });
 
-it('adds the hint of the command line to the message of an error', () => {
+it("adds the command line's hint to an error's message", () => {
   const full = new ServiceError('quota_exceeded', 'acme', 'import', {
     of: 'bytes',
     used: 99,

@@ -3,7 +3,7 @@ import { ERROR_CATALOG, type ErrorCode, type ErrorDefinition, type ErrorValues }
 const definitions: { readonly [R in ErrorReason]: ErrorDefinition<ErrorValues[R], ErrorCode> } =
   ERROR_CATALOG;
 
-/** The name of an entry in the catalog. Several reasons may share the code that programs see. */
+/** An entry's name in the catalog. Several reasons may share the code that programs see. */
 export type ErrorReason = keyof ErrorValues;
 
 /**
@@ -32,7 +32,7 @@ export class ServiceError<R extends ErrorReason = ErrorReason> extends Error {
   }
 }
 
-/** Whether an error has this reason, which also determines the types of its values. */
+/** Whether an error has this reason, which also determines its values' types. */
 export function hasReason<R extends ErrorReason>(error: unknown, reason: R): error is ServiceError<R> {
   return error instanceof ServiceError && error.reason === reason;
 }
@@ -46,7 +46,7 @@ export function reasonDescription(reason: ErrorReason): string {
 }
 
 /**
- * Ends the process with a message on the terminal. Only the start of the process and the command line throw this error.
+ * Ends the process with a message on the terminal. Only the process start and the command line throw this error.
  * Operations throw a `ServiceError`, because HTTP clients may call them.
  */
 export class OperatorError extends Error {

@@ -9,7 +9,7 @@ const incomplete = reasonFor('history_incomplete');
 const overQuota = reasonFor('over_quota');
 const precondition = reasonFor('precondition_failed');
 
-/** Errors of invalid parameters that a schema cannot describe. */
+/** Errors about invalid parameters that a schema cannot describe. */
 export const PARAMETER_ERRORS = {
   /** `what` names the parameter and the problem: `The field limit must be at most 200.` */
   invalid_parameter: invalid((what: string) => what),

@@ -1,7 +1,7 @@
 import { amount } from '../lib/units.ts';
 import type { ErrorDefinition } from './definition.ts';
 
-/** Errors of an invalid request, or of too many requests. */
+/** Errors about an invalid request, or about too many requests. */
 export const REQUEST_ERRORS = {
   invalid_json: {
     description: 'The body is not JSON.',

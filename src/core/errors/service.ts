@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** Errors of the service and its dependencies. */
+/** Errors in the service and its dependencies. */
 export const SERVICE_ERRORS = {
   internal_error: {
     description: 'The service failed.',

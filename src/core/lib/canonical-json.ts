@@ -2,8 +2,8 @@
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
 /**
- * Serializes a value in the canonical form of RFC 8785: without white space, and with the names of objects in the order
- * of their UTF-16 units.
+ * Serializes a value in the canonical form from RFC 8785: without white space, and with object names in the order of
+ * their UTF-16 units.
  *
  * @throws Error for a number that is not a safe integer, because implementations may write it differently
  */

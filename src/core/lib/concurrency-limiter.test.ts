@@ -10,7 +10,7 @@ const code = (promise: Promise<unknown> | undefined) =>
     ({ code }) => code,
   );
 
-it('serves tenants in turn, and requests of one tenant in order of arrival', async () => {
+it("serves tenants in turn, and one tenant's requests in arrival order", async () => {
   const slots = limiter({ total: 1 });
   const order: string[] = [];
   let running = slots.slot('x');
@@ -49,7 +49,7 @@ it('rejects a request that waits too long: 429 if its tenant is at its limit, 50
   expect(slots.current).toMatchObject({ inFlight: 2, waiting: 0 });
 });
 
-it('limits the time that a request waits for all of its units together', async () => {
+it('limits the time that a request waits for all its units together', async () => {
   vi.useFakeTimers();
   const slots = limiter({ total: 2, maxWaitMs: 1000 });
   const other = slots.slot('a');

@@ -5,11 +5,11 @@ export interface ConcurrencyLimits {
   /** Maximum number of units in flight for one key. */
   perKey: number;
   maxWaiting: number;
-  /** Maximum time that a slot waits for all of its units together. */
+  /** Maximum time that a slot waits for all its units together. */
   maxWaitMs: number;
 }
 
-/** The reason for rejecting a slot: the limit of its key, the limit of all keys, or a release during the wait. */
+/** The reason for rejecting a slot: its key's limit, the limit for all keys, or a release during the wait. */
 export type Rejection = 'key_at_limit' | 'at_limit' | 'released';
 
 interface Waiter {
@@ -21,7 +21,7 @@ interface Waiter {
   startedAt: number;
 }
 
-/** The units in flight of a key, shared by its slots. */
+/** A key's units in flight, shared by its slots. */
 interface Share {
   readonly key: string;
   inFlight: number;
@@ -30,8 +30,8 @@ interface Share {
 }
 
 /**
- * Limits the units in flight. At the limit, slots wait: in order of arrival within a key, and alternating between keys,
- * so that a long queue delays only its own key. A slot that waits too long is rejected.
+ * Limits the units in flight. At the limit, slots wait: in arrival order within a key, and alternating between keys, so
+ * that a long queue delays only its own key. A slot that waits too long is rejected.
  *
  * A slot that holds all units in flight may exceed the limit, because otherwise a large request could never run.
  */
@@ -42,7 +42,7 @@ export class ConcurrencyLimiter {
   #slotsInFlight = 0;
   readonly #shares = new Map<string, Share>();
   #waiting = 0;
-  /** The queues of the keys, in the order of their service. */
+  /** The keys' queues, in service order. */
   readonly #queues = new Map<string, Waiter[]>();
 
   /** @param errorFor creates the error to throw */
@@ -68,7 +68,7 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Runs work in a slot of one unit.
+   * Runs work in a slot with one unit.
    *
    * @param gone ends the wait for the slot, but not the work
    * @throws if no slot is available in time, or if `gone` aborts first
@@ -91,7 +91,7 @@ export class ConcurrencyLimiter {
   /**
    * Called by the slot.
    *
-   * @returns undefined if the units are available at once, and otherwise a promise that resolves when they are
+   * @returns undefined if the units are available immediately, and otherwise a promise that resolves when they are
    * @throws (also through the promise) if the units are not available in time
    */
   acquire(slot: Slot, units: number): Promise<void> | undefined {
@@ -126,7 +126,7 @@ export class ConcurrencyLimiter {
     slot.share.inFlight += units;
   }
 
-  /** Called by the slot. Releases all units of the slot and removes the slot from the queue. */
+  /** Called by the slot. Releases all the slot's units and removes the slot from the queue. */
   release(slot: Slot): void {
     const { units, waiter } = slot;
     if (waiter) {
@@ -169,7 +169,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** If the queue is full, rejects the newest slot of the longest queue, which may be the new slot. */
+  /** If the queue is full, rejects the longest queue's newest slot, which may be the new slot. */
   #makeWaitingRoom(slot: Slot, units: number): void {
     if (this.#waiting < this.#limits.maxWaiting) return;
     let longest: Waiter[] = [];
@@ -243,7 +243,7 @@ export class Slot {
   /**
    * Acquires units and waits for them if necessary. Concurrent calls are not allowed.
    *
-   * @returns undefined if the units were available at once
+   * @returns undefined if the units were available immediately
    * @throws (also through the promise) if the units are not available in time, or if the slot is released
    */
   acquire(units: number): Promise<void> | undefined {

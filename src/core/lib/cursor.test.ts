@@ -19,7 +19,7 @@ describe('decodeCursor', () => {
     ['{"path":"\\u0000"}'],
     ['{"path":"\\ud800"}'],
     ['{"path":"a","skip":1.5}'],
-  ])('returns undefined for %s, which is not a position of the list', (json) => {
+  ])('returns undefined for %s, which is not a position in the list', (json) => {
     expect(decodeCursor(position, Buffer.from(json).toString('base64url'))).toBeUndefined();
   });
 });

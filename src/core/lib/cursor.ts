@@ -9,7 +9,7 @@ export function encodeCursor(position: unknown): string {
 /**
  * Decodes a position that `encodeCursor` encoded.
  *
- * @returns undefined if the text is not a position of the list, or contains a text that the database cannot store
+ * @returns undefined if the text is not a position in the list, or contains a text that the database cannot store
  */
 export function decodeCursor<T>(schema: z.ZodType<T>, cursor: string): T | undefined {
   const position = parseJson(Buffer.from(cursor, 'base64url').toString());

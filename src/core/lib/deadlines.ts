@@ -1,4 +1,4 @@
-/** Maximum delay of an expired deadline. */
+/** Maximum delay for an expired deadline. */
 const RESOLUTION_MS = 100;
 
 export interface Deadline {
@@ -9,7 +9,7 @@ export interface Deadline {
 }
 
 /**
- * Many deadlines with one timer. Each request has several deadlines, of which almost none expires, and separate timers
+ * Many deadlines with one timer. Each request has several deadlines, and almost none of them expires. Separate timers
  * would cost more.
  */
 export class Deadlines {
@@ -47,7 +47,7 @@ export class Deadlines {
     }
     const now = performance.now();
     for (const deadline of this.#pending.filter(({ at }) => at <= now)) {
-      // The `onExpired` of an earlier deadline may have cleared this deadline.
+      // An earlier deadline's `onExpired` may have cleared this deadline.
       if (deadline.index === undefined) continue;
       this.clear(deadline);
       deadline.onExpired();

@@ -6,9 +6,9 @@ import { fold, foldParts, foldWithOffsets, withoutCase } from './folding.ts';
 const FORMS = ['NFC', 'NFD', 'NFKC', 'NFKD'];
 
 /**
- * Returns the pairs of a character of Unicode and a different form of it.
+ * Returns pairs with a Unicode character and a different form of the character.
  *
- * @param all minimum number of pairs of all characters
+ * @param all minimum number of pairs for all characters
  */
 function characterForms(listForms: (character: string) => string[], all: number) {
   const pairs: [character: string, form: string][] = [];
@@ -37,7 +37,7 @@ describe('fold', () => {
     expect(fold(text)).toBe(folded);
   });
 
-  it('folds every character of Unicode as its normal forms', { tags: 'random' }, () => {
+  it('folds every Unicode character as its normal forms', { tags: 'random' }, () => {
     const pairs = characterForms((each) => [...new Set(FORMS.map((form) => each.normalize(form)))], 13_000);
     const differing = pairs.filter(([one, other]) => {
       const [text, form] = [one, other].map((each) => fold(`x${each.repeat(9)}y`));
@@ -46,7 +46,7 @@ describe('fold', () => {
     expect(differing).toStrictEqual([]);
   });
 
-  it('folds every letter of Unicode in upper and in lower case to the same form', { tags: 'random' }, () => {
+  it('folds every Unicode letter in upper and in lower case to the same form', { tags: 'random' }, () => {
     const pairs = characterForms((each) => [each.toUpperCase(), each.toLowerCase()], 2_000);
     expect(pairs.filter(([one, other]) => fold(one) !== fold(other))).toStrictEqual([]);
   });

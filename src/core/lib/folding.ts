@@ -1,14 +1,14 @@
-/** A text in the form that is compared, with the origin of each of its UTF-16 units. */
+/** A text in the form that is compared, with each UTF-16 unit's origin. */
 export interface Folded {
   text: string;
-  /** Returns the offset in the original text at which the origin of a unit starts. */
+  /** Returns the offset in the original text at which a unit's origin starts. */
   originStart(unit: number): number;
-  /** Returns the offset in the original text after the origin of a unit. */
+  /** Returns the offset in the original text after a unit's origin. */
   originEnd(unit: number): number;
 }
 
 /**
- * Folds the parts of a text one by one, and keeps the range of each part. A string consists of its characters, and
+ * Folds a text's parts one by one, and keeps each part's range. A string consists of its characters, and
  * `splitClusters` returns longer parts.
  */
 export function foldParts(parts: Iterable<string>, foldPart: (part: string) => string): Folded {
@@ -33,7 +33,7 @@ export function foldParts(parts: Iterable<string>, foldPart: (part: string) => s
   };
 }
 
-/** Returns a text without the difference of upper and lower case. The number of lines is preserved. */
+/** Returns a text without the difference between upper and lower case. The number of lines is preserved. */
 export function withoutCase(text: string): string {
   // Lower case first, because `ẞ` is `SS` only by way of `ß`. A final sigma depends on its neighbors.
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
@@ -48,7 +48,7 @@ export function fold(text: string): string {
   return MAY_CHANGE.test(lower) ? lower.replace(RUN, foldRun) : lower;
 }
 
-/** Folds a text as `fold` does, with the origin of each unit. */
+/** Folds a text as `fold` does, with each unit's origin. */
 export function foldWithOffsets(text: string): Folded {
   const lower = text.toLowerCase();
   if (MAY_CHANGE.test(lower) || lower.length !== text.length) return foldParts(splitClusters(text), fold);
@@ -60,14 +60,14 @@ export function foldWithOffsets(text: string): Folded {
   };
 }
 
-/** Returns the parts of a text that are folded independently of each other. */
+/** Returns a text's parts that are folded independently of each other. */
 export function splitClusters(text: string): string[] {
   return text.match(CLUSTER) ?? [];
 }
 
 /**
  * Characters that normalization may combine with the character before them: marks, invisible characters, voiced sound
- * marks of halfwidth kana, the vowels and final consonants of Hangul, and a vowel of Kirat Rai.
+ * marks in halfwidth kana, the vowels and final consonants in Hangul, and a vowel in Kirat Rai.
  */
 const COMBINING = '[\\p{M}\\p{DI}\\uff9e\\uff9f\\u1160-\\u11ff\\u3131-\\u318e\\uffa0-\\uffdc\\u{16d67}]';
 /** At most 31 marks belong to a character, because the time to sort marks is quadratic. */
@@ -75,7 +75,7 @@ const MARKED = `${COMBINING}{0,31}`;
 const CLUSTER = new RegExp(`[\\0-\\x7f]|[^\\0-\\x7f]${MARKED}`, 'gu');
 /** Kana and Hangul syllables, which folding changes only together with a mark after them. */
 const STABLE = '\\u3041-\\u3096\\u30a1-\\u30fa\\u30fc\\uac00-\\ud7a3';
-/** Characters that stay the same beside any mark: ASCII, the comma and the full stop of Japanese, and common Han. */
+/** Characters that stay the same beside any mark: ASCII, the Japanese comma and full stop, and common Han. */
 const FIXED = '\\0-\\x7f\\u3001\\u3002\\u4e00-\\u9fff';
 /** Occurs in every text that folding changes. Without the flag `u`, the test is faster. */
 const MAY_CHANGE = new RegExp(`[^${FIXED}${STABLE}]`);
@@ -84,7 +84,7 @@ const RUN = new RegExp(`(?:[^${FIXED}${STABLE}]${MARKED}|[${STABLE}]${COMBINING}
 
 /** Invisible characters, and the line that lengthens Arabic words. */
 const IGNORED = /[\p{DI}\u0640]+/gu;
-/** Accents and vowel points. The voiced sound marks of kana, and the marks of other scripts, distinguish words. */
+/** Accents and vowel points. Voiced sound marks in kana, and marks in other scripts, distinguish words. */
 const ACCENTS =
   /(?:(?![\u3099\u309a])(?=[\p{Mn}\p{Me}])[\p{sc=Inherited}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=Hebrew}\p{sc=Syriac}])+/gu;
 
@@ -100,7 +100,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const UNDECOMPOSED = /[æœøłđðþ]/g;
 
-/** Forms of the runs that occurred last. */
+/** Forms for the runs that occurred last. */
 const forms = new Map<string, string>();
 const MAX_FORMS = 20_000;
 const MAX_REMEMBERED_LENGTH = 16;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { jsonBytes } from './json.ts';
 
-it('counts the bytes of any JSON value without serializing it', () => {
+it('counts the bytes in any JSON value without serializing it', () => {
   const text = fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)) });
   fc.assert(
     fc.property(fc.jsonValue(), text, (value, other) => {

@@ -26,7 +26,7 @@ it.each([
   ['\u{1F600}', 1],
   ['\ud83d', 0],
   ['\u0001', 0],
-])('encodes a long text of %j after %i characters', async (unit, before) => {
+])('encodes a long text that repeats %j after %i characters', async (unit, before) => {
   const text = 'x'.repeat(before) + unit.repeat(100_000);
   expect(await encoded({ text })).toBe(JSON.stringify({ text }));
 });

@@ -1,18 +1,18 @@
 import { pauseAfterSlice } from './time-slice.ts';
 
-/** Maximum number of bytes of one UTF-16 code unit in JSON: a control character is `\u0001`. */
+/** Maximum number of bytes for one UTF-16 code unit in JSON: a control character is `\u0001`. */
 export const MAX_JSON_BYTES_OF_UNIT = 6;
 
-/** Control characters with an escape of two bytes in JSON. */
+/** Control characters with a two-byte escape in JSON. */
 const SHORT_ESCAPES = new Set([...'\b\t\n\f\r'].map((character) => character.charCodeAt(0)));
 
-/** Number of bytes of each ASCII character in JSON. */
+/** Number of bytes for each ASCII character in JSON. */
 const ASCII_BYTES = Uint8Array.from({ length: 0x80 }, (_, code) => {
   if (code < 0x20) return SHORT_ESCAPES.has(code) ? 2 : MAX_JSON_BYTES_OF_UNIT;
   return code === 0x22 || code === 0x5c ? 2 : 1;
 });
 
-/** Returns the size of the data as JSON in UTF-8, without creating the JSON. */
+/** Returns the data's size as JSON in UTF-8, without creating the JSON. */
 export function jsonBytes(data: unknown): number {
   if (typeof data === 'string') return textBytes(data);
   if (Array.isArray(data)) {
@@ -43,12 +43,12 @@ function textBytes(text: string): number {
   return bytes;
 }
 
-/** Whether a code unit is a low surrogate. After the end of a text, the code is NaN and the result is false. */
+/** Whether a code unit is a low surrogate. After a text's end, the code is NaN and the result is false. */
 function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }
 
-/** Number of characters of a text to encode at once. */
+/** Number of characters to encode in one step from a text. */
 const PART_CHARACTERS = 64 * 1024;
 
 /** Encodes data like `JSON.stringify`, as UTF-8 and in time slices. */
@@ -111,7 +111,7 @@ function* objectPieces(data: object): Generator<string> {
   yield isEmpty ? '{}' : '}';
 }
 
-/** Whether a code unit is a high surrogate. After the end of a text, the code is NaN and the result is false. */
+/** Whether a code unit is a high surrogate. After a text's end, the code is NaN and the result is false. */
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }

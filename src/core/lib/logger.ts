@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import sonicBoom from 'sonic-boom';
 
-/** Minimum number of UTF-16 code units to write at once. Fewer are written after the interval. */
+/** Minimum number of UTF-16 code units to write together. Fewer are written after the interval. */
 const MIN_WRITE_CHARACTERS = 16 * 1024;
 const FLUSH_INTERVAL_MS = 100;
 /**
- * Maximum size of buffered lines. Further lines are dropped, so that a stalled reader causes neither a growing memory
+ * Maximum size for buffered lines. Further lines are dropped, so that a stalled reader causes neither growing memory
  * nor failed requests.
  */
 const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
-/** Maximum time that the end of the process waits for the last lines. */
+/** Maximum time that the process waits at its end for the last lines. */
 const CLOSE_TIMEOUT_MS = 500;
 
 /**
@@ -103,7 +103,7 @@ export function createLogger(level: string): Logger {
   return log;
 }
 
-/** Returns the number of lines dropped since the start of the process because standard output was blocked. */
+/** Returns the number of lines dropped since the process started because standard output was blocked. */
 export function droppedLogLines(): number {
   return output?.dropped ?? 0;
 }

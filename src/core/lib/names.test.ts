@@ -21,7 +21,7 @@ const UNSAFE = [
   '\u{e0041}',
 ];
 
-describe('the ID of a new tenant', () => {
+describe("new tenant's ID", () => {
   it.each(['acme', 'a', '0', '_x', '.hidden', 'user:1', 'a@example.com', '...', 'x'.repeat(128)])(
     'accepts the tenant ID %s',
     (id) => {
@@ -83,7 +83,7 @@ describe('a label, source, title, or display name', () => {
   });
 });
 
-describe('the name of a new mount', () => {
+describe("new mount's name", () => {
   it.each(['team', 'wïki', 'a.b', 'a b', '_x', '1', 'a@example.com', 'a+b', '日本語', 'x'.repeat(255)])(
     'accepts the mount name %s',
     (name) => {

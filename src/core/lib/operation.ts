@@ -2,17 +2,17 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 
 /*
- * Definition of the operations of the admin API (src/admin) and the Memory Stores API (src/features/memory-stores).
- * src/core/http/operation-routes.ts derives the route and its documentation from a definition. Each API adds its context,
- * permissions, audit, and limits. Operations are independent of Fastify, so that the command line can run operations of
- * the admin API in its own process.
+ * Definition for operations in the admin API (src/admin) and the Memory Stores API (src/features/memory-stores).
+ * src/core/http/operation-routes.ts derives the route and its documentation from a definition. Each API adds its
+ * context, permissions, audit, and limits. Operations are independent of Fastify, so that the command line can run
+ * admin API operations in its own process.
  */
 
 /** Types that differ between the APIs. */
 export interface OperationTypes {
   /** The values that an operation needs in addition to its input. */
   context: object;
-  /** Properties of an operation that determine permissions and limits. */
+  /** An operation's properties that determine permissions and limits. */
   rules: object;
   error: Error;
 }
@@ -25,18 +25,18 @@ export interface OperationInput<Params, Query, Body, Headers = unknown> {
 }
 
 export const ARCHIVE = 'application/x-tar';
-/** Media type of a response as JSON lines: the progress, and then the result or the error. */
+/** Media type for a response as JSON lines: the progress, and then the result or the error. */
 export const JSON_LINES = 'application/x-ndjson';
 export const JSON_TYPE = 'application/json';
 export const TEXT = 'text/plain';
 
-/** Description of a success response in OpenAPI. */
+/** Description for a success response in OpenAPI. */
 export interface ResponseDescription {
   description: string;
   schema: z.ZodType;
   /** The default is JSON. */
   mediaType?: typeof TEXT | typeof ARCHIVE;
-  /** Schema of the response as `JSON_LINES`, for operations that report progress. */
+  /** Schema for the response as `JSON_LINES`, for operations that report progress. */
   lines?: z.ZodType;
   headers?: Record<string, object>;
 }
@@ -56,10 +56,10 @@ export type Operation<
   Output = unknown,
   Headers = unknown,
 > = Types['rules'] & {
-  /** Name of the operation in OpenAPI, the audit trail, and the log. */
+  /** The operation's name in OpenAPI, the audit trail, and the log. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path of the route below the prefix of the API. */
+  /** The route's path below the API's prefix. */
   url: string;
   summary: string;
   description?: string;
@@ -67,31 +67,31 @@ export type Operation<
   params?: z.ZodType<Params>;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
-  /** Media type of the body. The default is JSON. */
+  /** The body's media type. The default is JSON. */
   bodyType?: typeof TEXT | typeof ARCHIVE;
   /** Converts the body to bytes for a request. The default is text or JSON. */
   pack?(body: Body): Promise<AsyncIterable<Uint8Array>>;
   /** Request headers, with names in lower case. */
   headers?: z.ZodType<Headers>;
-  /** Status of a success. The default is 200. With 204, `run` returns null. */
+  /** Status for a success. The default is 200. With 204, `run` returns null. */
   status?: 201 | 204;
-  /** Returns the URL of the created resource below the prefix of the API. */
+  /** Returns the created resource's URL below the API's prefix. */
   location?(output: Output): string;
   response: ResponseDescription;
   /** Other success responses by their status. */
   otherResponses?: Record<number, ResponseDescription>;
-  /** Errors other than the common errors of the operation's method and body. */
+  /** Errors other than the common errors for the operation's method and body. */
   errors?: Types['error'][];
   /** Returns the tenant named by the body for the audit trail, which records the tenant before the operation runs. */
   auditedTenant?(body: Body): string | undefined;
   run(call: Types['context'] & OperationInput<Params, Query, Body, Headers>): Promise<Output>;
   /** Converts the output to an HTTP response. The default is the output as JSON. */
   encode?(output: Output, headers: Headers): EncodedResponse | Promise<EncodedResponse>;
-  /** Converts a response of `encode` back to the output. */
+  /** Converts a response from `encode` back to the output. */
   decode?(response: Response, params: Params): Promise<Output>;
 };
 
-/** Returns a function that declares operations of an API and infers their types from the schemas. */
+/** Returns a function that declares an API's operations and infers their types from the schemas. */
 export function operationDefiner<Types extends OperationTypes>() {
   return <Params, Query, Body, Output extends object | null, Headers>(
     operation: Operation<Types, Params, Query, Body, Output, Headers>,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { batches, cutPage, readPages } from './pages.ts';
 
-/** Returns a reader for pages of the numbers from 1 to `count`, and the positions that were read. */
+/** Returns a reader for pages with the numbers from 1 to `count`, and the positions that were read. */
 function numbers(count: number, limit: number) {
   const asked: (number | undefined)[] = [];
   const readPage = async (last: number | undefined) => {

@@ -1,4 +1,4 @@
-/** A page of a list, and the position of its last row; null on the last page. */
+/** A page of a list, and its last row's position; null on the last page. */
 export interface Page<Row, Position> {
   rows: Row[];
   next: Position | null;
@@ -20,7 +20,7 @@ export function cutPage<Row, Position>(
   return { rows: rows.slice(0, limit), next: last === undefined ? null : toPosition(last) };
 }
 
-/** Splits items into batches of at most `items` items and at most `weight`. A heavier item is in a separate batch. */
+/** Splits items into batches with at most `items` items and at most `weight`. A heavier item is in a separate batch. */
 export async function* batches<T>(
   source: AsyncIterable<T> | Iterable<T>,
   { items, weight, weigh }: { items: number; weight: number; weigh: (item: T) => number },
@@ -41,7 +41,7 @@ export async function* batches<T>(
 }
 
 /**
- * Yields the rows of a keyset-paginated query, and reads each page on demand.
+ * Yields the rows from a keyset-paginated query, and reads each page on demand.
  *
  * @param readPage reads the page after a row, or the first page
  * @param pageSize number of rows in a full page, so that a shorter page is the last. By default, only an empty page is
@@ -59,5 +59,5 @@ export async function* readPages<Row>(
   } while (last !== undefined);
 }
 
-/** Maximum size of a batch or page. A single file may have more bytes. */
+/** Maximum size for a batch or page. A single file may have more bytes. */
 export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;

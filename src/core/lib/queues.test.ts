@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { TurnQueue } from './queues.ts';
 
-it('runs one task of a queue per turn of the event loop, in order', async () => {
+it('runs one task from a queue per event loop turn, in order', async () => {
   const queue = new TurnQueue();
   const done: number[] = [];
   for (const task of [1, 2, 3]) queue.add(() => done.push(task));

@@ -1,7 +1,7 @@
 /**
  * A map for entries that live as long as a request. V8 may retain the entries of a `Map` until the next full
- * collection, long after their deletion (docs/decisions/0011-short-lived-entries.md). This map clears the value of a
- * deleted entry.
+ * collection, long after their deletion (docs/decisions/0011-short-lived-entries.md). This map clears a deleted entry's
+ * value.
  */
 export class ShortLivedMap<Key, Value> {
   readonly #entries = new Map<Key, { value: Value | undefined }>();
@@ -24,7 +24,7 @@ export class ShortLivedMap<Key, Value> {
   }
 }
 
-/** Runs tasks with the same key one at a time, in order of arrival. Tasks with different keys run concurrently. */
+/** Runs tasks with the same key one at a time, in arrival order. Tasks with different keys run concurrently. */
 export class SerialQueue {
   readonly #tails = new ShortLivedMap<string, Promise<unknown>>();
 
@@ -40,7 +40,7 @@ export class SerialQueue {
   }
 }
 
-/** Runs synchronous tasks, one in each iteration of the event loop, so that other events do not wait for all tasks. */
+/** Runs synchronous tasks, one in each event loop iteration, so that other events do not wait for all tasks. */
 export class TurnQueue {
   readonly #tasks: (() => void)[] = [];
 

@@ -13,8 +13,9 @@ export class RepeatedFaults {
   /**
    * Counts a fault.
    *
-   * @param kind identifies faults of one cause
-   * @returns the number of faults of this kind since the last report, or undefined if the fault should not be reported
+   * @param kind identifies faults with one cause
+   * @returns the number of faults of this kind since the last report, or undefined if the fault should not be
+   * reported
    */
   report(kind: string): number | undefined {
     const known = this.#reports.get(kind);

@@ -7,8 +7,8 @@ const FRACTION = /\.(\d+)/;
 const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
 
 /**
- * Converts a bound in RFC 3339 to UTC with microseconds, the format of stored times. Further digits are rounded so that
- * the bound includes the same stored times.
+ * Converts a bound in RFC 3339 to UTC with microseconds, the format for stored times. Further digits are rounded so
+ * that the bound includes the same stored times.
  *
  * @returns undefined if the text is not a time, or if its year in UTC is not between 1 and 9999
  */
@@ -37,7 +37,7 @@ export function parseMicroseconds(text: string): number | undefined {
   return at === undefined ? undefined : Date.parse(at) * 1000 + Number(at.slice(-4, -1));
 }
 
-/** Converts microseconds since 1970 to a time in the format of Postgres (src/core/database/query.ts). */
+/** Converts microseconds since 1970 to a time in Postgres' format (src/core/database/query.ts). */
 export function formatMicroseconds(microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   const rest = String(microseconds - milliseconds * 1000).padStart(3, '0');

@@ -1,7 +1,7 @@
 /**
  * Runs a background task repeatedly, never concurrently with itself, until the schedule is stopped.
  *
- * @param options.firstAfterMs time until the start of the first run
+ * @param options.firstAfterMs time until the first run starts
  * @param options.everyMs time between the end of a run and the start of the next, plus up to a tenth so that replicas
  *   that started together drift apart
  * @returns a function that stops the schedule and waits for a run in progress

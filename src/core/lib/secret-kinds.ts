@@ -1,7 +1,7 @@
-/** Kind of a text that an operator keeps out of a memory. All other kinds are kinds of secrets. */
+/** Kind of text that an operator keeps out of a memory. All other kinds are secret kinds. */
 export const KEPT_OUT = 'kept_out';
 
-/** Describes detected secrets by their kinds, as the object of a sentence. */
+/** Describes detected secrets by their kinds, as a sentence's object. */
 export function describeSecrets(kinds: readonly string[]): string {
   const secrets = kinds.filter((kind) => kind !== KEPT_OUT);
   const parts = [
@@ -11,7 +11,7 @@ export function describeSecrets(kinds: readonly string[]): string {
   return parts.join(' and ');
 }
 
-/** Describes how to remove detected secrets, as the start of a sentence. */
+/** Describes how to remove detected secrets, as a sentence's start. */
 export function removalAdvice(kinds: readonly string[]): string {
   return kinds.every((kind) => kind === KEPT_OUT) ? 'Remove the text' : 'Remove the secret';
 }

@@ -12,8 +12,8 @@ const STEPS = 3000;
 const PAYLOAD_BYTES = 8 * 1024;
 
 /**
- * Calls `step` `STEPS` times, each time with a new payload. Returns the growth of the old generation in bytes since a
- * full collection near the start.
+ * Calls `step` `STEPS` times, each time with a new payload. Returns by how many bytes the old generation has grown
+ * since a full collection near the start.
  */
 function retainedBy(step: (payload: number[], i: number) => void): number {
   let before = 0;
@@ -32,11 +32,11 @@ function oldBytes(): number {
   return space?.space_used_size ?? Number.NaN;
 }
 
-/** Maximum growth caused by live entries and by other work of the process. All payloads together have 24 MB. */
+/** Maximum growth caused by live entries and by other work in the process. All payloads together have 24 MB. */
 const MAX_RETAINED = 4 * 1024 * 1024;
 
-describe('objects of an ended request', () => {
-  it('collects the objects of a request as young garbage after its deadlines are cleared', () => {
+describe('objects after a request has ended', () => {
+  it("collects a request's objects as young garbage after its deadlines are cleared", () => {
     const deadlines = new Deadlines();
     const live: ReturnType<Deadlines['start']>[] = [];
     const retained = retainedBy((payload) => {
@@ -46,7 +46,7 @@ describe('objects of an ended request', () => {
     expect(retained).toBeLessThan(MAX_RETAINED);
   });
 
-  it('collects deleted entries of a ShortLivedMap as young garbage', () => {
+  it('collects deleted entries in a ShortLivedMap as young garbage', () => {
     const map = new ShortLivedMap<string, number[]>();
     const retained = retainedBy((payload, i) => {
       map.set(`file ${i}`, payload);

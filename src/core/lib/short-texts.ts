@@ -5,7 +5,7 @@
 const FEW_LINES = 200;
 const FEW_CHARACTERS = 32 * 1024;
 
-/** Whether the texts of all files, each with its sides, are short enough for the event loop. */
+/** Whether all files' texts, each with its sides, are short enough for the event loop. */
 export function areShort(files: Iterable<readonly string[]>): boolean {
   let [characters, lines] = [0, 0];
   for (const sides of files) {

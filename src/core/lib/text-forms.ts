@@ -4,17 +4,17 @@ export type SnakeCase<Name extends string> = Name extends `${infer First}${infer
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : Name;
 
-/** Converts the name of a field in code to its name in JSON: `maxFiles` to `max_files`. */
+/** Converts a field's name in code to its name in JSON: `maxFiles` to `max_files`. */
 export function snakeCase<Name extends string>(name: Name): SnakeCase<Name> {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as SnakeCase<Name>;
 }
 
-/** Converts the name of a field in JSON to its name in code: `max_files` to `maxFiles`. */
+/** Converts a field's name in JSON to its name in code: `max_files` to `maxFiles`. */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Renames the fields of a JSON value. The names in `metadata` are kept, because users chose them. */
+/** Renames the fields in a JSON value. The names in `metadata` are kept, because users chose them. */
 export function renameKeys(value: unknown, rename: (name: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each) => renameKeys(each, rename));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;

@@ -17,7 +17,7 @@ import { timeSliced, timeSlicedSort } from './time-slice.ts';
 const ITEMS = 20;
 
 describe('a loop in time slices', () => {
-  it('yields to the event loop between the slices of a loop', async () => {
+  it("yields to the event loop between a loop's slices", async () => {
     const seen: number[] = [];
     const turns = await turnsDuring(async () => {
       for await (const item of timeSliced([1, 2, 3])) seen.push(item);
@@ -94,7 +94,7 @@ it('plans a restore of many files without blocking the event loop', async () => 
   expect(await turnsDuring(() => toFileChanges(targets))).toBeGreaterThanOrEqual(ITEMS);
 });
 
-it('checks an archive of many directories without blocking the event loop', async () => {
+it('checks an archive with many directories without blocking the event loop', async () => {
   async function* directories(): AsyncGenerator<SourceEntry> {
     const content = (async function* () {})();
     for (let i = 0; i < ITEMS; i++)
@@ -121,7 +121,7 @@ describe('many short files with equal lines', () => {
     expect(turns).toBeGreaterThanOrEqual(ITEMS);
   });
 
-  it('returns the regions of many short files from the thread in time slices', async () => {
+  it('returns the regions in many short files from the thread in time slices', async () => {
     const side = (name: string) =>
       Array.from({ length: 20 * ITEMS }, (_, i) => (i % 2 === 0 ? `${i}\n` : `${name} ${i}\n`));
     const [base, draft, original] = [side('base'), side('draft'), side('here')];

@@ -5,15 +5,15 @@ import { setImmediate } from 'node:timers/promises';
  * one request may occupy the event loop.
  */
 const SLICE_MS = 10;
-/** Number of items to sort at once. */
+/** Number of items to sort in one step. */
 const RUN_ITEMS = 2000;
 
 let startedAt = performance.now();
 
 /**
- * Yields items whose number depends on a request or a tenant, and lets the event loop run after each time slice. An
- * `await` of a resolved promise alone does not let the event loop run. All loops share one slice, because they share
- * the thread.
+ * Yields items whose number depends on a request or a tenant, and lets the event loop run after each time slice.
+ * Awaiting a resolved promise alone does not let the event loop run. All loops share one slice, because they share the
+ * thread.
  */
 export async function* timeSliced<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   for await (const item of items) {
@@ -68,7 +68,7 @@ export async function timeSlicedSort<T>(
   return runs[0] ?? [];
 }
 
-/** Compares strings in the default order of `sort`. */
+/** Compares strings in the default order that `sort` uses. */
 function compareValues<T>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

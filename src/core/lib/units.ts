@@ -5,7 +5,7 @@ export function amount(n: number, one: string, many = `${one}s`): string {
 
 const QUOTAS = { files: 'file', directories: 'directory', bytes: 'byte' };
 
-/** Formats the number of a quota: `1 file`, `100 bytes`. */
+/** Formats a quota's number: `1 file`, `100 bytes`. */
 export function quotaAmount(limit: number, of: keyof typeof QUOTAS): string {
   return amount(limit, QUOTAS[of], of);
 }
@@ -32,7 +32,7 @@ const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
 /**
  * Converts `1048576`, `10MB`, or `1.5 GB` to bytes. Returns undefined for other texts. KB and KiB both have 1,024
- * bytes, like the limits of the service and the sizes in the console.
+ * bytes, like the service's limits and the sizes in the console.
  */
 export function parseSize(text: string): number | undefined {
   const [, amount, prefix = ''] = /^(\d{1,16}(?:\.\d{1,6})?) ?(?:([kmgt]?)i?b?)$/i.exec(text.trim()) ?? [];
@@ -60,7 +60,7 @@ export function byteAmount(bytes: number): string {
   return amount(bytes, 'byte');
 }
 
-/** The unit of a number that people write or read. */
+/** The unit for a number that people write or read. */
 export type Unit =
   | ('bytes' | 'days' | 'hours' | 'seconds' | 'milliseconds')
   | ('characters' | 'drafts' | 'files' | 'requests' | 'things');
@@ -73,7 +73,7 @@ const TIMES: Partial<Record<Unit, { ms: number; example: string }>> = {
 };
 
 /**
- * Parses a quantity: digits in the given unit, `10MB` for bytes, or `90d` or `2h` for whole units of time. Returns
+ * Parses a quantity: digits in the given unit, `10MB` for bytes, or `90d` or `2h` for whole time units. Returns
  * undefined for other texts.
  */
 export function parseQuantity(text: string, unit: Unit): number | undefined {

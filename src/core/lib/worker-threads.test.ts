@@ -14,7 +14,7 @@ const slowThreads = (limits: { threads: number; perCaller?: number }) =>
     ...limits,
   });
 
-it('limits the time of a task without the start of its thread', async () => {
+it("limits a task's time without the time to start its thread", async () => {
   const threads = slowThreads({ threads: 1 });
   try {
     // The first task starts the pool, so no thread exists before it.
@@ -24,7 +24,7 @@ it('limits the time of a task without the start of its thread', async () => {
     const endless = threads.runWithin(MAX_MS, 'endless');
     await vi.advanceTimersByTimeAsync(MAX_MS);
     expect(await endless).toBe('out_of_time');
-    // The timeout ended the thread of the endless task, so the pool has to start another thread.
+    // The timeout ended the endless task's thread, so the pool has to start another thread.
     const next = threads.runWithin(MAX_MS, 'quick');
     await vi.advanceTimersByTimeAsync(10 * MAX_MS);
     expect(await next).toBe('quick');
@@ -33,7 +33,7 @@ it('limits the time of a task without the start of its thread', async () => {
   }
 });
 
-it("runs a caller's task beside the tasks of a caller that fills its share", async () => {
+it("runs a caller's task beside the tasks from a caller that fills its share", async () => {
   const threads = slowThreads({ threads: 2, perCaller: 1 });
   const [one, other] = [new AbortController(), new AbortController()];
   try {

@@ -2,22 +2,22 @@ import type { Piscina } from 'piscina';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
 export interface WorkerOptions {
-  /** URL of the module without its extension. Its default export is a function from a task to a result. */
+  /** The module's URL without its extension. Its default export is a function from a task to a result. */
   module: URL;
   /** Maximum number of threads. */
   threads: number;
-  /** Maximum number of threads that one caller uses at once. The default is `threads`. */
+  /** Maximum number of threads that one caller uses at the same time. The default is `threads`. */
   perCaller?: number;
   idleMs: number;
   maxHeapMiB: number;
 }
 
-/** The longest delay of a timer. A task ends its wait by its signal, not by a time. */
+/** The longest timer delay. A task ends its wait by its signal, not by a time. */
 const MAX_WAIT_MS = 2 ** 31 - 1;
 
 /**
- * Runs tasks outside the event loop, each in a separate thread. Further tasks wait: in order of arrival within a
- * caller, and alternating between callers, so that many tasks delay only their own caller.
+ * Runs tasks outside the event loop, each in a separate thread. Further tasks wait: in arrival order within a caller,
+ * and alternating between callers, so that many tasks delay only their own caller.
  *
  * Each kind of task has separate threads: a search over many tenants must not delay a merge, and a thread has one
  * module and one heap limit. Without tasks, a kind has no threads.
@@ -25,7 +25,7 @@ const MAX_WAIT_MS = 2 ** 31 - 1;
 export class WorkerThreads<Task, Result> {
   readonly #options: WorkerOptions;
   readonly #limiter: ConcurrencyLimiter;
-  /** Pools of one thread each, so that a time limit can start with the task. */
+  /** Pools with one thread each, so that a time limit can start with the task. */
   readonly #pools: Promise<Piscina>[] = [];
   /** Pools without a task. The last has run the latest task, so its thread probably still exists. */
   readonly #idle: Promise<Piscina>[] = [];
@@ -45,8 +45,8 @@ export class WorkerThreads<Task, Result> {
 
   /**
    * @param signal ends the task and its thread
-   * @returns 'out_of_memory' if the task exceeded the memory of its thread
-   * @throws the error of the task, or an `AbortError`
+   * @returns 'out_of_memory' if the task exceeded its thread's memory
+   * @throws the task's error, or an `AbortError`
    */
   async run(task: Task, signal: AbortSignal, caller = ''): Promise<Result | 'out_of_memory'> {
     return this.#inThread(caller, signal, (pool) => runIn<Task, Result>(pool, task, signal));
@@ -92,7 +92,7 @@ export class WorkerThreads<Task, Result> {
     await Promise.all(this.#pools.splice(0).map(async (pool) => (await pool).destroy()));
   }
 
-  /** Waits for a thread of the caller's share. */
+  /** Waits for a thread in the caller's share. */
   async #inThread<T>(
     caller: string,
     signal: AbortSignal | undefined,
