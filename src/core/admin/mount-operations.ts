@@ -102,7 +102,7 @@ export const setTenantMount = defineOperation({
   ],
   async run({ database, params: { tenant, name }, body, administrator, note }) {
     const mount: Mount = { name, ...body };
-    // The key must also have the mounted tenant in its scope. Otherwise, it could read any tenant through a mount.
+    // The key must also have the mounted tenant in its scope. Otherwise, the key could read any tenant through a mount.
     requireInScope(administrator.onlyTenants, mount.tenant);
     const before = await setMount(database, tenant, mount);
     note({ details: { name, old: mountDetails(before), new: mountDetails(mount) } });

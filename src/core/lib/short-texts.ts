@@ -1,6 +1,6 @@
 /**
  * Limits for comparing or merging texts on the event loop, in total over all files. The time grows with the product of
- * the repetitions of their lines. Within these limits, it is a few milliseconds at worst.
+ * the repetitions of their lines. Within these limits, the time is a few milliseconds at worst.
  */
 const FEW_LINES = 200;
 const FEW_CHARACTERS = 32 * 1024;
