@@ -103,7 +103,7 @@ describeService(
       expect(await contents(to)).toStrictEqual(pushed);
       expect((await push('--to-store', to)).stderr).toBe('Memories: 0 created, 0 updated, 3 unchanged.\n');
 
-      // Changes a file in the store and creates a file that another one blocks.
+      // Changes a file in the store and creates a file that another file blocks.
       const [there] = await readAll(stores.memories.list(to));
       await stores.memories.update((there as { id: string }).id, { memory_store_id: to, content: 'theirs' });
       await create(from, '/more/below');

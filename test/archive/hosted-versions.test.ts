@@ -98,7 +98,7 @@ describeService(
       expect([await memories(to), await versions(to)]).toStrictEqual(before);
 
       // Changes a file in the destination, creates one in the store, and creates one in the destination that blocks
-      // another.
+      // another file.
       const [own] = (await memories(to)).filter(({ path }) => path === '/a');
       await stores.memories.update((own as { id: string }).id, { memory_store_id: to, content: 'mine' });
       await stores.memories.create(from, { path: '/new', content: 'new' });

@@ -11,13 +11,13 @@ import { connectTo, createTestDatabase, isCitus } from '../support/test-database
 
 /** Statements whose rows come from outside the tenant's shard and pass through the coordinator. */
 const THROUGH_COORDINATOR = new Set([
-  // From the caller.
+  // Rows from the caller.
   'import_directories',
   'import_files',
   'import_versions',
   'import_past_directories',
   'insert_entries',
-  // From another tenant.
+  // Rows from another tenant.
   'copy_entries',
   'copy_versions',
   'copy_past_directories',

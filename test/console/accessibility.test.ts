@@ -262,7 +262,7 @@ describeConsole('accessibility checks for the console', (fixture) => {
     expect(await focusedLabel()).toBe('MAIN');
     await page.keyboard.press('/');
     expect(await focusedLabel()).toBe('Search tenants');
-    // In a field, the keys are text.
+    // In a field, these keys enter text.
     await page.keyboard.type('j/k');
     const search = page.getByLabel('Search tenants');
     expect(await search.inputValue()).toBe('j/k');

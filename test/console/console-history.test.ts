@@ -344,7 +344,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('heading', { name: '(redacted)' }).waitFor();
     await expect.poll(() => page.getByText(OLD_LINE).count()).toBe(0);
 
-    // For a current version, the dialog shows the reason, and does not ask.
+    // For a current version, the dialog shows the reason instead of a question.
     await openVersion(page, /modified refunds\.md/);
     await page.getByRole('button', { name: 'Redact…' }).click();
     const explanation = page.getByRole('dialog', { name: 'Redact this version', exact: true });

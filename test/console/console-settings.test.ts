@@ -22,7 +22,7 @@ describeConsole("a tenant's settings in the console", (fixture) => {
     const question = second.getByRole('dialog', { name: 'Overwrite a newer change?' });
     const overwrite = question.getByRole('button', { name: 'Overwrite' });
 
-    // Settings. A change to another setting is no conflict.
+    // Conflicting changes to settings. A change to another setting is no conflict.
     for (const page of [first, second]) await page.getByLabel('Days of history').waitFor();
     await second.getByLabel('Days of history').fill('9');
     await second.getByRole('textbox', { name: /^Size of all files/ }).fill('20 MB');
@@ -44,7 +44,7 @@ describeConsole("a tenant's settings in the console", (fixture) => {
       maxDrafts: 3,
     });
 
-    // Keys.
+    // Conflicting changes to a key.
     for (const page of [first, second]) await page.getByRole('button', { name: 'Edit… bot' }).click();
     for (const page of [first, second]) {
       await page
@@ -58,7 +58,7 @@ describeConsole("a tenant's settings in the console", (fixture) => {
     await overwrite.click();
     await second.getByText('Saved the key.').waitFor();
 
-    // Mounts.
+    // Conflicting changes to a mount.
     for (const page of [first, second]) await page.getByRole('button', { name: 'Edit team' }).click();
     await first.getByLabel('Instructions for agents').fill('The rules of the team.');
     await first.getByRole('button', { name: 'Save', exact: true }).click();

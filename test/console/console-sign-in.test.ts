@@ -21,7 +21,7 @@ describeConsole('signing in to the console', (fixture) => {
     await page.getByRole('link', { name: tenant, exact: true }).waitFor();
     await page.getByText('key anna').waitFor();
 
-    // A reload stays signed in, another tab does not, and there are no cookies.
+    // The session survives a reload, another tab is not signed in, and there are no cookies.
     await page.reload();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
     const other = await open(context);
@@ -109,7 +109,7 @@ describeConsole('signing in to the console', (fixture) => {
     await page.goto(`${consoleUrl}/#/tenants/${tenant}`);
     await signInAs(page, 'anna memory-viewer');
 
-    // The provider sends the person back to the page before the sign-in.
+    // The provider sends the person back to the page that was open before the sign-in.
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
     await page.getByText('read only').waitFor();
     await page.getByText('anna', { exact: true }).waitFor();

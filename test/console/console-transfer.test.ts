@@ -126,7 +126,7 @@ describeConsole('export and import in the console', (fixture) => {
     await page.getByLabel('Files to upload').setInputFiles(join(directory, 'plain.md'));
     await page.getByRole('alert').getByText('/memories/customers/plain.md').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    // The earlier upload's success does not appear beside the error.
+    // The earlier upload's success message does not appear beside the error.
     expect(await page.getByText('Uploaded 1 file').count()).toBe(0);
 
     const [download] = await Promise.all([

@@ -83,7 +83,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('button', { name: 'Suspend…' }).click();
     await dialog.getByRole('heading', { name: 'Suspend 60 tenants?' }).waitFor();
     await dialog.getByText('and 50 more').waitFor();
-    // The buttons are visible without scrolling, also in a low window.
+    // The buttons are visible without scrolling, even in a low window.
     await page.setViewportSize({ width: 390, height: 300 });
     const cancel = await dialog.getByRole('button', { name: 'Cancel' }).boundingBox();
     expect((cancel?.y ?? 300) + (cancel?.height ?? 0)).toBeLessThan(300);

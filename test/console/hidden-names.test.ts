@@ -9,7 +9,7 @@ import { freshTenant } from '../support/test-service.ts';
 
 const LABEL = `the nightly summarizer of ${'all '.repeat(40)}`.slice(0, 150).replace(/ $/, '!');
 const NAME = `${'f'.repeat(211)}.md`;
-/** 1,024 bytes. */
+/** Path with 1,024 bytes. */
 const LONG_PATH = `/memories/${['a', 'b', 'c', 'd'].map((letter) => letter.repeat(199)).join('/')}/${NAME}`;
 const TENANT_NAME = 'a tenant with a name of its own '.repeat(6).trim();
 const MOUNT_NAME = 'm'.repeat(100);

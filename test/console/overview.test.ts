@@ -76,7 +76,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByText('No matching changes').waitFor();
     expect(await page.title()).toBe('Audit · Memory console');
 
-    // From a tenant to its changes, and back.
+    // Links lead from a tenant to its changes, and back.
     await page.goto(`${fixture().url}/#/tenants/${tenant}`);
     await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
     await expect.poll(() => events.count()).toBe(1);

@@ -19,7 +19,7 @@ describeConsole("the console's palette", (fixture) => {
     const focusedLabel = () =>
       page.evaluate<string>('document.activeElement.tagName + " " + document.activeElement.textContent');
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
-    // In a field, too.
+    // The palette also opens from a field.
     await page.getByPlaceholder('Label or ID').focus();
     await open(page, tenant);
     await foundOption(page, `${tenant} Tenant`).waitFor();

@@ -177,7 +177,7 @@ describeConsole("a draft's review in the console", (fixture) => {
     await button(page, 'Comment').first().click();
     await page.getByText('1 comment on the draft').waitFor();
     expect(await findViolations(page)).toStrictEqual([]);
-    // Another reviewer sees the comments. A read-only key cannot add or delete one.
+    // Another reviewer sees the comments. A read-only key cannot add or delete a comment.
     const other = await fixture().openSignedIn(place, { access: 'read_only' });
     const comments = other.getByRole('list', { name: 'Comments on the file' });
     await comments.getByText('Why <b>third</b>?').waitFor();

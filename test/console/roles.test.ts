@@ -149,7 +149,7 @@ describeConsole("the console's buttons", (fixture) => {
     });
     const open = async (view: string, { draft }: Subjects, isThere: View[1]) => {
       const place = view.replace('&select', '').replaceAll('TENANT', tenant).replace('DRAFT', draft);
-      // Another page from the same process first, so that the console starts again.
+      // Loads another page from the same process first, so that the console starts again.
       await page.goto(`${fixture().url}/icon.svg`);
       pending.clear();
       await page.goto(`${fixture().url}/#/${place}`);

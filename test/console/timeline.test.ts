@@ -65,7 +65,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => hashTime(page)).toBe(changes[3]);
     await page.getByRole('button', { name: 'Previous change' }).click();
     await expect.poll(() => hashTime(page)).toBe(changes[4]);
-    // The exact time, with its time zone.
+    // Shows the exact time, with its time zone.
     expect(await shownTime(page)).toMatch(new RegExp(`${changes[4]?.slice(11, 23)} UTC$`));
     await page.getByRole('button', { name: 'Next change' }).click();
     await expect.poll(() => hashTime(page)).toBe(changes[3]);

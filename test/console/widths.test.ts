@@ -13,7 +13,7 @@ const CHECKED = new Set(process.env.AXE === 'all' ? WIDTHS : [360, 641, 1000, 16
 
 /**
  * Returns the elements that extend beyond the window, and the cells whose content extends into the next cell. A chart
- * follows a new width in the next frame. The function is a string, because it runs in the page.
+ * adapts to a new width in the next frame. The function is a string, because it runs in the page.
  */
 const EXCESSES = `(async () => {
   await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));

@@ -111,7 +111,7 @@ export async function killWorker(cluster: FaultyCluster): Promise<Row> {
   );
 }
 
-/** Clients on the frozen worker, which are most clients, and clients on the other nodes. */
+/** Clients on the frozen worker (most clients), and clients on the other nodes. */
 const FROZEN_CLIENTS = 49;
 const HEALTHY_CLIENTS = 18;
 const FREEZE_MS = 30_000;

@@ -14,7 +14,7 @@ const rules = [...RULES, retiredWords(guide)];
 const findRules = (text: string, isTestTitle = false) =>
   check(text, { startsLower: isTestTitle, isTestTitle }, rules).map(({ rule }) => rule);
 
-/** By rule: sentences that break only this rule, and sentences without a finding. */
+/** Sentences that break only this rule, and sentences without a finding, by rule. */
 const EXAMPLES: Record<string, { breaks: string[]; holds: string[]; isTestTitle?: boolean }> = {
   clause: {
     breaks: [

@@ -22,7 +22,7 @@ interface Ports {
   service: number;
 }
 
-/** By program: checks the sample and returns the arguments that start the program in the foreground. */
+/** Setup by program: checks the sample and returns the arguments that start the program in the foreground. */
 const PROXIES: Record<string, (directory: string, ports: Ports) => Promise<string[]>> = {
   nginx: async (directory, ports) => {
     const config = (await sample('nginx.conf'))

@@ -53,7 +53,7 @@ class Files(MutableMapping[str, "str | None"]):
 
     def __init__(self, store: str) -> None:
         self._store = store
-        # The suite names a memory by its path, also after its deletion.
+        # The suite names a memory by its path, even after its deletion.
         self._ids: dict[str, str] = {}
         # A memory without a content cannot be stored, only shown.
         self.without_content: set[str] = set()

@@ -23,7 +23,7 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
     return { app, token, use, check };
   }
 
-  it('creates one first key with full access, once for ever, by the links from all replicas', async () => {
+  it('creates one first key with full access, only once, by the links from all replicas', async () => {
     const replicas = [await offer(), await offer(), await offer()];
     const wrong = await replicas[0]?.use({ token: replicas[1]?.token });
     expect([wrong?.statusCode, wrong?.json().code]).toStrictEqual([401, 'unauthorized']);
@@ -48,7 +48,7 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
       { actor: { type: 'anonymous' }, action: 'createKey', channel: 'console', outcome: 'ok' },
     ]);
 
-    // The links from running replicas and from later starts are over, however the last admin key ended.
+    // The links from running replicas and from later starts are no longer valid, however the last admin key ended.
     const keys = new Keys(service().database);
     const retryUsedToken = async () => {
       const again = await replicas[2]?.use({ token: replicas[2]?.token });

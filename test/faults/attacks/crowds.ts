@@ -1,4 +1,4 @@
-/** Many requests at once whose bodies or headers take long to read. */
+/** Many requests at the same time whose bodies or headers take long to read. */
 import { Agent, request } from 'node:http';
 import { createDatabase, type Environment } from '../environment.ts';
 import { Row } from '../fault-report.ts';

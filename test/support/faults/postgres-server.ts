@@ -134,7 +134,7 @@ export class PostgresServer {
     return [postmaster, ...childPids(postmaster)];
   }
 
-  /** Sends SIGKILL to the postmaster alone or to all its processes at once. */
+  /** Sends SIGKILL to the postmaster alone or to all its processes at the same time. */
   async kill(which: 'postmaster' | 'all'): Promise<void> {
     const child = this.#postmaster;
     if (!child) return;
