@@ -1,5 +1,5 @@
 /**
- * Access to the admin API and to /execute by kind of credential.
+ * Access to the admin API and to /execute by credential kind.
  *
  * @module-tag long-on-pglite
  */
@@ -13,7 +13,7 @@ import { describeService, freshTenant } from '../support/test-service.ts';
 const READING = ['/session', '/tenants', '/keys'];
 
 describeService(
-  'authentication of the admin API',
+  'authentication for the admin API',
   (service) => {
     const admin = useAdmin(service);
     const tenant = async () => {
@@ -22,7 +22,7 @@ describeService(
       return id;
     };
 
-    it('returns the identity of the caller', async () => {
+    it("returns the caller's identity", async () => {
       const { status, body } = await admin().call('GET', '/session');
       expect(status).toBe(200);
       expect(body).toStrictEqual({
@@ -144,7 +144,7 @@ describeService(
 describeService('the admin API without authentication', (service) => {
   const admin = useAdmin(service, { AUTH: 'none' });
 
-  it('accepts only requests to host names of this machine', async () => {
+  it("accepts only requests to this machine's host names", async () => {
     const ask = async (headers: Record<string, string>) =>
       (await admin().app.inject({ url: '/v1/session', headers })).statusCode;
     expect(await ask({ host: 'localhost:8081' })).toBe(200);
@@ -152,7 +152,7 @@ describeService('the admin API without authentication', (service) => {
     expect(await ask({ host: 'localhost:8081', origin: 'https://evil.example' })).toBe(403);
   });
 
-  it('rejects requests from pages of other servers on this machine', async () => {
+  it('rejects requests from pages that other servers on this machine serve', async () => {
     const tenant = freshTenant('origin');
     const create = async (origin: string) => {
       const headers = { host: 'localhost:8081', origin, 'sec-fetch-site': 'same-site' };

@@ -14,7 +14,7 @@ interface Version {
 }
 
 describeService(
-  'the history of the admin API',
+  'the history in the admin API',
   (service) => {
     const admin = useAdmin(service);
     /** Creates a tenant whose agent created, edited, and moved one file and created another. */
@@ -325,7 +325,7 @@ describeService(
       expect((await get('/file?path=/memories/c')).text).toBe('other');
       expect((await get('/file?path=/memories/later')).text).toBe('kept');
 
-      // Later changes of the actor are kept, like changes by others.
+      // Later changes by the actor are kept, like changes by others.
       const early = { by: 'agent', since: moved.created_at, until: moved.created_at };
       expect((await post('/revert', { ...early, dry_run: true })).body).toMatchObject({
         files: [{ change: 'renamed', from: '/memories/b', path: '/memories/a', content_changed: false }],
@@ -333,7 +333,7 @@ describeService(
       });
     });
 
-    it('reverts the changes of one actor and lists conflicts', async () => {
+    it("reverts one actor's changes and lists conflicts", async () => {
       const { id, get, post, created, c } = await history();
       await admin().call('PUT', `/tenants/${id}/file?path=/memories/c`, {
         body: 'by the operator',
@@ -370,7 +370,7 @@ describeService(
       );
     });
 
-    it('shows and resolves a conflict of a revert', async () => {
+    it('shows and resolves a conflict in a revert', async () => {
       const { id, execute, get, post, c } = await history();
       await admin().call('PUT', `/tenants/${id}/file?path=/memories/c`, {
         body: '1\n2\n3\n4\n5\n',
@@ -455,7 +455,7 @@ describeService(
         `Version ${created} was at /memories/old or below it. Redact the versions of the files there first.`,
       ]);
       await execute(cmd.rename('/memories/new', '/memories/old'));
-      // The redaction keeps the name of an existing directory.
+      // The redaction keeps an existing directory's name.
       expect((await post(`/versions/${created}/redact`)).body).toMatchObject({ versions: 2 });
       await execute(cmd.delete('/memories/old'));
       expect((await redact('/memories/old')).body).toStrictEqual({ directories: 2, stored_results: 0 });
@@ -466,7 +466,7 @@ describeService(
       ]);
     });
 
-    it('finds the root directory of a tenant that never had files', async () => {
+    it('finds the root directory in a tenant that never had files', async () => {
       const id = freshTenant('empty');
       await new Tenants(service().database).create(id);
       const redact = (tenant: string) =>
@@ -560,7 +560,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('finds the times of the previous and next change', async () => {
+    it('finds the times for the previous and next change', async () => {
       const { id, get, created, edited, moved, c } = await history();
       const adjacentTimes = async (at?: string) => {
         const { body } = await get(`/adjacent-changes${at === undefined ? '' : `?at=${at}`}`);

@@ -12,7 +12,7 @@ import { isCitus } from '../support/test-database.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService(
-  'keys of the admin API',
+  'keys in the admin API',
   (service, kind) => {
     const admin = useAdmin(service);
     const call: ReturnType<typeof admin>['call'] = (...args) => admin().call(...args);
@@ -128,7 +128,7 @@ describeService(
       expect(new Set(admins.map(({ kind }) => kind))).toStrictEqual(new Set(['admin']));
     });
 
-    it('filters keys by the time of their last use and expiry, in several orders, by page', async () => {
+    it('filters keys by last use and expiry, in several orders, by page', async () => {
       const { tenant, id: used } = await create({ label: 'used' });
       const add = async (expires_at: string | null) =>
         String((await call('POST', '/keys', { body: { kind: 'tenant', tenant, expires_at } })).body.id);
@@ -163,7 +163,7 @@ describeService(
           next = page.next;
         }
         expect(ids).toHaveLength(4);
-        // Keys without an expiry, and keys that were never used, have an order of their IDs.
+        // Keys without an expiry, and keys that were never used, are sorted by ID.
         if (sort === 'created') expect(ids).toStrictEqual(order);
         if (sort === 'expires') expect(ids.slice(0, 2)).toStrictEqual(order);
         if (sort === 'used') expect(ids[3]).toBe(used);
@@ -177,7 +177,7 @@ describeService(
       expect(problem(await call('GET', `/keys?sort=used&after=${next}`))[0]).toBe(400);
     });
 
-    it('revokes the previous secret of a key on request, and keeps the current one', async () => {
+    it("revokes a key's previous secret on request, and keeps the current one", async () => {
       const { id, key } = await create();
       const rotate = async () =>
         String((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } })).body.key);
@@ -228,7 +228,7 @@ describeService(
       expect(events).toMatchObject([{ tenant, outcome: 'ok', details: { overlap_seconds: 3600 } }]);
       expect(JSON.stringify(events)).not.toContain(next);
 
-      // A third secret without overlap ends all earlier secrets. A revocation ends all of them.
+      // A third secret without overlap ends all earlier secrets. A revocation also ends all earlier secrets.
       const third = (await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })).body;
       const rows = await service().query(
         'SELECT count(*)::int AS live FROM api_keys WHERE id = $1::text AND expires_at > now()',
@@ -246,12 +246,12 @@ describeService(
     it('rotates a key once for each of several simultaneous requests', async () => {
       const { id, key } = await create();
       const rotate = () => call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
-      // Concurrent rotations lock all secrets of the key in one order, independent of their hashes.
+      // Concurrent rotations lock all the key's secrets in one order, independent of their hashes.
       const rotated = await Promise.all(Array.from({ length: 8 }, rotate));
       expect(rotated.filter(({ status }) => status !== 200)).toStrictEqual([]);
       const secrets = [key, ...rotated.map(({ body }) => String(body.key))];
       const statuses = await Promise.all(secrets.map(view));
-      // The secret of the last rotation, and the one before it.
+      // The secret from the last rotation, and the secret before it.
       expect(statuses.filter((status) => status === 200)).toHaveLength(2);
       expect(statuses.filter((status) => status === 401)).toHaveLength(7);
       expect((await call('GET', `/keys?search=${id}`)).body.keys).toHaveLength(1);
@@ -285,7 +285,7 @@ describeService(
       const second = await rotate(3600);
       const third = await rotate(604_800);
       expect(await Promise.all([key, second, third].map(view))).toStrictEqual([401, 200, 200]);
-      // A later expiry of the key does not revive a secret.
+      // A later key expiry does not revive a secret.
       await call('PATCH', `/keys/${id}`, { body: { expires_at: '2099-01-01T00:00:00Z' } });
       const fourth = await rotate(0);
       await call('PATCH', `/keys/${id}`, { body: { expires_at: null } });
@@ -297,7 +297,7 @@ describeService(
       expect((await call('GET', `/keys/${id}`)).body.previous).toBeNull();
     });
 
-    it('rejects the rotation of an expired key', async () => {
+    it('rejects a rotation for an expired key', async () => {
       const { id } = await create();
       await service().query('UPDATE api_keys SET expires_at = now() WHERE id = $1::text', [id]);
       expect(

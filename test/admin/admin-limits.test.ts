@@ -1,5 +1,5 @@
 /**
- * Limits of the admin API on requests in flight and on slow clients.
+ * The admin API's limits on requests in flight and on slow clients.
  *
  * @module-tag long-on-pglite
  */
@@ -18,12 +18,12 @@ import { cmd } from '../support/step-table.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 import { openUpload, readUploadResponse } from '../support/uploads.ts';
 
-/** Exceeds the buffers of a connection. */
+/** Exceeds a connection's buffers. */
 const LARGE = 12 * 1024 * 1024;
 const MEBIBYTE = 1024 * 1024;
 
 describeService(
-  'the limits of the admin API',
+  'the limits on the admin API',
   (service, kind) => {
     async function listen(env: Record<string, string>) {
       const admin = await openAdmin(service(), env);
@@ -43,7 +43,7 @@ describeService(
       expect(imported.status).toBe(200);
       return id;
     }
-    /** Sends a request and reads only the headers of the response. */
+    /** Sends a request and reads only the response headers. */
     async function open(
       { url, key }: { url: string; key: Admin['key'] },
       path: string,
@@ -53,7 +53,7 @@ describeService(
       return response;
     }
 
-    it('admits six requests of an admin key and eight of all keys', async () => {
+    it('admits six requests per admin key and eight in total', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
       const [own, other] = [admin.key, await makeKey(service(), { isAdmin: true })];
@@ -114,7 +114,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection of a stalled download and deletes its archive', {
+    it('closes the connection for a stalled download and deletes its archive', {
       tags: 'long',
     }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
@@ -128,7 +128,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection of a client that stops reading a large file', {
+    it('closes the connection to a client that stops reading a large file', {
       tags: 'long',
     }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
@@ -251,7 +251,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('releases the resources of pipelined requests when their connection is closed', async () => {
+    it('releases the resources for pipelined requests when their connection is closed', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
       const pipelined = `GET /v1/tenants/${tenant}/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${admin.key.key}\r\n\r\n`;
@@ -259,7 +259,7 @@ describeService(
       admin.app.server.on('connection', (socket) => sockets.push(socket));
       let requests = 0;
       admin.app.server.on('request', () => requests++);
-      // The service closes the connection of a client that pipelines too many requests.
+      // The service closes the connection to a client that pipelines too many requests.
       const flood = connect(Number(new URL(admin.url).port), '127.0.0.1').on('error', () => {});
       flood.write(pipelined.repeat(40));
       await expect.poll(() => flood.closed).toBe(true);
@@ -281,7 +281,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection of a rejected client that never sends its body', async () => {
+    it('closes the connection to a rejected client that never sends its body', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const upload = request(`${admin.url}/v1/tenants/acme/import`, {
         method: 'POST',
@@ -355,7 +355,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the temporary file of a downloaded archive', async () => {
+    it('closes the temporary file for a downloaded archive', async () => {
       const admin = await listen({});
       const download = await open(admin, `/tenants/${await newTenant()}/export`);
       await download.toArray();

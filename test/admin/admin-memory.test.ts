@@ -9,7 +9,7 @@ const ONE = '"7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"'
 const TWO = '"3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"';
 
 describeService(
-  'files of the admin API',
+  'files in the admin API',
   (service) => {
     const admin = useAdmin(service);
     const newTenant = async () => {
@@ -100,7 +100,7 @@ describeService(
       expect(problem(await get(file))[0]).toBe(404);
     });
 
-    it('requires a precondition for every change of a file', async () => {
+    it('requires a precondition for every change to a file', async () => {
       const { put, remove, get } = await newTenant();
       const required = [
         428,
@@ -114,7 +114,7 @@ describeService(
       expect((await get('/tree')).body.entries).toStrictEqual([]);
     });
 
-    it('accepts one of two writes that are based on the same content of a file', async () => {
+    it('accepts one of two writes that are based on the same file content', async () => {
       const { put, get } = await newTenant();
       await put('/memories/a', 'one', NEW);
       const both = await Promise.all(
@@ -125,7 +125,7 @@ describeService(
       expect((await get('/file?path=/memories/a')).text).toBe(winner);
     });
 
-    it('applies the rules of the memory tool to files of the admin API', async () => {
+    it("applies the memory tool's rules to files in the admin API", async () => {
       const { id, put, get, remove } = await newTenant();
       await new Tenants(service().database).set(id, { maxFileBytes: 10, maxFiles: 2, secrets: 'mask' });
       expect(problem(await put('/memories/a', 'x'.repeat(11), NEW))).toStrictEqual([

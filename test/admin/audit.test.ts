@@ -1,5 +1,5 @@
 /**
- * The audit trail of administrative changes: actor, tenant or key, changed values, address, and outcome.
+ * The audit trail for administrative changes: actor, tenant or key, changed values, address, and outcome.
  *
  * @module-tag long-on-pglite
  */
@@ -149,7 +149,7 @@ describeService(
       expect(await rejectionCode('GET', `/tenants/${id}`, elsewhere.key)).toBe('outside_scope');
 
       const common = { dry_run: false, key: null, details: {}, channel: 'admin_api' };
-      // Events of one millisecond have the same time on PGlite.
+      // Events in one millisecond have the same time on PGlite.
       const recorded = await events(`by=${reader}`);
       expect(recorded.sort((a, b) => String(a.action).localeCompare(String(b.action)))).toMatchObject([
         { ...common, action: 'createTenant', tenant: null, outcome: 'read_only_key' },
@@ -162,7 +162,7 @@ describeService(
       expect(JSON.stringify(recorded)).not.toMatch(/secret|no id/);
     });
 
-    it('records the changes of commands', async () => {
+    it('records changes by commands', async () => {
       const id = freshTenant('audit');
       const run = (...args: string[]) => runOn(service(), args);
       expect((await run('tenants', 'create', id, '--max-files', '5')).code).toBe(0);
@@ -241,7 +241,7 @@ describeService(
       expect(await events(`tenant=${ids[1]}`)).toMatchObject([{ action: 'createTenant', outcome: null }]);
     });
 
-    it('filters the audit trail by parts of the tenant and the actor, and by several actions', async () => {
+    it('filters the audit trail by a part of the tenant or actor, and by several actions', async () => {
       const id = await create();
       const { key, id: keyId } = await makeKey(service(), { isAdmin: true, label: 'Ada Lovelace' });
       for (const action of ['suspend', 'resume'])

@@ -7,7 +7,7 @@ import { describeService, freshTenant } from '../support/test-service.ts';
 
 const LONG = 'A line of the notes that is long enough.\n'.repeat(400);
 
-describeService('compression of the admin API', (service) => {
+describeService('compression in the admin API', (service) => {
   const admin = useAdmin(service, { PORT: '9123', PUBLIC_URL: 'https://memory.example.com/agents' });
   const inject = (method: 'GET' | 'POST', path: string, headers: object = {}, payload?: object | Buffer) =>
     admin().app.inject({
@@ -39,7 +39,7 @@ describeService('compression of the admin API', (service) => {
     expect(JSON.parse(gunzipSync(rawPayload).toString()).changes).toStrictEqual(plain.json().changes);
   });
 
-  it('sends responses with keys, texts of files, archives, and short responses uncompressed', async () => {
+  it('sends responses with keys, file texts, archives, and short responses uncompressed', async () => {
     const id = await filledTenant();
     const label = 'l'.repeat(255);
     const created = await inject(
@@ -68,7 +68,7 @@ describeService('compression of the admin API', (service) => {
     expect([statusCode, JSON.parse(text).code]).toStrictEqual([415, 'unsupported_content_encoding']);
   });
 
-  it("names the URL and the port of the agents' API", async () => {
+  it("names the URL and the port for the agents' API", async () => {
     const { body } = await admin().call('GET', '/session');
     expect(body).toMatchObject({ service_port: 9123, service_url: 'https://memory.example.com/agents' });
   });

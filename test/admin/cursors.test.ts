@@ -40,10 +40,10 @@ const NOWHERE = [
   [['\0']],
   { $gt: '' },
 ];
-/** Values for one place of a valid position. */
+/** Values for one place in a valid position. */
 const CHANGED = ['\0', '\ud800', '', 'x', '13/28/2026 1', 'infinity', -1, 1.5, 1e300, null, {}, []];
 
-/** Yields the position with each of its values replaced by each of `CHANGED`. */
+/** Yields the position with each of its values replaced by each value in `CHANGED`. */
 function* changes(position: unknown): Generator<unknown> {
   if (typeof position !== 'object' || position === null) {
     yield* CHANGED;
@@ -58,13 +58,13 @@ function* changes(position: unknown): Generator<unknown> {
   }
 }
 
-describeService('a list of the admin API', (service) => {
+describeService('a list in the admin API', (service) => {
   const admin = useAdmin(service);
   const tenant = freshTenant('cursor');
   const values: Record<string, string> = { tenant };
   let lists: string[];
 
-  /** Returns the path of a request with a limit of one item. */
+  /** Returns a request path with a limit of one item. */
   const request = (list: string, after?: string) => {
     const path = list.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
     const query = new URLSearchParams({ limit: '1', ...(after !== undefined && { after }) });
@@ -108,7 +108,7 @@ describeService('a list of the admin API', (service) => {
     });
   });
 
-  it('rejects a position that is not of the list with 400', async () => {
+  it('rejects a position that does not belong to the list with 400', async () => {
     expect(lists.length).toBeGreaterThan(14);
     const others: string[] = [];
     for (const list of lists) {

@@ -1,4 +1,4 @@
-/** Lists of a service whose database is in the locale C, in which `lower` of SQL changes only ASCII. */
+/** Lists in a service whose database has the locale C, in which `lower` in SQL changes only ASCII. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Admin, makeKey, openAdmin } from '../support/admin.ts';
 import { dropDatabase } from '../support/postgres/database-cluster.ts';
@@ -60,7 +60,7 @@ describe.skipIf(isCitus())('a service whose database is in the locale C', () => 
     });
   });
 
-  it('selects the tenants of a job, and counts the settings and audit events that have an erased text, in another case', async () => {
+  it("selects a job's tenants, and counts the settings and audit events that have an erased text, in another case", async () => {
     const stop = runJobs(service);
     const body = { text: 'konto müller', tenants: { search: 'KONTO müller' }, dry_run: false };
     const { id } = (await admin.call('POST', '/erase', { body })).body;

@@ -1,5 +1,5 @@
 /**
- * Permissions of admin keys on every route. The test walks over all routes, so that it includes new ones.
+ * Permissions for admin keys on every route. The test walks over all routes, so that it includes new ones.
  *
  * @module-tag long-on-pglite
  */
@@ -43,7 +43,7 @@ const OF_THE_FLEET = [
 interface IncludingRequest {
   body?: object;
   query?: string;
-  /** Whether the request of a scoped key concerns its tenants only, and has no effect on the fleet. */
+  /** Whether a scoped key's request concerns its tenants only, and has no effect on the fleet. */
   isNarrowed?: boolean;
 }
 
@@ -132,7 +132,7 @@ describeService(
       expect(await new Tenants(service().database).create(mine)).toBe(true);
     });
 
-    /** Returns the code of a rejection by the permissions. Requests without a body are invalid or change no data. */
+    /** Returns the code for a rejection by the permissions. Requests without a body are invalid or change no data. */
     const rejection = async (key: string, tenant: string, route: string, body?: object, query = '') => {
       const [method = '', path = ''] = route.split(' ');
       const url = path
@@ -202,7 +202,7 @@ describeService(
       expect(gained).toStrictEqual([]);
     });
 
-    it('rejects a scoped key on routes of other tenants and of the fleet', async () => {
+    it('rejects a scoped key on routes for other tenants and for the fleet', async () => {
       const key = await issue({ onlyTenants: [mine] });
       const ofTenants = routes.filter((route) => route.includes('{tenant}'));
       const others = mapToCode([...ofTenants, ...OF_THE_FLEET], 'outside_scope');
@@ -210,7 +210,7 @@ describeService(
       expect(await rejectedRoutes(key, mine)).toStrictEqual(mapToCode(OF_THE_FLEET, 'outside_scope'));
     });
 
-    it('restricts a scoped key to data of its tenants', async () => {
+    it("restricts a scoped key to its tenants' data", async () => {
       const [own, other] = [freshTenant('own'), freshTenant('other')];
       for (const id of [own, other]) {
         expect((await admin().call('POST', '/tenants', { body: { id } })).status).toBe(201);
@@ -251,7 +251,7 @@ describeService(
       });
     });
 
-    it('keeps the scope of a key on a renamed tenant and removes a deleted one from it', async () => {
+    it("keeps a key's scope on a renamed tenant and removes a deleted tenant from the scope", async () => {
       const [before, after] = [freshTenant('before'), freshTenant('after')];
       await admin().call('POST', '/tenants', { body: { id: before } });
       const { id } = await makeKey(service(), { isAdmin: true, onlyTenants: [before] });

@@ -1,5 +1,5 @@
 /**
- * Secrecy of other tenants toward an admin key with a scope.
+ * Hides other tenants from an admin key with a scope.
  *
  * @module-tag long-on-pglite
  */
@@ -43,7 +43,7 @@ describeService('a scoped admin key', (service) => {
     );
   });
 
-  it('hides the IDs of other tenants in mounts, tenants, versions, and the audit trail', async () => {
+  it("hides other tenants' IDs in mounts, tenants, versions, and the audit trail", async () => {
     const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
     await mount(own, hidden);
     await mount(hidden, own);
@@ -80,7 +80,7 @@ describeService('a scoped admin key', (service) => {
       expect((await admin().call('GET', url)).text).toContain(hidden);
   });
 
-  it('hides the status of mounted tenants outside of its scope from a scoped key', async () => {
+  it('hides the status of mounted tenants outside its scope from a scoped key', async () => {
     const [own, other, gone] = [await newTenant('own'), await newTenant('other'), await newTenant('gone')];
     for (const mounted of [own, other, gone]) if (mounted !== own) await mount(own, mounted);
     await new Tenants(service().database).suspend(other, true);
@@ -94,7 +94,7 @@ describeService('a scoped admin key', (service) => {
     expect(await statuses(await createScopedKey(own))).toStrictEqual([null, null]);
   });
 
-  it('returns the same response for an existing and a missing tenant outside of the scope', async () => {
+  it('returns the same response for an existing and a missing tenant outside the scope', async () => {
     const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
     const key = await createScopedKey(own);
     const missing = freshTenant('missing');

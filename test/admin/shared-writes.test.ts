@@ -1,5 +1,5 @@
 /**
- * Writes of operators and of agents in one process.
+ * Writes by operators and by agents in one process.
  *
  * @module-tag long-on-pglite
  */
@@ -8,14 +8,14 @@ import { type Admin, openAdmin } from '../support/admin.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
-describeService('writes of operators', (service) => {
+describeService('writes by operators', (service) => {
   let admin: Admin;
   beforeAll(async () => {
     admin = await openAdmin(service(), {}, service().app.services);
   });
   afterAll(() => admin.app.close());
 
-  it('queues writes of operators with the writes of agents', async () => {
+  it("queues operators' writes with agents' writes", async () => {
     const [tenant, other] = [freshTenant('queue'), freshTenant('queue')];
     for (const each of [tenant, other])
       await service().execute(cmd.create('/memories/a', 'a'), { tenant: each });

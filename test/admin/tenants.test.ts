@@ -24,7 +24,7 @@ const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
 // Uses its own database, because the tests list all tenants and keys.
 describeServiceOnOwnDatabase(
-  'tenants of the admin API',
+  'tenants in the admin API',
   (service) => {
     const admin = useAdmin(service);
     const call: ReturnType<typeof admin>['call'] = (...args) => admin().call(...args);
@@ -120,7 +120,7 @@ describeServiceOnOwnDatabase(
       }
     });
 
-    it('stores a name, a description, and metadata of a tenant', async () => {
+    it("stores a tenant's name, description, and metadata", async () => {
       const created = await call('POST', '/tenants', {
         body: { id: 'described', name: 'Described', metadata: { plan: 'pro', region: 'eu' } },
       });
@@ -159,7 +159,7 @@ describeServiceOnOwnDatabase(
       expect(events).toMatchObject([{ details: { description: { old: '', new: 'Notes' } } }]);
     });
 
-    it('changes settings and metadata together, or neither of them', async () => {
+    it('changes settings and metadata together, or changes neither', async () => {
       await call('POST', '/tenants', { body: { id: 'whole' } });
       const { body: draft } = await call('POST', '/tenants/whole/drafts', { body: { title: 'tidy' } });
       const body = { metadata: { plan: 'pro' }, settings: { max_files: 7 } };
@@ -214,7 +214,7 @@ describeServiceOnOwnDatabase(
       expect(events).toMatchObject([{ tenant: 'from', details: { to: 'renamed' } }]);
     });
 
-    it('rejects invalid fields of a tenant and names them', async () => {
+    it("rejects a tenant's invalid fields and names them", async () => {
       const creationProblem = async (body: object) => problem(await call('POST', '/tenants', { body }));
       expect(await creationProblem({ id: 'a b' })).toStrictEqual([
         400,
@@ -297,7 +297,7 @@ describeServiceOnOwnDatabase(
       }
     });
 
-    it('accepts an empty body of any type where a route has none, and rejects it elsewhere', async () => {
+    it('accepts an empty body with any type where a route has none, and rejects it elsewhere', async () => {
       await call('POST', '/tenants', { body: { id: 'bodiless' } });
       const send = async (method: 'POST' | 'DELETE', path: string) =>
         (await call(method, path, { body: '', type: 'application/json' })).status;
@@ -454,7 +454,7 @@ describeServiceOnOwnDatabase(
       expect((await call('GET', '/keys?tenant=keyed')).body).toMatchObject({ keys: [{ revoked_at: TIME }] });
     });
 
-    it('creates service and admin keys, and rejects invalid combinations of fields', async () => {
+    it('creates service and admin keys, and rejects invalid field combinations', async () => {
       const make = (body: object) => call('POST', '/keys', { body });
       expect((await make({ kind: 'service', access: 'read_only' })).body).toMatchObject({
         kind: 'service',
@@ -492,7 +492,7 @@ describeServiceOnOwnDatabase(
       expect(ids).toStrictEqual(all.map(({ id }) => id));
     });
 
-    it('reports the usage of a tenant', async () => {
+    it("reports a tenant's usage", async () => {
       await call('POST', '/tenants', { body: { id: 'used', settings: { max_bytes: 0, max_files: 4 } } });
       await service().execute(cmd.create('/memories/a', '12345'), {
         headers: {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   for (const path of ['bin', 'src', 'console', 'scripts', 'clients', 'migrations']) {
     await cp(join(root, path), join(copy, path), { recursive: true, filter: isCopied });
   }
-  // The packages of the console, which npm does not share with the other workspaces.
+  // The console's packages, which npm does not share with the other workspaces.
   await symlink(join(root, 'console/node_modules'), join(copy, 'console/node_modules'));
   await mkdir(join(copy, 'node_modules'));
   for (const name of await readdir(join(root, 'node_modules'))) {
@@ -31,7 +31,7 @@ const page = 'console/dist/index.html';
 const template = 'template';
 const outputs = [service, page, template];
 
-/** Runs the build step of `npm start` and returns the outputs that it wrote. */
+/** Runs the build step in `npm start` and returns the outputs that it wrote. */
 async function build(...parts: string[]): Promise<string[]> {
   const times = () => Promise.all(outputs.map(writtenAt));
   const before = await times();

@@ -116,7 +116,7 @@ describeServiceOnOwnDatabase(
       );
     });
 
-    it('shows each setting of a tenant with its origin', async () => {
+    it('shows each tenant setting with its origin', async () => {
       await run('tenants', 'create', 'shown', '--max-files', '500', '--max-bytes', '0');
       await run('tenants', 'create', 'units', '--max-bytes', '1.5GB', '--history-days', '2w');
       expect((await json('tenants', 'show', 'units')).settings).toMatchObject({
@@ -303,7 +303,7 @@ describeServiceOnOwnDatabase(
       expect((await run('tenants', 'show', tenant)).code).toBe(1 - code);
     });
 
-    it('writes and deletes one file with put and rm, by the rules of requests', async () => {
+    it('writes and deletes one file with put and rm, by the rules for requests', async () => {
       const settings = ['--max-file-bytes', '20', '--secrets', 'mask', '--create-existing', 'overwrite'];
       await run('tenants', 'create', 'changed', ...settings);
       expect((await json('tenants', 'show', 'changed')).settings).toMatchObject({
@@ -446,7 +446,7 @@ describeServiceOnOwnDatabase(
       await assertInvariants(service());
     });
 
-    it('shrinks the history of a tenant with redact and history prune', async () => {
+    it("shrinks a tenant's history with redact and history prune", async () => {
       await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '2000');
       expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
         'Use a duration of whole days such as 30d, or a whole number of days, from 0 (none) to 36500 days, or default.',
@@ -661,7 +661,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       }
     });
 
-    it('completes the start of a version ID', async () => {
+    it('completes a version ID from its first characters', async () => {
       await create('short', { '/memories/a': 'x', '/memories/b': 'y' });
       const [id = '', other = ''] = (await readHistory('short')).map((version) => version.id);
       // IDs begin with the time.
@@ -690,7 +690,7 @@ These are kept and may contain the same text or path. Redact each one that does:
     it('escapes control characters in labels for a terminal', async () => {
       await create('steer');
       const { id } = await json('keys', 'create', '--tenant', 'steer');
-      // Keys of earlier versions can have unsafe labels.
+      // Keys from earlier versions can have unsafe labels.
       await service().query('UPDATE api_keys SET label = $2 WHERE id = $1', [id, '\u001b[31mred']);
       const list = ['keys', 'list', '--tenant', 'steer'];
       expect((await run(...list)).stdout).toContain('  \u001b[31mred  ');
@@ -714,7 +714,7 @@ const program = createProgram({
   io: process,
 });
 
-it('shows examples in the help of the program', () => {
+it("shows examples in the program's help", () => {
   let help = '';
   program.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   expect(help).toMatch(/\nExamples:\n {2}memory-service serve\n/);
@@ -722,7 +722,7 @@ it('shows examples in the help of the program', () => {
   expect(help).toMatch(/^ {2}diff .* {2}Show a unified diff\n {2}restore /m);
 });
 
-it('shows an example in the help of every command', () => {
+it("shows an example in every command's help", () => {
   const leaves = program.commands.flatMap((each) => (each.commands.length > 0 ? each.commands : [each]));
   expect(leaves.length).toBeGreaterThan(20);
   for (const command of leaves) {

@@ -28,7 +28,7 @@ describe('the command line without a service', () => {
     await expect(stat(directory)).rejects.toThrow('ENOENT');
   });
 
-  it('prints only the result of a command and names the database that it migrates', {
+  it("prints only a command's result and names the database that it migrates", {
     tags: 'long',
   }, async () => {
     const directory = await copyPgliteTemplate();
@@ -96,7 +96,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
     await done('tenants', 'create', 'acme', '--max-files', '3');
     const key = (await done('keys', 'create', '--tenant', 'acme')).split('\n').at(-1);
     const headers = { authorization: `Bearer ${key}` };
-    // Some line readers treat U+2028 as the end of a line.
+    // Some line readers end a line at U+2028.
     const content = '\uFEFFa\u2028b\r\n"ü😀';
     expect((await post(server.url, cmd.create('/memories/a', content), headers)).is_error).toBe(false);
     const source = join(scratch, 'source');
@@ -159,7 +159,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
   });
 });
 
-describe('the socket of a data directory', { tags: 'long' }, () => {
+describe('the socket in a data directory', { tags: 'long' }, () => {
   it('finds the socket only while a service listens, and replaces a stale socket', async () => {
     const directory = await copyPgliteTemplate();
     const env = { DATA_DIR: directory };
@@ -170,7 +170,7 @@ describe('the socket of a data directory', { tags: 'long' }, () => {
     expect(await run(env, 'tenants', 'list', '--json')).toStrictEqual({ code: 0, output: '[]' });
     const server = await startServer(env);
     expect(await run(env, 'tenants', 'list', '--json')).toStrictEqual({ code: 0, output: '[]' });
-    // A command of another version finds the service, too.
+    // A command from another version finds the service, too.
     server.child.kill('SIGTERM');
     expect(await server.exit).toBe(0);
   });

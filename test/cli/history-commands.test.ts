@@ -15,7 +15,7 @@ import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../supp
 import { scratchDirectory } from '../support/transfer-files.ts';
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Times in a column of 27 characters. The clock of PGlite has a precision of milliseconds. */
+/** Times in a column with 27 characters. PGlite's clock has a precision of milliseconds. */
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{6}Z|\d{3}Z(?: {3})?)/g;
 
 /** Replaces IDs by `V` and times by `T`, padded to the same length, so that columns stay aligned. */
@@ -110,7 +110,7 @@ T..........................  V...................................  created      
     );
   });
 
-  it('prints the patches of versions with log', async () => {
+  it("prints versions' patches with log", async () => {
     const tenant = await story(service());
     const expected = `T..........................  V...................................  created          3 B  anonymous             /memories/d/a.md
 diff --git a/memories/d/a.md b/memories/d/a.md
@@ -236,7 +236,7 @@ new file mode 100644
     expect(await log('--by', 'operator')).toStrictEqual([]);
   });
 
-  it.runIf(kind === 'postgres')('subtracts durations from the time of the database', async () => {
+  it.runIf(kind === 'postgres')("subtracts durations from the database's time", async () => {
     const tenant = await story(service());
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * 60 * 60 * 1000 });
     expect(await json(service(), 'log', tenant, '--since', '1h')).toHaveLength(6);
@@ -280,7 +280,7 @@ new file mode 100644
     );
   });
 
-  it('explains missing patches of redacted and pruned versions', async () => {
+  it('explains missing patches for redacted and pruned versions', async () => {
     const tenant = await story(service());
     const [, , , edited, , created] = await json(service(), 'log', tenant);
     await redact(service(), tenant, String(created?.id));
@@ -337,7 +337,7 @@ redacted   T.......................... by operator ada
     );
   });
 
-  it('rejects invalid options of log', async () => {
+  it('rejects invalid log options', async () => {
     const tenant = await story(service());
     expect(await runForError(service(), 'log', tenant, '--since', 'yesterday')).toBe(
       `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
@@ -449,7 +449,7 @@ rename to memories/b.md
     for (const path of [a, b, '/memories', '/memories/d']) {
       expect(await diff(path, ...atOption(x), ...toOption(moved))).toBe(renamed);
     }
-    // Another file at the path counts as a change of the path.
+    // Another file at the path counts as a change to the path.
     expect(await diff('/memories', ...atOption(x))).toBe(`diff --git a/memories/d/a.md b/memories/d/a.md
 --- a/memories/d/a.md
 +++ b/memories/d/a.md
@@ -530,7 +530,7 @@ rename to memories/b.md
     expect(lines).toHaveLength(4 + 40_000 + 1);
   });
 
-  it('rejects conflicting arguments of diff', async () => {
+  it('rejects conflicting diff arguments', async () => {
     const tenant = await story(service());
     const id = String((await json(service(), 'log', tenant))[0]?.id);
     for (const [args, message] of [

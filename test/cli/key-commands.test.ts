@@ -1,5 +1,5 @@
 /**
- * The commands for keys and for the descriptions of tenants.
+ * The commands for keys and for tenant descriptions.
  *
  * @module-tag long-on-pglite
  */
@@ -111,7 +111,7 @@ describeService(
       expect((await run('keys', 'revoke', first, '--label', label)).code).toBe(2);
     });
 
-    it('sets the name, description, and metadata of tenants', async () => {
+    it("sets tenants' name, description, and metadata", async () => {
       const id = freshTenant('cli-described');
       await run(
         'tenants',

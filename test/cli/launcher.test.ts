@@ -7,7 +7,7 @@ import { startProcess } from '../support/process.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/memory-service', import.meta.url));
-/** Reports the flags of V8 in every Node.js process, including npm. */
+/** Reports the V8 flags in every Node.js process, including npm. */
 const report = `data:text/javascript,
   import { getHeapStatistics } from 'node:v8';
   if (process.argv[1].endsWith('/dist/main.js')) console.error('started ' + JSON.stringify({
@@ -45,7 +45,7 @@ describe('bin/memory-service', () => {
   // 1000 MiB for old objects and three semi-spaces of 8 MiB.
   const tuned = { flags, heapMiB: 1024 };
 
-  it('passes the flags of Node.js however it is started', { tags: 'long' }, async () => {
+  it('passes the Node.js flags however Node.js is started', { tags: 'long' }, async () => {
     const link = join(await mkdtemp(join(inject('scratch'), 'launcher-')), 'memory-service');
     await symlink(launcher, link);
     expect(await startInVain(launcher, ['serve'])).toMatchObject(tuned);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 
 // Uses a separate file and service, because the tests count commands and damage the database.
-describeServiceOnOwnDatabase('operations of a service', (service) => {
+describeServiceOnOwnDatabase('operations on a service', (service) => {
   it('responds to /healthz at any time and to /readyz only while the database is migrated', async () => {
     expect((await service().app.inject('/healthz')).json()).toStrictEqual({ status: 'ok' });
     expect((await service().app.inject('/readyz')).json()).toStrictEqual({ status: 'ok' });

@@ -101,7 +101,7 @@ describeService('the command line through the admin API', (service) => {
     expect(missing.code).toBe(2);
   });
 
-  it('names the variable of the key for a missing or invalid key', async () => {
+  it("names the key's variable for a missing or invalid key", async () => {
     const list = (variables: object) =>
       runOn(service(), ['tenants', 'list'], { variables: { MEMORY_ADMIN_URL: url, ...variables } });
     expect(await list({})).toMatchObject({
@@ -147,7 +147,7 @@ describeService('the command line through the admin API', (service) => {
     await expectSameOutput('tenants', 'archive', 'no-such-tenant', '--yes');
   });
 
-  it('marks settings that a tenant does not have as settings of the service', async () => {
+  it('marks settings that a tenant does not have as service settings', async () => {
     const { tenant } = await twoTenants();
     const { stdout, stderr } = await runRemotely('tenants', 'show', tenant);
     expect(stdout).toMatch(/^max_files +10000 +service$/m);
@@ -209,7 +209,7 @@ describeService('the command line through the admin API', (service) => {
     });
   });
 
-  it('prints the message and the hint of an error', async () => {
+  it("prints an error's message and hint", async () => {
     const { tenant } = await twoTenants();
     for (const args of [
       ['tenants', 'unmount', tenant, 'nowhere'],
@@ -221,7 +221,7 @@ describeService('the command line through the admin API', (service) => {
     }
   });
 
-  describe('a failure of a command through the admin API', () => {
+  describe('a command failure through the admin API', () => {
     it('names a command that needs the database', async () => {
       expect(await runRemotely('migrate')).toStrictEqual({
         code: 1,

@@ -1,6 +1,5 @@
 /**
- * Commands on the memory and the history of a tenant through the admin API: the same output and exit codes as on the
- * database.
+ * Commands on a tenant's memory and history through the admin API: the same output and exit codes as on the database.
  *
  * @module-tag long-on-pglite
  */
@@ -116,7 +115,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     }
   });
 
-  it('reads listings of several pages', async () => {
+  it('reads listings with several pages', async () => {
     const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'x');
     await service().query(

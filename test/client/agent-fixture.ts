@@ -12,7 +12,7 @@ import {
 } from '../support/messages-api.ts';
 import { freshTenant, type Service, startSharedService } from '../support/test-service.ts';
 
-/** Environment of an agent: the service on a socket with keys and real Postgres, and the Messages API. */
+/** An agent's environment: the service on a socket with keys and real Postgres, and the Messages API. */
 export interface AgentFixture {
   readonly url: string;
   /** Service key, valid for any tenant. */
@@ -30,7 +30,7 @@ export interface AgentFixture {
 
 const SILENT = { warn: () => {}, debug: () => {} };
 
-/** @param env variables of the service, beside keys without a limit of failures */
+/** @param the service's env variables, beside keys without a limit on failures */
 export function useAgentFixture(env: Record<string, string> = {}): AgentFixture {
   let service: Service | undefined;
   const apis: MessagesApi[] = [];
@@ -87,7 +87,7 @@ export function useAgentFixture(env: Record<string, string> = {}): AgentFixture 
 
 export const text = (words: string): Block => ({ type: 'text', text: words });
 
-/** Builds a call of the memory tool or of another tool. */
+/** Builds a call to the memory tool or to another tool. */
 export const use = (id: string, input: unknown, name = 'memory'): Block => ({
   type: 'tool_use',
   id,

@@ -44,7 +44,7 @@ it('returns the documented strings to the model with the AI SDK, and failures wi
   ]);
 });
 
-it('writes once with the AI SDK when a conversation is repeated with the IDs of its calls', async () => {
+it('writes once with the AI SDK when a conversation is repeated with the same call IDs', async () => {
   const memory = fixture.client();
   for (let times = 0; times < 2; times++) {
     const api = await fixture.messagesApi([
@@ -71,7 +71,7 @@ it('explains a missing result to the model with the AI SDK', async () => {
   );
 });
 
-it('explains an input that the schema of the AI SDK rejects, and continues the conversation', async () => {
+it("explains an input that the AI SDK's schema rejects, and continues the conversation", async () => {
   const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'str_replace', path: '/memories/f', old_str: 'x' })],
     [text('Done.')],

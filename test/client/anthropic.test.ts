@@ -1,4 +1,4 @@
-/** Features of the Anthropic adapter beyond the end-to-end conversations. */
+/** Features in the Anthropic adapter beyond the end-to-end conversations. */
 import Anthropic from '@anthropic-ai/sdk';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import { memoryTool } from 'memory-service-client/anthropic';
@@ -20,7 +20,7 @@ const run = (url: string, tool: ReturnType<typeof memoryTool>, options = {}) =>
     options,
   );
 
-it('sends the complete definition of the tool to the API with the Anthropic SDK', async () => {
+it('sends the complete tool definition to the API with the Anthropic SDK', async () => {
   const api = await fixture.messagesApi([[text('Hello.')]]);
   await run(api.url, memoryTool(fixture.client(), { cache_control: { type: 'ephemeral' } }));
   expect(api.requests[0]?.body.tools).toStrictEqual([
@@ -64,7 +64,7 @@ it('writes once when a conversation is sent again from its start', async () => {
   );
 });
 
-it('aborts the call with the signal of the runner', async () => {
+it("aborts the call with the runner's signal", async () => {
   const controller = new AbortController();
   const memory = fixture.client({
     fetch: (_url, init) =>

@@ -1,5 +1,5 @@
 /**
- * Conversations of the documentation with the tool runner of the SDK, the adapter, the service on a socket, and real
+ * Conversations from the documentation with the SDK's tool runner, the adapter, the service on a socket, and real
  * Postgres. Every tool result that the SDK sends is compared with a literal.
  */
 import Anthropic from '@anthropic-ai/sdk';

@@ -30,9 +30,9 @@ it.concurrent.each([
   ['anthropic.ts', RUN],
   ['messages.ts', RUN],
   ['langchain.ts', RUN],
-  // `generateText` returns only the text of the last step.
+  // `generateText` returns only the last step's text.
   ['ai-sdk.ts', RUN.replace('Let me check my memory.\n', '')],
-])('prints the documented output of examples/%s', async (name, output) => {
+])('prints the documented output for examples/%s', async (name, output) => {
   const [api, key] = await Promise.all([fixture.messagesApi(REPLIES), fixture.tenantKey()]);
   const run = promisify(execFile)(
     process.execPath,
@@ -58,7 +58,7 @@ it.concurrent.each([
   });
 });
 
-it('prints the documented output of examples/openai.ts', async () => {
+it('prints the documented output for examples/openai.ts', async () => {
   const api = await startOpenAi();
   const key = await fixture.tenantKey();
   const run = promisify(execFile)(
@@ -97,7 +97,7 @@ I will remember that you live in Lyon.
   ]);
 });
 
-it('prints the documented output of examples/two-agents.ts', async () => {
+it('prints the documented output for examples/two-agents.ts', async () => {
   const builder = await fixture.tenantWithKey();
   const reviewer = await fixture.tenantWithKey();
   const team = await fixture.tenantWithKey();
@@ -145,7 +145,7 @@ reviewer: They use port 5433. I cannot change the note.
   );
 });
 
-it('prints the documented output of examples/consolidate.ts', async () => {
+it('prints the documented output for examples/consolidate.ts', async () => {
   const { tenant, key: ownKey } = await fixture.tenantWithKey();
   const proposing = newApiKey();
   await new Keys(fixture.database()).create({

@@ -9,12 +9,12 @@ import { useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
 
-/** A stand-in for the exports of just-bash. */
+/** A stand-in for the just-bash exports. */
 const DefenseInDepthBox = { runTrustedAsync: <Result>(work: () => Promise<Result>) => work() };
-/** A stand-in for the exports of Deep Agents, whose methods are not called here. */
+/** A stand-in for the Deep Agents exports, whose methods are not called here. */
 class StoreBackend {}
 
-it('writes, lists, reads, and deletes the files of the memory tool for a new tenant', async () => {
+it("writes, lists, reads, and deletes the memory tool's files for a new tenant", async () => {
   const client = fixture.client();
   const files = client.files();
   expect(await files.list('/')).toStrictEqual([]);
@@ -96,7 +96,7 @@ it('reports a rejected write with the reason, and a wrong key as a MemoryService
   await expect(backend.downloadFiles(['/a.md'])).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
-it('reports the errors of a filesystem, and keeps a file that cannot be replaced', async () => {
+it('reports filesystem errors, and keeps a file that cannot be replaced', async () => {
   const fs = new MemoryFileSystem(fixture.client(), { DefenseInDepthBox });
   await fs.mkdir('/empty');
   await fs.writeFile('/a.md', 'é');

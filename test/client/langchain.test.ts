@@ -8,7 +8,7 @@ import { result, text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
 
-/** Plays a conversation. Like agents of LangChain, it starts all calls of a turn simultaneously. */
+/** Plays a conversation. Like LangChain agents, it starts all calls in a turn simultaneously. */
 async function play(url: string, client: ReturnType<typeof fixture.client>): Promise<BaseMessage[]> {
   const memory = memoryTool(client);
   const options = { model: 'claude-sonnet-5-5', apiKey: 'test', anthropicApiUrl: url, maxRetries: 0 };
@@ -55,7 +55,7 @@ it('returns the documented strings to the model with LangChain, and failures wit
   ]);
 });
 
-it('writes once with LangChain when a conversation is repeated with the IDs of its calls', async () => {
+it('writes once with LangChain when a conversation is repeated with the same call IDs', async () => {
   const client = fixture.client();
   for (let times = 0; times < 2; times++) {
     const api = await fixture.messagesApi([
@@ -82,7 +82,7 @@ it('throws in the LangChain tool if the service returns no result', async () => 
   await expect(conversation).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
-it('sends the input of the model unchecked with LangChain, so that the service validates it', async () => {
+it("sends the model's input unchecked with LangChain, so that the service validates it", async () => {
   const path = '/memories/f';
   const api = await fixture.messagesApi([
     [

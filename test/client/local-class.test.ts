@@ -133,7 +133,7 @@ const STEPS: Step[] = [
   [cmd.delete('/memories/archive')],
 ];
 
-/** Returns the results of the conversation that the SDK's tool runner sends. */
+/** Returns the results that the SDK's tool runner sends in the conversation. */
 async function converse(tool: BetaRunnableTool): Promise<string[]> {
   const turns = STEPS.map(([input], i) => [use(`toolu_${i}`, input)]);
   const api = await fixture.messagesApi([...turns, [text('Done.')]]);
@@ -148,7 +148,7 @@ async function converse(tool: BetaRunnableTool): Promise<string[]> {
     .map(([sent]) => `${sent?.is_error ? 'is_error: ' : ''}${sent?.content}`);
 }
 
-/** Replaces the size of a directory, which depends on the filesystem, by the usual 4096 bytes. */
+/** Replaces a directory's size, which depends on the filesystem, by the usual 4096 bytes. */
 function withUsualSizes(content: string): string {
   if (!content.startsWith("Here're")) return content;
   const lines = content.split('\n');
@@ -157,7 +157,7 @@ function withUsualSizes(content: string): string {
     .join('\n');
 }
 
-it('returns the results of the local class, except for documented differences', async () => {
+it("returns the local class's results, except for documented differences", async () => {
   const directory = await mkdtemp(join(inject('scratch'), 'local-'));
   const local = await converse(betaMemoryTool(await BetaLocalFilesystemMemoryTool.init(directory)));
   const remote = await converse(memoryTool(fixture.client()));
@@ -173,7 +173,7 @@ it('returns the results of the local class, except for documented differences', 
   );
 });
 
-it('documents each difference of the local class in the contract in the same words', async () => {
+it('documents each difference from the local class in the contract in the same words', async () => {
   const contract = await readFile(new URL('../../docs/contract.md', import.meta.url), 'utf8');
   const section = contract.slice(contract.indexOf('## 5. Deliberate differences')).replace(/\s+/g, ' ');
   for (const [, difference] of STEPS) {

@@ -34,7 +34,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     transport === 'stdio' ? connectStdio(fixture.url, key) : connectHttp(http.url, key);
   const connect = async () => connectWith(await fixture.tenantKey());
 
-  it('lists the tool, the protocol, and the instructions of the MCP server', async () => {
+  it("lists the MCP server's tool, protocol, and instructions", async () => {
     const client = await connect();
     expect(client.getServerVersion()).toStrictEqual({
       name: 'memory-service-mcp',
@@ -53,7 +53,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
   });
 
-  it('describes mounts in the instructions of the MCP server and in the prompt', async () => {
+  it("describes mounts in the MCP server's instructions and in the prompt", async () => {
     const { key, tenant } = await fixture.tenantWithKey();
     const team = await fixture.tenantWithKey();
     const mount = {
@@ -71,7 +71,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
   });
 
-  it('returns the result of each command over MCP byte for byte as the service does', async () => {
+  it("returns each command's result over MCP byte for byte as the service does", async () => {
     const client = await connect();
     const path = '/memories/user.md';
     const edited =
@@ -101,7 +101,7 @@ function describeTransport(transport: 'stdio' | 'http') {
         text('Successfully renamed /memories/user.md to /memories/a/b.md'),
       ],
       [{ command: 'delete', path: '/memories/a' }, text('Successfully deleted /memories/a')],
-      // The model also reads errors of the input.
+      // The model also reads input errors.
       [
         { command: 'undo' },
         text(
@@ -115,7 +115,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     for (const [input, result] of inOrder) expect(await call(client, input)).toStrictEqual(result);
   });
 
-  it('applies a call of Claude Code once under the ID of its tool_use block', async () => {
+  it('applies a Claude Code call once under the ID of its tool_use block', async () => {
     const client = await connect();
     await call(client, create);
     const insert = { command: 'insert', path: '/memories/user.md', insert_line: 0, insert_text: 'x' };
@@ -162,7 +162,7 @@ function describeTransport(transport: 'stdio' | 'http') {
 describe('a client over HTTP', () => describeTransport('http'));
 describe('a client over stdio', { tags: 'long' }, () => describeTransport('stdio'));
 
-it('runs the calls of one turn in order over stdio', { tags: 'long' }, async () => {
+it('runs the calls in one turn in order over stdio', { tags: 'long' }, async () => {
   const client = await connectStdio(fixture.url, await fixture.tenantKey());
   const path = '/memories/user.md';
   const results = await Promise.all([
@@ -225,7 +225,7 @@ describe('the MCP server over HTTP', () => {
       body: JSON.stringify(body),
     });
 
-  it('connects each caller to the memory of its key', async () => {
+  it("connects each caller to its key's memory", async () => {
     const keys = await Promise.all([fixture.tenantKey(), fixture.tenantKey()]);
     for (const key of keys) {
       const response = await send({ authorization: `Bearer ${key}` }, callCreate);
@@ -277,7 +277,7 @@ describe('the MCP server over HTTP', () => {
   });
 });
 
-describe('the command of the MCP server', { tags: 'long' }, () => {
+describe("the MCP server's command", { tags: 'long' }, () => {
   it.each([
     [['--http', 'x'], {}, '--http needs a port from 0 to 65535'],
     [['--host', '::1'], {}, '--host and --allowed-host need --http'],
@@ -291,7 +291,7 @@ describe('the command of the MCP server', { tags: 'long' }, () => {
       { MEMORY_SERVICE_API_KEY: 'msk_secret' },
       'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
     ],
-  ] as const)('rejects the options %o of the MCP command with the variables %o', (args, env, message) => {
+  ] as const)("rejects the MCP command's options %o with the variables %o", (args, env, message) => {
     expect(() => readSettings([...args], env)).toThrow(new UsageError(message));
   });
 

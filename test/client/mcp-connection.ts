@@ -23,7 +23,7 @@ export async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Returns the command of a server on standard input and output. */
+/** Returns the command for a server on standard input and output. */
 export function stdioCommand(url: string, key: string, tenant?: string) {
   const env = {
     PATH: process.env.PATH ?? '',

@@ -39,7 +39,7 @@ async function send(url: string, body: string | object, headers = requestHeaders
   return { status: response.status, headers: response.headers, body: (await response.json()) as object };
 }
 
-/** Sends the headers of a request and resolves once the server has received them. The caller sends the body. */
+/** Sends the request headers and resolves once the server has received them. The caller sends the body. */
 async function begin(url: string, headers: Record<string, string>): Promise<ClientRequest> {
   const sent = request(url, { method: 'POST', headers: { ...headers, expect: '100-continue' } });
   sent.on('error', () => {}); // The request may never complete.
@@ -59,8 +59,8 @@ const result = (text: string, isError = false) => ({
 });
 const rejectedResponse = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
 
-describe('the requests of one MCP session', () => {
-  it('runs calls of a session in the order of one turn, so that a later call views a created file', async () => {
+describe('the requests in one MCP session', () => {
+  it("runs a session's calls in the order of one turn, so that a later call views a created file", async () => {
     const url = await serve();
     const client = await connectHttp(url, await fixture.tenantKey());
     for (let round = 0; round < 10; round++) {
@@ -89,7 +89,7 @@ describe('the requests of one MCP session', () => {
     }
   });
 
-  /** Starts a session as a host does and returns the headers of its requests. */
+  /** Starts a session as a host does and returns the headers for its requests. */
   async function initialize(url: string, key: string) {
     const params = {
       protocolVersion: '2025-11-25',
@@ -100,7 +100,7 @@ describe('the requests of one MCP session', () => {
     return requestHeaders(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
   }
 
-  it('runs calls of a session in the order of their IDs if they arrive in another order', async () => {
+  it("runs a session's calls in the order of their IDs if they arrive in another order", async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const [viewed, created] = await Promise.all([
@@ -111,7 +111,7 @@ describe('the requests of one MCP session', () => {
     expect(viewed.body).toMatchObject(result(VIEWED));
   });
 
-  it('waits for earlier requests of a session that are still being sent', async () => {
+  it('waits for earlier requests in a session that are still being sent', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
@@ -122,7 +122,7 @@ describe('the requests of one MCP session', () => {
     expect((await viewed).body).toMatchObject(result(VIEWED));
   });
 
-  it('stops waiting for an ID of a session that never arrives', { tags: 'long' }, async () => {
+  it('stops waiting for an ID that never arrives in a session', { tags: 'long' }, async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     for (const id of [2, 4]) {
@@ -155,7 +155,7 @@ describe('the requests of one MCP session', () => {
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
-  it('continues a session when the caller of one request disconnects', async () => {
+  it("continues a session when one request's caller disconnects", async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
@@ -215,7 +215,7 @@ it('returns 200 to any caller of GET /healthz on the MCP server', async () => {
   expect((await fetch(new URL('/healthz', mcp), { method: 'POST' })).status).toBe(404);
 });
 
-describe('the limits of the MCP server', () => {
+describe('the limits on the MCP server', () => {
   it.each([
     [
       'too large',
@@ -241,7 +241,7 @@ describe('the limits of the MCP server', () => {
     expect(await send(await serve(), body)).toMatchObject(rejectedResponse(status, text));
   });
 
-  it('accepts a batch of as many messages as the service accepts calls', async () => {
+  it('accepts a batch with as many messages as the service accepts calls', async () => {
     expect(MAX_MESSAGES).toBe(MAX_CALLS);
     const batch = Array.from({ length: MAX_MESSAGES }, (_, id) => ({ ...message('ping'), id }));
     const headers = requestHeaders(await fixture.tenantKey());
@@ -270,7 +270,7 @@ describe('the limits of the MCP server', () => {
     });
   });
 
-  it('counts the bytes of a chunked body as it arrives', async () => {
+  it('counts the bytes in a chunked body as it arrives', async () => {
     const sent = request(await serve({ maxBodyBytes: 1024 }), { method: 'POST', headers: requestHeaders() });
     onTestFinished(() => void sent.destroy());
     sent.write(' '.repeat(1025));
@@ -334,7 +334,7 @@ describe('the limits of the MCP server', () => {
     expect(calls).toBe(2);
   });
 
-  describe('a response of 6 MB', () => {
+  describe('a 6 MB response', () => {
     const LENGTH = 6_000_000;
 
     /** Reads until the server closes the connection and calls `next` after each chunk. Returns the number of bytes. */
@@ -376,7 +376,7 @@ describe('the limits of the MCP server', () => {
       return bytes;
     }
 
-    it('delivers a response of 6 MB completely', async () => {
+    it('delivers a 6 MB response completely', async () => {
       expect(await bytesRead(5000, setImmediate)).toBeGreaterThan(LENGTH);
     });
 

@@ -93,7 +93,7 @@ describe('a subscription at the MCP server over HTTP', () => {
     });
   });
 
-  it('returns the status of the service to a subscription with a wrong key', async () => {
+  it("returns the service's status to a subscription with a wrong key", async () => {
     expect((await send(await serve(fixture.url), 'msk_wrong')).status).toBe(401);
   });
 

@@ -1,5 +1,5 @@
 /**
- * The packed MCP server in a separate project, and the configurations of its README.
+ * The packed MCP server in a separate project, and the configurations in its README.
  *
  * @module-tag long
  */
@@ -35,7 +35,7 @@ it('installs the MCP package alone and serves', async () => {
   await client.close();
 });
 
-it('starts the command with the configurations of the MCP README', async () => {
+it('starts the command with the configurations in the MCP README', async () => {
   const readme = await readFile(new URL('../../clients/mcp/README.md', import.meta.url), 'utf8');
   const configurations = [...readme.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) =>
     JSON.parse(text),

@@ -6,7 +6,7 @@ import { text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
 
-it('executes every memory call of a message in order and ignores other calls', async () => {
+it('executes every memory call in a message in order and ignores other calls', async () => {
   const api = await fixture.messagesApi([
     [
       text('Let me see.'),

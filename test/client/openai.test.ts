@@ -63,7 +63,7 @@ it('runs function calls in order, with arguments as text or as an object', async
   expect(await runToolCalls(client, { tool_calls: null })).toStrictEqual([]);
 });
 
-it('writes once for a repeated message, and twice for equal IDs of two conversations', async () => {
+it('writes once for a repeated message, and twice for equal IDs in two conversations', async () => {
   const client = fixture.client();
   const item = {
     type: 'function_call',

@@ -1,5 +1,5 @@
 /**
- * The packed client in a separate project, with every TypeScript snippet of the documents.
+ * The packed client in a separate project, with every TypeScript snippet in the documents.
  *
  * @module-tag long
  */
@@ -68,11 +68,11 @@ describe('the installed client package', () => {
   });
 });
 
-describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
+describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
   const ANSWER = 'I will remember that you live in Lyon.';
   const LISTING =
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";
-  /** Output of each snippet of a document, in order, and whether the snippet is an agent that writes to the memory. */
+  /** Output of each snippet in a document, in order, and whether the snippet is an agent that writes to the memory. */
   const DOCUMENTS: Record<string, [prints: string, isAgent: boolean][]> = {
     'README.md': [[`${ANSWER}\n`, true]],
     'clients/typescript/README.md': [
@@ -113,7 +113,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
     await compile(directory, snippets, options);
   });
 
-  it('lists all snippets of the documents', () => {
+  it('lists all snippets in the documents', () => {
     const known = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
       each.map((_, i) => `${programName(document, i)}.ts`),
     );
@@ -142,7 +142,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
     expect(content.endsWith('\tLives in Lyon.')).toBe(isAgent);
   });
 
-  it("ends the README's agent with the stand-in of the tutorial", async ({ signal }) => {
+  it("ends the README's agent with the tutorial's stand-in", async ({ signal }) => {
     const tenant = freshTenant();
     const standIn = await startStandIn();
     try {

@@ -21,7 +21,7 @@ export const run = async (
 
 export interface Packed {
   archive: string;
-  /** Size of the archive in bytes. */
+  /** Archive size in bytes. */
   size: number;
   unpackedSize: number;
   files: string[];
@@ -30,7 +30,7 @@ export interface Packed {
 /** Packs a workspace as its README describes. */
 export async function pack(workspace: string): Promise<Packed> {
   const directory = await mkdtemp(join(inject('scratch'), 'packed-'));
-  // `--silent` keeps the output of `prepack` out of the JSON.
+  // `--silent` keeps the `prepack` output out of the JSON.
   const options = ['--pack-destination', directory, '--json', '--silent'];
   const args = ['pack', '--workspace', workspace, ...options];
   const { stdout } = await run('npm', args, { cwd: root });
@@ -46,7 +46,7 @@ export async function pack(workspace: string): Promise<Packed> {
 }
 
 /**
- * Creates a project with packages, given as archives, names in the registry, or options of `npm install`.
+ * Creates a project with packages, given as archives, names in the registry, or `npm install` options.
  *
  * @param from `offline` for packages without dependencies, which need no registry
  */
@@ -61,7 +61,7 @@ export async function install(
   return { directory, packages: listed.stdout.trim().split('\n').slice(1) };
 }
 
-/** Copies a project and adds the agent SDKs of this repository. */
+/** Copies a project and adds this repository's agent SDKs. */
 export async function withSdks(project: string): Promise<string> {
   const directory = await mkdtemp(join(inject('scratch'), 'agents-'));
   await cp(project, directory, { recursive: true });
@@ -71,7 +71,7 @@ export async function withSdks(project: string): Promise<string> {
   return directory;
 }
 
-/** Compiles the files of a project under `strict`. Rejects with the errors. */
+/** Compiles a project's files under `strict`. Rejects with the errors. */
 export async function compile(
   directory: string,
   files: Record<string, string>,

@@ -92,10 +92,10 @@ describe('a search over a thousand files', () => {
       const memory = fixture.client({ tenant });
       await play[place](api.url, memory);
       const [, [first] = [], second = [], [third] = []] = resultsSent(api);
-      // The result has all files with the contact, including the file of this place.
+      // The result has all files with the contact, including this place's file.
       expect(first?.content).toMatch(/^Found 5 files in \/memories, the best first:\n/);
       expect(first?.content).toContain(`${contractPath(place)}:3: Contact: Odile Faure`);
-      // The search includes the earlier edit of the same turn.
+      // The search includes the earlier edit in the same turn.
       expect(second).toMatchObject([
         { tool_use_id: `${place}_2`, content: EDITED },
         { tool_use_id: `${place}_3`, content: foundText(place).replace('12 March', '30 June') },
@@ -178,7 +178,7 @@ const play: Record<Exclude<Place, 'mcp'>, (url: string, memory: MemoryClient) =>
   },
 };
 
-it('describes the fields of the search tool', () => {
+it("describes the search tool's fields", () => {
   expect(Object.keys(MEMORY_SEARCH_TOOL.input_schema.properties)).toStrictEqual(
     Object.keys(searchSchema.shape),
   );
@@ -186,7 +186,7 @@ it('describes the fields of the search tool', () => {
   expect(readSearchInput({ query: 'x' })).toMatchObject({ request: { path: '/memories', maxResults: 20 } });
 });
 
-it('sends the complete definitions of the tools to the API', async () => {
+it('sends the complete tool definitions to the API', async () => {
   const api = await fixture.messagesApi([[text('Hello.')]]);
   await play.anthropic(api.url, fixture.client());
   expect(api.requests[0]?.body.tools).toStrictEqual([

@@ -57,7 +57,7 @@ it('writes once when a response is lost, and returns the same result to the retr
   expect(lost).toBe(12);
 });
 
-it('repeats a call safely with the idempotency key of the error', async () => {
+it('repeats a call safely with the idempotency key from the error', async () => {
   const tenant = 'gave-up';
   await fixture.client({ tenant }).execute(create);
   const dropping = fixture.client({
@@ -80,7 +80,7 @@ it('repeats a call safely with the idempotency key of the error', async () => {
   );
 });
 
-it('reports each error of the service with status, code, request ID, and the option to change', async () => {
+it('reports each service error with status, code, request ID, and the option to change', async () => {
   const problems = await Promise.all([
     callError(fixture.client({ apiKey: 'msk_wrong' }).execute(view)),
     callError(fixture.client({ tenant: 'not-a-tenant!' }).execute(view)),
@@ -119,7 +119,7 @@ it('throws if an idempotency key is reused with another input', async () => {
   expect([error?.status, error?.code]).toStrictEqual([422, 'idempotency_key_reused']);
 });
 
-it('names a closed port in the error of the client', async () => {
+it("names a closed port in the client's error", async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

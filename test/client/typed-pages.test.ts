@@ -1,5 +1,5 @@
 /**
- * The commands of documentation pages in order, as a reader types them, against a real service.
+ * The commands on documentation pages in order, as a reader types them, against a real service.
  *
  * @module-tag long
  */
@@ -30,10 +30,10 @@ async function start() {
 }
 
 /**
- * Runs the commands of each step, and compares their output.
+ * Runs each step's commands, and compares their output.
  *
  * @param edit replaces directories and addresses in the commands
- * @param failing exit codes of commands that fail on purpose
+ * @param failing exit codes for commands that fail on purpose
  */
 async function type(
   shell: Shell,
@@ -57,7 +57,7 @@ async function type(
   }
 }
 
-it('prints the documented output of each command in docs/bad-day.md', { timeout: 900_000 }, async () => {
+it('prints the documented output for each command in docs/bad-day.md', { timeout: 900_000 }, async () => {
   const [clone, serve, ...steps] = await readSteps('docs/bad-day.md');
   expect([clone?.commands, serve?.commands]).toStrictEqual([CLONE, `mkdir bad-day\n${START}`]);
   expect(steps.length).toBeGreaterThan(15);
@@ -73,7 +73,7 @@ it('prints the documented output of each command in docs/bad-day.md', { timeout:
   ]);
 });
 
-/** Stands in for Docker, which tests may not have: `exec` runs a command of the container on the test's service. */
+/** Stands in for Docker, which tests may not have: `exec` runs a container's command on the test's service. */
 const DOCKER = `PATH=$PWD/bin:$PATH
 docker() {
   case "$1 $2 $3 $4" in
@@ -84,7 +84,7 @@ docker() {
 }
 `;
 
-it("prints the documented output of the Compose quick start's commands", { timeout: 480_000 }, async () => {
+it("prints the documented output for the Compose quick start's commands", { timeout: 480_000 }, async () => {
   const steps = await readSteps('docs/production.md', 'Quick start with Docker Compose');
   expect(steps.map(({ commands }) => commands.split('\n')[0])).toStrictEqual([
     'docker compose up --build -d',

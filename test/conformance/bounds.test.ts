@@ -1,4 +1,4 @@
-/** Truncation of long output, and rejection of overlong input before it is processed. */
+/** Truncation for long output, and rejection for overlong input before it is processed. */
 import { expect, it } from 'vitest';
 import { cmd, error, ok, script } from '../support/step-table.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';

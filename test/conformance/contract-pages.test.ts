@@ -1,4 +1,4 @@
-/** Examples in docs/contract-commands.md, sent to the service in the order of the page. */
+/** Examples in docs/contract-commands.md, sent to the service in the order on the page. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { describeService, freshTenant } from '../support/test-service.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/contract-commands.md'), 'utf8');
 
-/** A request of the page with its response, both as the text of their code blocks. */
+/** A request on the page with its response, both as the text in their code blocks. */
 interface Pair {
   section: string;
   request: string;

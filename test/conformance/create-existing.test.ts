@@ -1,5 +1,5 @@
 /**
- * `CREATE_EXISTING=overwrite`: `create` replaces the content of an existing file.
+ * `CREATE_EXISTING=overwrite`: `create` replaces an existing file's content.
  *
  * @module-tag long-on-pglite
  */
@@ -65,7 +65,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('counts only the size difference of an overwritten file against the quotas', async () => {
+    it("counts only an overwritten file's size difference against the quotas", async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create(PATH, 'x'.repeat(90)), { tenant });
       await new Tenants(service().database).set(tenant, { maxFiles: 1, maxBytes: 100 });
@@ -95,7 +95,7 @@ describeService(
       expect(await log(service(), tenant)).toHaveLength(3);
     });
 
-    it('creates once and overwrites otherwise in a race of writers, and the last content is complete', async () => {
+    it('creates once and overwrites otherwise when several writers race, and the last content is complete', async () => {
       const tenant = freshTenant();
       const texts = Array.from({ length: 8 }, (_, i) => `${i}`.repeat(100 + i));
       const answers = await Promise.all(
@@ -140,7 +140,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('rejects a create of an existing file in a tenant that disables the overwrite setting', async () => {
+    it('rejects a create for an existing file in a tenant that disables the overwrite setting', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create('/memories/b.txt', 'x'), { tenant });
       const other = freshTenant();

@@ -109,7 +109,7 @@ class World {
     this.model = new HistoryModel(await this.readHistoryStart());
   }
 
-  /** Returns the start of the complete history. */
+  /** Returns the time at which the complete history starts. */
   async readHistoryStart(): Promise<string> {
     const [row] = await this.service.query(
       `SELECT to_char(history_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM tenants WHERE id = $1::text`,
@@ -193,7 +193,7 @@ class World {
     this.note(after, 'ada');
   }
 
-  /** Directories in the path of a redacted version are missing from the past. */
+  /** Directories in a redacted version's path are missing from the past. */
   expectState(actual: State, expected: State): void {
     expect(actual.ids).toEqual(expected.ids);
     expect(stateFiles(actual)).toEqual(stateFiles(expected));
@@ -231,7 +231,7 @@ class World {
       const reasons = done.conflicts.flatMap((each) => (each.memoryId === memoryId ? [each.reason] : []));
       const result = filesAfter.get(memoryId);
       if (reasons.length > 0) expect(result).toEqual(now);
-      // test/history/revert-random.test.ts has a model of merges.
+      // test/history/revert-random.test.ts has a model for merges.
       else if (!isMerged) expect(result).toEqual(past);
       if (reasons.includes('redacted')) expect(this.model.redacted.size).toBeGreaterThan(0);
       if (reasons.includes('pruned'))
@@ -318,12 +318,12 @@ class World {
     });
     const later = await this.readHistoryStart();
     expect(later >= since).toBe(true);
-    // While the history is off, pruning deletes all of it.
+    // While the history is off, pruning deletes the whole history.
     if (maxHistoryBytes === 0 && this.days > 0 && later > since) expect(later <= before).toBe(true);
     await this.checkLog();
   }
 
-  /** Checks that the log contains each version of the model once, except pruned versions. */
+  /** Checks that the log contains each version in the model once, except pruned versions. */
   async checkLog(): Promise<void> {
     const since = await this.readHistoryStart();
     const lines = await this.log();
@@ -385,7 +385,7 @@ class World {
     }
   }
 
-  /** Checks the whole history, and a copy of it in another tenant after an export and an import. */
+  /** Checks the whole history, and its copy in another tenant after an export and an import. */
   async end(): Promise<void> {
     await this.checkLog();
     for (const { at } of this.model.changes.slice(-3)) await this.look(at);
@@ -422,7 +422,7 @@ describeService(
       console.log(`histories on ${kind}: ${[...taken].map(([what, n]) => `${n} ${what}`).join(', ')}`),
     );
 
-    it('returns the memory of the model at each time of a random history', { tags: 'random' }, async () => {
+    it("returns the model's memory at each time in a random history", { tags: 'random' }, async () => {
       await fc.assert(
         fc.asyncProperty(script, async (steps) => {
           const world = new World(service(), keys);

@@ -29,7 +29,7 @@ const text = fc.oneof(
 // Names sort by code point. Without 😀, UTF-16 order equals code-point order.
 const path = fc.tuple(
   canonicalPath.map((at) => at.replaceAll('😀', 'ü')),
-  // "Canonical paths in results": only the service receives other spellings of a path.
+  // "Canonical paths in results": only the service receives other spellings for a path.
   spelling,
 );
 type Path = [canonical: string, spelling: number];

@@ -284,7 +284,7 @@ describeService('memory_search', (service) => {
     expect(text.body).toBe('Error: Invalid input for memory_search: `mode` must be words, literal or regex');
   });
 
-  it('runs searches in the blocks of an array in order', async () => {
+  it("runs the searches in an array's blocks in order", async () => {
     const tenant = freshTenant();
     const block = (id: string, name: string, input: object) => ({ type: 'tool_use', id, name, input });
     const answer = await service().execute(
@@ -314,7 +314,7 @@ describeService('memory_search', (service) => {
     expect(single.body).toStrictEqual(result('f', 'There are no files in /memories.'));
   });
 
-  it('rejects invalid inputs of memory_search', async () => {
+  it('rejects invalid memory_search inputs', async () => {
     for (const input of [[], 'x', null]) {
       const answer = await search(service(), input, freshTenant());
       expect(answer.statusCode).toBe(400);
@@ -325,7 +325,7 @@ describeService('memory_search', (service) => {
     }
   });
 
-  it('finds files only of the own tenant', async () => {
+  it('finds files only in the own tenant', async () => {
     const [one, other] = [freshTenant(), freshTenant()];
     await service().execute(cmd.create('/memories/f', 'secret'), { tenant: one });
     await service().execute(cmd.create('/memories/g', 'other'), { tenant: other });
@@ -334,11 +334,11 @@ describeService('memory_search', (service) => {
   });
 });
 
-describe('the result limit of memory_search', () => {
+describe('the result limit for memory_search', () => {
   describeService(
     'MAX_VIEW_CHARS=200',
     (service) => {
-      it('omits the last matches of a search beyond MAX_VIEW_CHARS', async () => {
+      it("omits a search's last matches beyond MAX_VIEW_CHARS", async () => {
         const tenant = freshTenant();
         const lines = Array.from({ length: 20 }, (_, i) => `needle ${i}`);
         await service().execute(cmd.create('/memories/f', lines.join('\n')), { tenant });

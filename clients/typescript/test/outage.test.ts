@@ -55,7 +55,7 @@ describe("warning about the client's first failed call", () => {
     expect(console.warn).not.toHaveBeenCalled();
   });
 
-  it('calls onError for every failed call, in place of a warning', async () => {
+  it('calls onError for every failed call instead of warning', async () => {
     const told: string[] = [];
     const { client } = createScriptedClient([unauthorizedProblem()], {
       onError: ({ code }) => told.push(code),
