@@ -107,8 +107,8 @@ export function createServer(
 }
 
 /**
- * A server that checks request parameters itself, and rejects invalid ones with one sentence. The SDK's `Server` leaves
- * the checks and the capabilities to this class, unlike `McpServer`.
+ * A server that checks request parameters itself, and rejects invalid parameters with one sentence. The SDK's `Server`
+ * leaves the checks and the capabilities to this class, unlike `McpServer`.
  */
 class MemoryServer extends Server {
   override async connect(transport: Transport): Promise<void> {
@@ -153,7 +153,7 @@ function isMissingResource({ code, data }: { code: number; data?: unknown }): bo
 
 /** Handles calls without checking their input, because the service returns its own messages for the model. */
 function handleTools(server: Server, execute: ExecuteTool): void {
-  // Hosts send several calls at once, and a later call may view a file that an earlier call creates.
+  // Hosts send several calls at the same time, and a later call may view a file that an earlier call creates.
   const calls = new SerialQueue();
   server.setRequestHandler('tools/list', () => ({ tools: [...TOOLS] }));
   server.setRequestHandler('tools/call', ({ params }, { mcpReq: { signal } }) => {

@@ -95,7 +95,8 @@ export class Turn {
   }
 
   /**
-   * Waits until the request may run, or has ended. A message without an ID (a notification or a batch) runs at once.
+   * Waits until the request may run, or has ended. A message without an ID (a notification or a batch) runs
+   * immediately.
    */
   async start(id: number | undefined): Promise<void> {
     if (this.#hasArrived) return;

@@ -35,7 +35,7 @@ const file = (path: string, content: string): SearchedFile => ({
 });
 const numbered = (i: number) => String(i).padStart(5, '0');
 
-it('counts all files that contain the words and keeps the best ones', async () => {
+it('counts all files that contain the words and keeps the best files', async () => {
   const pages = Array.from({ length: 12 }, (_, p) =>
     Array.from({ length: 250 }, (_, i) => file(numbered(p * 250 + i), `${'filler '.repeat(i % 7)}needle`)),
   );

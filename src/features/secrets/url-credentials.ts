@@ -20,7 +20,7 @@ const LONGEST_SCHEME = 32;
  * The whole URL counts as the secret. An unescaped password's end is uncertain, because the password may contain `@`,
  * `/`, or `#`, and the query may contain another password (`?password=`, `sslpassword=`, `sig=`).
  *
- * The following do not count as a password: an empty one, a placeholder (`${PASSWORD}`, `<password>`), fewer than 4
+ * The following do not count as a password: an empty text, a placeholder (`${PASSWORD}`, `<password>`), fewer than 4
  * characters, the user's name, or a word common in examples.
  */
 export function findUrlCredentials(text: string): Finding[] {

@@ -35,7 +35,7 @@ export class EndedSessions {
     await this.#database.query(endSessionQuery, { id, expiresAt: expiresAt.toISOString() });
   }
 
-  /** Not cached, so that a sign-out takes effect on every replica at once. */
+  /** Not cached, so that a sign-out takes effect on every replica immediately. */
   async has(id: string): Promise<boolean> {
     return (await this.#database.query(hasSessionEndedQuery, { id })).rows.length > 0;
   }

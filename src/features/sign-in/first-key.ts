@@ -81,7 +81,7 @@ export class FirstKey {
 }
 
 /**
- * Creates an admin key with full access if there was never one.
+ * Creates an admin key with full access if there was never an admin key.
  *
  * @throws ServiceError 409 `has_admin_key`
  */
