@@ -7,7 +7,7 @@ import { AFTER, COLUMNS, COVERS, toVersion, type Version, type VersionRow } from
 
 /* Reads a memory as it was at a time. Changes made at exactly that time are included. */
 
-/** Later than every change. */
+/** A time later than every change. */
 export const NOW = 'infinity';
 
 /**

@@ -97,8 +97,8 @@ const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<Memory
 
 /**
  * Restores a file, or a directory with its descendants, to its state at a time. Affects all files that are at or below
- * the path now or were there then. Files that were moved are moved back. The restore is atomic. Except in a dry run,
- * the tenant's writers wait until the restore ends.
+ * the path now or were at or below it at that time. Files that were moved are moved back. The restore is atomic. Except
+ * in a dry run, the tenant's writers wait until the restore ends.
  *
  * @throws ServiceError if the history is incomplete at that time, another entry blocks a path, a version was redacted,
  *   or the result would exceed the quota

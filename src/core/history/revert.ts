@@ -82,7 +82,7 @@ export async function revertActor(
   const { changes } = found;
   const resolutions = await checkResolutions(database.query, tenant, found.touched, options);
   const folds = new Folds(threads, changes);
-  // Outside the transaction, because merging lines can take long. Versions are immutable.
+  // Merges outside the transaction, because merging lines can take long. Versions are immutable.
   await folds.prepare(database.query, found.touched);
   const reverted = await changeTenant(database, tenant, options, async (query) => {
     const { lastChangeAt } = await readSelection(query, tenant, selection);

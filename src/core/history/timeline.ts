@@ -59,7 +59,7 @@ export async function activity(
     const total = totals.get(toActorKey(actor)) ?? { actor, changes: 0 };
     totals.set(toActorKey(actor), { actor, changes: total.changes + changes });
   }
-  // By key among equals, because the rows have no order.
+  // Sorts actors with equal counts by key, because the rows have no order.
   const busiest = [...totals.entries()].sort(
     ([key, a], [other, b]) => b.changes - a.changes || (key < other ? -1 : 1),
   );

@@ -27,6 +27,6 @@ export async function noteArrival(
   tenant: string,
   renamedFrom: string | null = null,
 ): Promise<void> {
-  // Citus rejects to_jsonb() there, which is not immutable.
+  // Citus rejects the function to_jsonb() in this statement, because it is not immutable.
   await query(noteArrivalQuery, { tenant, renamedFrom, excepted: JSON.stringify([tenant]) });
 }

@@ -91,7 +91,7 @@ RETURNING v.id
 `,
 );
 
-/** Copies all rows at once, because they are small. */
+/** Copies all rows in one statement, because they are small. */
 export const copyPastDirectoriesQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_past_directories',
   `
@@ -100,7 +100,7 @@ SELECT $to, path, created_at, removed_at FROM past_directories WHERE tenant_id =
 `,
 );
 
-/** Copies all rows at once, because there is one per day. */
+/** Copies all rows in one statement, because there is one per day. */
 export const copyUsageQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_usage',
   `
@@ -231,7 +231,7 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await query(lockScopedKeysQuery, { tenant: from });
     await query(changeScopesQuery, { tenant: from, to });
-    // Last, because writes to the mounting tenants wait from here on.
+    // Changes the mounts last, because writes to the mounting tenants wait from here on.
     const mountedBy = await moveMounts(query, from, to);
     await noteArrival(query, to, from);
     return { ...copied, keys, mountedBy };
@@ -251,7 +251,7 @@ async function copy(
   if (!(await insertTenant(query, to))) throw new ServiceError('tenant_exists', to);
   await copyRows();
   const { files, bytes } = source;
-  // Before the limits are copied, because the source may exceed limits that were lowered later.
+  // Reserves the usage before the limits are copied, because the source may exceed limits that were lowered later.
   await query(reserveQuery, { tenant: to, files, bytes, directories: 0, maxFiles: 0, maxBytes: 0 });
   await copySettings(query, source, to);
   return { files, bytes, keys: 0 };

@@ -139,7 +139,7 @@ export async function applyBootstrap(
     isNew.add(id);
     made.tenants++;
   }
-  // After all tenants exist.
+  // Sets the mounts after all tenants exist.
   for (const { id, mounts = [] } of tenants)
     if (isNew.has(id)) for (const mount of mounts) await setMount(database, id, mount);
   for (const {

@@ -135,7 +135,7 @@ class Entries {
   readonly #owners = new Map<string, string>();
   readonly #tenants = new Map<string, { rows: Map<string, ChangedRow>; list: KeptOutList }>();
 
-  /** Applies the changes since the last reading. To repeat a change has no effect. */
+  /** Applies the changes since the last reading. Applying a change twice has no effect. */
   async read(query: QueryExecutor): Promise<void> {
     let last = { change: this.changes, id: LAST_ID };
     for (let isEnd = false; !isEnd; ) {

@@ -234,7 +234,7 @@ export class Keys {
   }
 
   /**
-   * Reads a key, with its previous secret while that secret is valid.
+   * Reads a key, with its previous secret while the previous secret is valid.
    *
    * @throws ServiceError if the key does not exist
    */

@@ -80,8 +80,8 @@ export class KnownKeys {
    */
   identify(credentials: Credentials): KnownKey | Promise<KnownKey> {
     const given = bearerToken(credentials);
-    // A missing key is not counted as a failed attempt, because the console sends such a request to find out whether it
-    // needs a key.
+    // A missing key is not counted as a failed attempt, because the console sends a request without a key to find out
+    // whether a key is needed.
     if (given === undefined) throw new ServiceError('unauthorized');
     const hash = this.#hashToken(given, credentials);
     const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);

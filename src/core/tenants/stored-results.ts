@@ -208,7 +208,7 @@ export class StoredResultLimit {
 
   #forget(tenant: string): void {
     const forgetting = forgetStoredResultsOver(this.#database, tenant, this.#maxStoredResults)
-      // Ignored, because the deletion is retried after as many further writes, and by the pruning job, which reports
+      // Ignores the error. The deletion is retried after as many further writes, and by the pruning job, which reports
       // errors.
       .catch(() => {})
       .finally(() => this.#forgetting.delete(tenant));
