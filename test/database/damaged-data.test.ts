@@ -51,7 +51,7 @@ function isInstalled(tool: string): boolean {
   }
 }
 
-// A limit on the file size of the process makes the write-ahead log fail like a full disk.
+// A limit on the process's file size makes the write-ahead log fail like a full disk.
 it.skipIf(!isInstalled('prlimit'))(
   'exits without losing a write when the write-ahead log cannot be written (needs prlimit)',
   async () => {

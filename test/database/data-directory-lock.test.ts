@@ -24,7 +24,7 @@ async function expectRejection(process: CliProcess, user: unknown = expect.any(S
   expect([await process.exit, IN_USE.exec(process.output())?.[1]]).toStrictEqual([1, user]);
 }
 
-/** Arguments of `unshare` for namespaces like in another container. Undefined if this user cannot create namespaces. */
+/** `unshare` arguments for namespaces like in another container. Undefined if this user cannot create namespaces. */
 const namespaces = [['--user', '--map-root-user'], []]
   .map((user) => [...user, '--pid', '--fork', '--mount-proc', '--net', '--uts', '--kill-child'])
   .find((args) => {

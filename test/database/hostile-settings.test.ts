@@ -25,7 +25,7 @@ function settingsQuery(names: string[]) {
   return [statement, params] as const;
 }
 
-/** Expects an error at the start of the service on Citus, and returns the commands that the error names. */
+/** Expects an error from the service on Citus at the start, and returns the commands that the error names. */
 async function commandsForNodes(url: string): Promise<string> {
   const opened = openSession({ DATABASE_URL: url }, { notify: () => {}, migrate: true });
   const error = await opened.catch((thrown) => thrown);
@@ -59,11 +59,11 @@ describe('a service whose role has other session defaults', () => {
     await own.drop();
   });
 
-  it('changes every setting of the service in the role', () => {
+  it('changes every service setting in the role', () => {
     expect(Object.keys(HOSTILE_SETTINGS).sort()).toStrictEqual(Object.keys(MEANING).sort());
   });
 
-  it('returns times, days, and counts in the formats of the API', async () => {
+  it("returns times, days, and counts in the API's formats", async () => {
     const text = "it's \\ a\tbackslash\n".repeat(100);
     for (const command of [
       cmd.create('/memories/a', text),
@@ -114,7 +114,7 @@ describe('a service whose role has other session defaults', () => {
     expect(Math.abs(Date.parse(String(shown.expires_at)) - day)).toBeLessThan(24 * 60 * 60 * 1000);
   });
 
-  it('applies every setting to a session of the service', async () => {
+  it('applies every setting to a service session', async () => {
     const { rows } = await service.database.query(...settingsQuery(Object.keys(MEANING)));
     expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toStrictEqual(MEANING);
   });

@@ -1,5 +1,5 @@
 /**
- * Sessions after the loss of a node of their Citus cluster. A trigger simulates the loss: only sessions that are open
+ * Sessions after the loss of a node in their Citus cluster. A trigger simulates the loss: only sessions that are open
  * at that time fail.
  */
 import { expect, it } from 'vitest';
@@ -16,9 +16,9 @@ CREATE FUNCTION fail_on_stale_session() RETURNS trigger LANGUAGE plpgsql AS $$ B
 END $$;
 CREATE TRIGGER lost_node BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION fail_on_stale_session()`;
 
-describeServiceOnOwnDatabase('a cluster after the death of a node', (service, kind) => {
+describeServiceOnOwnDatabase('a cluster after a node died', (service, kind) => {
   it.skipIf(kind === 'pglite')(
-    'records each audited change on new connections after a node of the cluster died',
+    'records each audited change on new connections after a node in the cluster died',
     async () => {
       const { database, query } = service();
       const record = async (requestId: string) => {

@@ -35,8 +35,8 @@ describe('the service behind PgBouncer', () => {
     }
   }
   /**
-   * Fewer sessions than a replica has connections, so that in transaction mode the statements of a connection use
-   * different sessions.
+   * Fewer sessions than a replica has connections, so that in transaction mode a connection's statements use different
+   * sessions.
    */
   const TRANSACTION = { pool_mode: 'transaction', default_pool_size: 3, ...TRACKING };
   const SESSION = { pool_mode: 'session', default_pool_size: 40 };
@@ -154,7 +154,7 @@ describe('the service behind PgBouncer', () => {
   });
 });
 
-it('migrates a database without the session time limits of a role behind a pooler', async ({ skip }) => {
+it("migrates a database without a role's session time limits behind a pooler", async ({ skip }) => {
   skip(isCitus(), 'PgBouncer runs in front of one server');
   const own = await createTestDatabase({ migrated: false });
   const pool = openPool(own.url);

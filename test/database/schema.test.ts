@@ -23,7 +23,7 @@ const rootEntry = (path: string) => ({ path, parent_path: '/memories' });
 /** Returns `/memories/a/…/a` with the given number of names. */
 const deepPath = (names: number) => `/memories${'/a'.repeat(names - 1)}`;
 
-/** The constraints are a safety net against rows that no statement of the service writes. */
+/** The constraints are a safety net against rows that no service statement writes. */
 describeService('a row in entries', (service) => {
   const insert = (row: Row) =>
     service().query(

@@ -1,4 +1,4 @@
-/** Settings of the sessions on a server, independent of `DATABASE_URL`. */
+/** Settings for the sessions on a server, independent of `DATABASE_URL`. */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
@@ -15,7 +15,7 @@ async function settings(database: Database, expected: Record<string, string>) {
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
 }
 
-it('applies the settings of the service and other options of the URL to a database session', async () => {
+it("applies the service's settings and other URL options to a database session", async () => {
   const own = await createTestDatabase();
   const options = [
     '-c statement_timeout=0 -clock_timeout=0 --idle-in-transaction-session-timeout=0',

@@ -1,4 +1,4 @@
-/** Rules that every statement of the service follows on every database, checked without a Citus cluster. */
+/** Rules that every service statement follows on every database, checked without a Citus cluster. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DELEGATED_FUNCTIONS } from '../../src/core/database/citus.ts';
@@ -14,26 +14,26 @@ const all = [
 ];
 const withName = (each: (typeof all)[number]) => [each.name, each] as const;
 
-describe('the arguments of a delegated function', () => {
+describe('the arguments to a delegated function', () => {
   const CALL = new RegExp(`\\b(?:${DELEGATED_FUNCTIONS.join('|')})\\(([^;]*)`);
   const calls = all.filter(({ sql }) => CALL.test(sql));
 
-  it('include the arguments of all write functions', () => {
+  it('include the arguments to all write functions', () => {
     expect(calls.length).toBeGreaterThanOrEqual(2 * writeFunctions.length);
   });
 
-  it.each(calls.map(withName))('casts no parameter of %s to text and then to its type', (_, { sql }) => {
-    // Citus would send the constant to the node of the tenant as a cstring, which has no casts.
+  it.each(calls.map(withName))('casts no parameter in %s to text and then to its type', (_, { sql }) => {
+    // Citus would send the constant to the tenant's node as a cstring, which has no casts.
     expect(CALL.exec(sql)?.[1]).not.toMatch(/\$\d+::text::/);
   });
 });
 
-describe('the columns of RETURNING', () => {
+describe('the columns in RETURNING', () => {
   const RETURNING = /\bRETURNING\b([^;)]*(?:\([^)]*\)[^;)]*)*)/g;
   const returning = all.filter(({ sql }) => sql.includes('RETURNING'));
 
   it.each(returning.map(withName))(
-    'computes no column of %s, because Citus allows only immutable functions there',
+    'computes no column in %s, because Citus allows only immutable functions there',
     (_, each) => {
       for (const [, columns] of each.sql.matchAll(RETURNING)) {
         expect(columns?.replace(/ AS "?\w+"?/g, '')).toMatch(
@@ -55,7 +55,7 @@ describe('the statements that write on a condition', () => {
   });
 
   it.each(conditional.map(withName))(
-    'calls only immutable functions in CASE and COALESCE of %s, because Citus rejects others there',
+    'calls only immutable functions in CASE and COALESCE in %s, because Citus rejects others there',
     (_, { sql }) => {
       for (const [condition] of sql.matchAll(CONDITIONS))
         expect(condition).not.toMatch(
@@ -71,7 +71,7 @@ it.each(all.map(withName))('formats times explicitly in %s, independent of the s
 
 describe('the result columns', () => {
   const { builtins } = pg.types;
-  /** Types whose text depends on the settings of the session. */
+  /** Types whose text depends on the session's settings. */
   const FORMATTED = new Map([
     [builtins.TIMESTAMPTZ, 'timestamptz'],
     [builtins.TIMESTAMP, 'timestamp'],

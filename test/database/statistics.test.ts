@@ -1,4 +1,4 @@
-/** Plans of look-ups by path, with the statistics of a new database and of databases with few entries per tenant. */
+/** Plans for look-ups by path, with the statistics of a new database and of databases with few entries per tenant. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { migrate } from '../../src/core/database/migrate.ts';
@@ -68,7 +68,7 @@ describe('a new database', () => {
   });
 });
 
-describe('with statistics of few entries per tenant', () => {
+describe('with statistics for few entries per tenant', () => {
   skipOnCitus('a new plan is made for each call');
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: Awaited<ReturnType<typeof connectTo>>;
@@ -77,7 +77,7 @@ describe('with statistics of few entries per tenant', () => {
     own = await createTestDatabase();
     client = await connectTo(own.url, { options: plannerOptions });
   });
-  // Also drops the index pages of the sample.
+  // Also drops the sample's index pages.
   beforeEach(() => client.query('TRUNCATE entries'));
   afterAll(async () => {
     await client.end();
@@ -98,7 +98,7 @@ describe('with statistics of few entries per tenant', () => {
     ['a few entries of one tenant', [directories(1, '{/memories,/memories/a,/memories/b,/memories/a/c}')]],
     ['tenants with a root only', [directories(2000, '{/memories}')]],
     ['many small tenants and a large one', [directories(2000, '{/memories,/memories/a}'), files('t1')]],
-  ])('finds entries by all columns of an index after the analysis of %s', async (_, inserts) => {
+  ])('finds entries by all index columns once the database has analyzed %s', async (_, inserts) => {
     for (const sql of inserts) await client.query(sql);
     await client.query('ANALYZE entries');
     const wrong: string[] = [];
@@ -110,13 +110,13 @@ describe('with statistics of few entries per tenant', () => {
   });
 });
 
-/** Yields the nodes of a plan that read an index. */
+/** Yields the plan's nodes that read an index. */
 function* indexScans(plan: Plan): Generator<Plan> {
   if (plan['Index Name'] !== undefined) yield plan;
   for (const child of plan.Plans ?? []) yield* indexScans(child);
 }
 
-/** Whether a scan finds entries of a tenant by their path or by the path of their parent. */
+/** Whether a scan finds a tenant's entries by their path or by their parent's path. */
 function isExact({ 'Index Name': index, 'Index Cond': condition }: Plan): boolean {
   const column = index === 'entries_tenant_id_path_pk' ? 'path' : 'parent_path';
   const isKnown = index === 'entries_tenant_id_path_pk' || index === 'entries_children';

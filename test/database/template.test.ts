@@ -1,4 +1,4 @@
-/** The template of an embedded database, which the build makes, and a new data directory copies. */
+/** The template for an embedded database, which the build makes, and a new data directory copies. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ it('copies the template to a new data directory, which then needs no migration',
   expect((await readdir(directory)).sort()).toStrictEqual(['memory-service.lock', 'pglite']);
 });
 
-it('keeps the files of a directory instead of replacing them by the template', async () => {
+it('keeps the files in a directory instead of replacing them by the template', async () => {
   const directory = join(await newDirectory('used'), 'pglite');
   await mkdir(directory);
   await writeFile(join(directory, 'PG_VERSION'), '18\n');
@@ -77,7 +77,7 @@ it('keeps the files of a directory instead of replacing them by the template', a
   expect(await readFile(join(directory, 'PG_VERSION'), 'utf8')).toBe('18\n');
 });
 
-it('ignores the template of another schema and a damaged template', async () => {
+it('ignores a template with another schema and a damaged template', async () => {
   const templates = join(await newDirectory('templates'), 'template');
   const parent = await newDirectory('not-copied');
   await cp(TEMPLATE_DIRECTORY, templates, { recursive: true });
@@ -101,7 +101,7 @@ syncBuiltinESMExports();
 const { copyTemplate } = await import('./dist/core/database/template.js');
 await copyTemplate(process.argv[1]);`;
 
-it('starts after kill -9 during the copy of the template', { tags: 'long' }, async () => {
+it('starts after kill -9 while the template is copied', { tags: 'long' }, async () => {
   const directory = await newDirectory('killed');
   const args = ['--input-type=module', '--eval', KILLED_COPY, join(directory, 'pglite')];
   await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({ signal: 'SIGKILL' });

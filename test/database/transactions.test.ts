@@ -1,4 +1,4 @@
-/** After an error, Postgres rejects all statements of the transaction with 25P02 and commits no data. */
+/** After an error, Postgres rejects all statements in the transaction with 25P02 and commits no data. */
 import { expect, it } from 'vitest';
 import { parseQuery } from '../../src/core/database/query.ts';
 import { createTenantQuery } from '../../src/core/tenants/queries.ts';

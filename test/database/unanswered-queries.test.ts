@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('fails a query after the timeout of the server and continues on another connection', async () => {
+it('fails a query without a response within the timeout and continues on another connection', async () => {
   const patient = executorOn(pool, 60_000);
   expect((await patient(selectQuery, { text: 'before' })).rows).toStrictEqual([{ text: 'before' }]);
   proxy.blackhole();

@@ -23,7 +23,7 @@ const OBJECT_IN_USE = '55006';
 
 const query = (sql: string) => server.query(sql);
 
-/** Reloads the configuration of the server and waits until new connections use it. */
+/** Reloads the server's configuration and waits until new connections use it. */
 async function reload(): Promise<void> {
   const loadedAt = async () => String((await query('SELECT pg_conf_load_time()::text AS at'))[0]?.at);
   const before = await loadedAt();
@@ -31,11 +31,11 @@ async function reload(): Promise<void> {
   while ((await loadedAt()) === before);
 }
 
-/** Ends the sessions of the service, so that it opens new ones. */
+/** Ends the service's sessions, so that it opens new ones. */
 const endSessions = () =>
   query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname IN ('memory', 'other')");
 
-/** Runs a statement. A job of the service may open a session after `endSessions`, and a rename needs that there is none. */
+/** Runs a statement. A service job may open a session after `endSessions`, and a rename needs that there is none. */
 async function runWhenUnused(statement: string): Promise<void> {
   for (;;) {
     try {
@@ -55,7 +55,7 @@ async function change(...statements: string[]): Promise<void> {
   await endSessions();
 }
 
-/** Changes the rules for connections of the service. The superuser of the test keeps its access. */
+/** Changes the rules for the service's connections. The test's superuser keeps its access. */
 async function changeHba(rule: string): Promise<void> {
   await writeFile(join(server.data, 'pg_hba.conf'), `${rule}\n${hba}`);
   await change();
@@ -135,7 +135,7 @@ const requests: Record<string, () => Promise<Response>> = {
   ready: () => fetch(`${service.url}/readyz`),
 };
 
-/** Returns the statuses of all requests, with `Retry-After` and the error code if present. */
+/** Returns the statuses for all requests, with `Retry-After` and the error code if present. */
 async function statuses() {
   const all = Object.entries(requests).map(async ([name, send]) => {
     const response = await send();

@@ -1,5 +1,5 @@
 /**
- * Databases of other versions: each release's database is upgraded while the release still writes, and databases that
+ * Databases from other versions: each release's database is upgraded while the release still writes, and databases that
  * cannot be upgraded are rejected.
  */
 import { randomUUID } from 'node:crypto';
@@ -33,7 +33,7 @@ async function emptyDatabase(kind: Backend): Promise<Record<string, string>> {
 
 const run = (database: Database, sql: string) => database.query(parseQuery('upgrade_test', sql), {});
 
-/** Makes the functions of the database appear older than the functions of this checkout. */
+/** Makes the database's functions appear older than the functions in this checkout. */
 const AGE = `CREATE OR REPLACE FUNCTION memory_functions_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 0'`;
 
 const TENANT = 'acme';
@@ -54,7 +54,7 @@ const SERVICE: Record<string, Value> = {
   maxDepth: 20,
 };
 
-/** The writes of a release with its own statements. */
+/** Writes by a release with its own statements. */
 function releaseWrites(release: Release, database: Database) {
   const send = releaseExecutor(release, database.query);
   const call = async (name: string, values: Record<string, Value>) =>
@@ -83,7 +83,7 @@ function releaseWrites(release: Release, database: Database) {
   };
 }
 
-describe.each(['postgres', 'pglite'] as const)('an upgrade of a database on %s', (kind) => {
+describe.each(['postgres', 'pglite'] as const)('a database upgrade on %s', (kind) => {
   it.each(releases().map((release) => [release.version, release] as const))(
     'upgrades a database from %s while the earlier version still writes',
     { tags: kind === 'pglite' ? ['long'] : [] },
@@ -100,7 +100,7 @@ describe.each(['postgres', 'pglite'] as const)('an upgrade of a database on %s',
       expect(await first.recordFailure('k')).toBe('recorded');
       await run(before, AGE);
       expect(await schemaState(before)).toBe('behind');
-      // The connections of the release stay open with their prepared statements. PGlite has only one process.
+      // The release's connections stay open with their prepared statements. PGlite has only one process.
       if (kind === 'pglite') await before.close();
       else cleanups.push(() => before.close());
 

@@ -1,5 +1,5 @@
 /**
- * Drafts: files and directories that block a file of the draft, and which of them are removed.
+ * Drafts: files and directories that block a file in the draft, and which of them are removed.
  *
  * @module-tag long-on-pglite
  */
@@ -40,8 +40,8 @@ describeService('files that block a merge', (service) => {
   type Started = Awaited<ReturnType<typeof start>>;
 
   /**
-   * Merges and checks that the history reports the merge and that one revert undoes it. Returns the changes of files
-   * and then of directories.
+   * Merges and checks that the history reports the merge and that one revert undoes it. Returns the changes to files
+   * and then to directories.
    */
   const mergeAndRevert = async ({ tenant, draft, before }: Started, resolved: Record<string, 'draft'>) => {
     const merged = await drafting.merge(draft, resolved);
@@ -121,7 +121,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('deletes a single file that blocks the path of a merge', async () => {
+  it('deletes a single file that blocks a path in a merge', async () => {
     const started = await start({
       draft: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(`${plan}/x/y/z.md`, 'z\n')],
       original: [cmd.create(plan, 'the plan\n')],
@@ -289,7 +289,7 @@ describeService('files that block a merge', (service) => {
   });
 
   it('keeps the files that block a merge unless a resolved file names them', async () => {
-    // `x` would unblock the draft's `plan`, but the path of `x` in the draft now has a new file.
+    // `x` would unblock the draft's `plan`, but the draft now has a new file at the path of `x`.
     const chain = await start({
       base: [cmd.create(x, 'x\n')],
       draft: [cmd.create(plan, 'the plan\n')],
@@ -342,7 +342,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('keeps a file of the original in place of a directory that the draft deleted', async () => {
+  it("keeps the original's file in place of a directory that the draft deleted", async () => {
     const { draft, tenant } = await start({
       base: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(x, 'x\n')],
       draft: [cmd.delete(plan), cmd.replace(x, 'x', 'y')],
@@ -380,7 +380,7 @@ describeService('files that block a merge', (service) => {
     expect(await files(tenant)).toStrictEqual({ '/memories/kept': 'kept\n', [plan]: 'the plan\n' });
   });
 
-  it("deletes the files that block a merge as a proposal of the draft's author", async () => {
+  it("deletes the files that block a merge as a proposal by the draft's author", async () => {
     const { draft, tenant } = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/a.md`, 'a\n')],

@@ -1,5 +1,5 @@
 /**
- * Comments of reviewers on drafts.
+ * Comments by reviewers on drafts.
  *
  * @module-tag long-on-pglite
  */

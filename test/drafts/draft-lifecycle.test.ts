@@ -82,7 +82,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await drafting.merge(before);
   });
 
-  it('counts a draft against the quotas of its tenant', async () => {
+  it("counts a draft against its tenant's quotas", async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'.repeat(100)));
     const tenants = new Tenants(service().database);
     await tenants.set(tenant, { maxDrafts: 1, maxDraftBytes: 150 });
@@ -104,9 +104,9 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('closes a draft that expires, and deletes leftovers of closed drafts', async () => {
+  it('closes a draft that expires, and deletes leftovers from closed drafts', async () => {
     const daysFromNow = (days: number) => new Date(Date.now() + days * DAY_MS);
-    // Closes the drafts of other tests.
+    // Closes the drafts from other tests.
     await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(31));
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const other = await tenantWith(cmd.create(a, 'x'));
@@ -167,7 +167,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('applies the limits of the memory to a draft only when it is merged', async () => {
+  it("applies the memory's limits to a draft only when it is merged", async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const draft = await drafting.create(tenant);
     await run(service(), draft.id, cmd.create('/memories/b', 'y'), cmd.create('/memories/c', 'z'));

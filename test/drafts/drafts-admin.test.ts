@@ -19,7 +19,7 @@ interface Change {
   base: object | null;
 }
 
-describeService('drafts of the admin API', (service) => {
+describeService('drafts in the admin API', (service) => {
   const admin = useAdmin(service);
   const make = async (...steps: object[]) => {
     const tenant = freshTenant('draft-api');
@@ -56,7 +56,7 @@ describeService('drafts of the admin API', (service) => {
       next: null,
     });
     expect((await admin().call('GET', '/drafts?limit=1')).body).toMatchObject({ drafts: [{ id: draft.id }] });
-    // Lists of tenants exclude drafts.
+    // Tenant lists exclude drafts.
     expect((await admin().call('GET', `/tenants?search=${draft.id}`)).body.tenants).toStrictEqual([]);
     const closed = await admin().call('POST', `${path}/${draft.id}/close`);
     expect(closed.body).toMatchObject({
@@ -204,12 +204,12 @@ describeService('drafts of the admin API', (service) => {
     );
   });
 
-  it('compares a draft once for all files of a review, until one side changes', async () => {
+  it('compares a draft once for all files in a review, until one side changes', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     await run(service(), draft.id, cmd.replace(a, '1', 'one'), cmd.replace(b, '2', 'two'));
     const review = `/tenants/${tenant}/drafts/${draft.id}`;
     const transactions = vi.spyOn(service().database, 'transaction');
-    // Transactions of background work, such as notes of use, read no snapshot.
+    // Transactions for background work, such as recording uses, read no snapshot.
     const comparisons = () => transactions.mock.calls.filter(([, options]) => options?.snapshot).length;
     const { changes } = (await admin().call('GET', `${review}/changes`)).body as { changes: Change[] };
     const readAll = async () => {
@@ -228,7 +228,7 @@ describeService('drafts of the admin API', (service) => {
     expect((await admin().call('GET', `${review}/changes`)).status).toBe(409);
   });
 
-  it('rejects a merge of a draft without a review', async () => {
+  it('rejects a merge without a review', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), draft.id, cmd.replace(a, '1', 'one'));

@@ -54,7 +54,7 @@ describeService('drafts on the command line', (service) => {
     expect(await cat(tenant)).toBe('two\n');
   });
 
-  it('creates a draft of the memory at a past time with create --at', async () => {
+  it('creates a draft from the memory at a past time with create --at', async () => {
     const tenant = freshTenant('drafts-cli');
     await runOn(service(), ['tenants', 'create', tenant]);
     await write(tenant, cmd.create(a, 'one\n'));
@@ -69,7 +69,7 @@ describeService('drafts on the command line', (service) => {
     expect((await run('list', tenant)).stdout).not.toContain('Whenever');
   });
 
-  it('merges a draft with the content of a file with --text, and prints the changes with --json', async () => {
+  it("merges a draft with a file's content with --text, and prints the changes with --json", async () => {
     const { tenant, draft } = await start();
     await write(draft, cmd.replace(a, 'one', 'two'));
     await write(draft, cmd.create('/memories/plan', 'the plan\n'));

@@ -1,5 +1,5 @@
 /**
- * Drafts: merges of changes on both sides.
+ * Drafts: merges with changes on both sides.
  *
  * @module-tag long-on-pglite
  */
@@ -26,7 +26,7 @@ describeService('merging a draft', (service) => {
     return tenant;
   };
 
-  it('applies the changes of one side', async () => {
+  it("applies one side's changes", async () => {
     const tenant = await tenantWith(
       cmd.create(a, '1\n'),
       cmd.create(b, '2\n'),
@@ -84,7 +84,7 @@ describeService('merging a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('combines changes of different lines and reports a conflict for equal lines', async () => {
+  it('combines changes to different lines and reports a conflict for equal lines', async () => {
     const text = (one: string, two: string) => `${one}\n2\n3\n4\n${two}\n`;
     const tenant = await tenantWith(cmd.create(a, text('1', '5')), cmd.create(b, 'x\n'));
     const draft = await drafting.create(tenant);

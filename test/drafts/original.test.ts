@@ -39,7 +39,7 @@ describeService(
   (service) => {
     const drafting = new Drafting(service);
 
-    it('shares one rate limit between the keys of a tenant, of its drafts, and propose-only keys', async () => {
+    it("shares one rate limit between a tenant's keys, its drafts' keys, and propose-only keys", async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const clients = [
@@ -66,7 +66,7 @@ describeService(
     const drafting = new Drafting(service);
     const admin = useAdmin(service);
 
-    it('shares the search slots of a tenant with its drafts', async () => {
+    it("shares a tenant's search slots with its drafts", async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const proposer = await newClient(service(), { tenant, access: 'propose' });
@@ -94,7 +94,7 @@ describeService(
       expect(done).toStrictEqual(['draft', 'draft']);
     });
 
-    it('shares the limit of stored results and the usage of a tenant with its drafts', async () => {
+    it("shares a tenant's usage and its limit on stored results with its drafts", async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const [own, inDraft] = [
@@ -124,7 +124,7 @@ describeService(
       expect(used).toStrictEqual([{ writes: 6 }]);
     });
 
-    it('applies the settings of the original to a draft, except a lower byte limit, and rejects settings', async () => {
+    it("applies the original's settings to a draft, except a lower byte limit, and rejects settings", async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const set = (id: string, settings: object) =>
@@ -154,7 +154,7 @@ describeService(
       expect((await inDraft.send(cmd.create(notes, 'x'))).content).toBe('Error: This memory is read-only');
     });
 
-    it('rejects a secret of a draft if the memory rejects secrets since, when merged or when replacing', async () => {
+    it("rejects a draft's secret, on merge and on replacement, if the memory now rejects secrets", async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const inDraft = await newClient(service(), { tenant: draft.id });
@@ -171,7 +171,7 @@ describeService(
       expect(changes.map(({ outcome }) => outcome?.path)).toStrictEqual(['/memories/fine.md']);
     });
 
-    it('masks a secret of a draft if the memory masks secrets since', async () => {
+    it("masks a draft's secret if the memory now masks secrets", async () => {
       const tenant = await newTenant(service());
       const owner = await newClient(service(), { tenant });
       const old = token.replace('16C7', '27D8');

@@ -41,7 +41,7 @@ describeService(
         key_id: string;
       }[];
 
-    it('hides the writes of a propose-only key from the next agent until a reviewer rejects them', async () => {
+    it("hides a propose-only key's writes from the next agent until a reviewer rejects them", async () => {
       const tenant = await newTenant();
       const owner = await client({ tenant, label: 'owner' });
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
@@ -96,7 +96,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('merges approved changes of a propose-only key with their source', async () => {
+    it("merges a propose-only key's approved changes with their source", async () => {
       const tenant = await newTenant();
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
       await browser.send(cmd.create(notes, 'one\n'));
@@ -125,7 +125,7 @@ describeService(
       expect(reverted.body).toMatchObject({ files: [{ change: 'deleted', path: notes }], conflicts: [] });
     });
 
-    it('creates one draft for simultaneous first writes of a propose-only key', async () => {
+    it('creates one draft for simultaneous first writes with a propose-only key', async () => {
       const tenant = await newTenant();
       const { send } = await client({ tenant, access: 'propose' });
       const writes = Array.from({ length: 10 }, (_, i) => send(cmd.create(`/memories/f${i}`, 'x')));
@@ -134,7 +134,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('tells the model when the limit of proposals is reached', async () => {
+    it('tells the model when the limit on proposals is reached', async () => {
       const tenant = await newTenant();
       await new Tenants(service().database).set(tenant, { maxDrafts: 1 });
       const [first, second] = [
@@ -149,7 +149,7 @@ describeService(
       });
     });
 
-    it('writes to the draft of a propose-only key through the Memory Stores API, too', async () => {
+    it("writes to a propose-only key's draft through the Memory Stores API, too", async () => {
       const tenant = await newTenant();
       const owner = await client({ tenant });
       const { headers } = await client({ tenant, access: 'propose' });
@@ -164,7 +164,7 @@ describeService(
       const get = async (at: string) =>
         (await service().app.inject({ method: 'GET', url: at, headers })).json();
       expect((await get(url)).data).toMatchObject([{ path: '/a.md' }]);
-      // The store has the ID of the tenant, because the key cannot use the ID of the draft.
+      // The store has the tenant's ID, because the key cannot use the draft's ID.
       const { id, memory_store_id } = created.json();
       expect(memory_store_id).toBe(tenant);
       expect(await get(`${url}/${id}`)).toMatchObject({ memory_store_id: tenant, content: 'x' });
@@ -178,7 +178,7 @@ describeService(
     });
 
     it.each(['closed', 'deleted'] as const)(
-      'writes to the next draft when the draft of a propose-only key is %s meanwhile',
+      "writes to the next draft when a propose-only key's draft is %s meanwhile",
       async (how) => {
         const tenant = await newTenant();
         const { send, post } = await client({ tenant, access: 'propose' });
@@ -225,7 +225,7 @@ describeService(
         type: 'text/plain',
         headers: { 'if-none-match': '*' },
       });
-      // A later change by another actor does not change the author of the draft.
+      // A later change by another actor does not change the draft's author.
       const { send } = await client({});
       await send(cmd.replace(notes, 'x', 'xx'), String(body.id));
       const path = `/tenants/${tenant}/drafts/${body.id}`;

@@ -1,5 +1,5 @@
 /**
- * Drafts: merges of random changes on both sides, compared with an independent model.
+ * Drafts: merges with random changes on both sides, compared with an independent model.
  *
  * @module-tag long-on-pglite
  */
@@ -204,7 +204,7 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
     return { isMerged: true, pushed };
   }
 
-  it('gives the result of the model with random resolutions', { tags: ['random'] }, async () => {
+  it("gives the model's result with random resolutions", { tags: ['random'] }, async () => {
     const number = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 1e9));
     const seed = `seed ${number}`;
     const random = createRandom(number);

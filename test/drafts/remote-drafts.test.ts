@@ -98,7 +98,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     });
   });
 
-  it('reports each error of a draft command with its message, hint, and exit code', async () => {
+  it('reports each draft command error with its message, hint, and exit code', async () => {
     const { tenant, draft, review } = await createProposed();
     const nowhere = `draft_${'0'.repeat(32)}`;
     for (const [args, message] of [

@@ -20,7 +20,7 @@ describeService(
   (service) => {
     const drafting = new Drafting(service);
 
-    it('reports a file that takes too long to merge as a conflict, within the idle time of a transaction', async () => {
+    it("reports a file that takes too long to merge as a conflict, within a transaction's idle time", async () => {
       const tenant = freshTenant('slow');
       const [a, b] = ['/memories/a', '/memories/b'];
       await run(service(), tenant, cmd.create(a, hard.base), cmd.create(b, 'x'));

@@ -65,7 +65,7 @@ describe('batches of calls', () => {
       count,
     ]);
 
-  it('returns a result for each call of a batch and respects the maximum batch size', async () => {
+  it('returns a result for each call in a batch and respects the maximum batch size', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => `"text", {${i}} \\ ${'é😀'.repeat(i)}`);
     expect(await readEchoes(echo, texts)).toStrictEqual(texts.map((text) => ['many', text, 1]));
     expect(sent).toStrictEqual(['many', 'many', 'many']);
@@ -90,7 +90,7 @@ describe('batches of calls', () => {
     expect(sent).toStrictEqual(['some', 'one', 'one']);
   });
 
-  it('repeats the calls of a failed batch one by one, and fails only the invalid call', async () => {
+  it('repeats the calls from a failed batch one by one, and fails only the invalid call', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
     const wrong = parseQuery<{ text: string }, { by: string; text: string }>(
       'quotient',
@@ -105,7 +105,7 @@ describe('batches of calls', () => {
     ]);
   });
 
-  it('repeats no call of a batch after a lost connection, because the calls may have been executed', async () => {
+  it('repeats no call from a batch after a lost connection, because the calls may have been executed', async () => {
     const lost = echoWith(
       `SELECT item::integer FROM ${CALLS}, pg_terminate_backend(pg_backend_pid())`,
       'lost',
@@ -162,7 +162,7 @@ describe('batches of calls', () => {
 describeService('simultaneous commands', (service, kind) => {
   const many = Array.from({ length: 24 }, (_, i) => i);
 
-  it('applies simultaneous commands of many tenants to the files of their tenant', async () => {
+  it("applies simultaneous commands from many tenants to each tenant's own files", async () => {
     const tenants = many.map(() => freshTenant('batch'));
     const executeAll = async (make: (i: number) => object) => {
       const answers = await Promise.all(tenants.map((tenant, i) => service().execute(make(i), { tenant })));
@@ -189,7 +189,7 @@ describeService('simultaneous commands', (service, kind) => {
     const view = (i: number, path: string) => service().execute(cmd.view(path), { tenant: tenants[i] ?? '' });
     const tenants = many.slice(0, 6).map(() => freshTenant('batch'));
     const files = ['a/b/deep.md', 'a/b.md', 'a-b.md', '.hidden/h.md', 'node_modules/m.md', 'a/.hidden.md'];
-    // The listings of the last tenant are too large for a batch: one has many files, the other many hidden files.
+    // The last tenant's listings are too large for a batch: one has many files, the other many hidden files.
     const large = Array.from({ length: 201 }, (_, i) => [`l/${1000 + i}.md`, `h/.${1000 + i}.md`]).flat();
     for (const [i, tenant] of tenants.entries()) {
       const create = (file: string) =>
@@ -270,7 +270,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('applies the settings of each tenant of a batch that is not cached', async () => {
+  it('applies the settings of each tenant in a batch that is not cached', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     // Every third tenant is suspended, and every third one does not exist.
     for (const [i, tenant] of tenants.entries()) {
@@ -296,7 +296,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('respects the quota of each tenant in a batch', async () => {
+  it("respects each tenant's quota in a batch", async () => {
     const full = freshTenant('batch');
     const tenants = [full, ...many.map(() => freshTenant('batch'))];
     for (const tenant of tenants) await service().execute(cmd.create('/memories/f.md', 'x'), { tenant });
@@ -322,7 +322,7 @@ describeService('simultaneous commands', (service, kind) => {
   });
 
   if (kind === 'postgres') {
-    it('serves the other tenants of a batch without a delay while one tenant is locked', async () => {
+    it('serves the other tenants in a batch without a delay while one tenant is locked', async () => {
       const [locked, ...others] = [freshTenant('batch'), ...many.map(() => freshTenant('batch'))] as [
         string,
         ...string[],
@@ -378,13 +378,13 @@ it('allows two replicas to write for the same tenants without lost edits or dead
   }
 });
 
-describe('the plan of the batch', () => {
+describe('the plan for the batch', () => {
   skipOnCitus('there are no batches on Citus');
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   beforeAll(async () => {
-    // Uses the planner options of the service and statistics of small tenants, because autovacuum may have replaced the
-    // statistics of the template.
+    // Uses the service's planner options and statistics from small tenants, because autovacuum may have replaced the
+    // template's statistics.
     database = await createTestDatabase();
     client = await connectTo(database.url, { options: plannerOptions });
     await client.query(`
@@ -400,9 +400,9 @@ describe('the plan of the batch', () => {
   });
 
   it.each(batchQueries.map((each) => [each.name, each] as const))(
-    'looks up each row of the batch %s by the tenant of its call, in an index',
+    "looks up each row in the batch %s by its call's tenant, in an index",
     async (_, statement) => {
-      // Versions before 16 show a column of the query around a CTE as $0.
+      // Versions before 16 show a query's column around a CTE as $0.
       const scans = [...tableScans(await genericPlan(client, statement))];
       expect(scans.length).toBeGreaterThan(0);
       for (const scan of scans) {

@@ -1,4 +1,4 @@
-/** A replica with a wrong clock: expiry and stored times follow the clock of the database. */
+/** A replica with a wrong clock: expiry and stored times follow the database's clock. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
@@ -8,7 +8,7 @@ import { freshTenant, type Service, startService } from '../support/test-service
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-// PGlite shares the clock of this process.
+// PGlite shares this process's clock.
 describe.each([
   ['40 days slow', -40 * DAY_MS],
   ['40 days fast', 40 * DAY_MS],
@@ -48,7 +48,7 @@ describe.each([
     expect(await Promise.all(statuses)).toStrictEqual([401, 200]);
   });
 
-  it('records the times of a file read, a key use, and a revocation', async () => {
+  it('records the times for a file read, a key use, and a revocation', async () => {
     const { id, headers } = await createKey(HOUR_MS);
     await service.execute(cmd.create('/memories/f', 'x'), { headers });
     await service.query("UPDATE entries SET accessed_at = now() - interval '31 days' WHERE kind = 'file'");

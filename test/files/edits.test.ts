@@ -1,5 +1,5 @@
 /**
- * Simultaneous edits of one file: each builds on the previous one, and none is lost.
+ * Simultaneous edits to one file: each builds on the previous one, and none is lost.
  *
  * @module-tag long-on-pglite
  */
@@ -17,12 +17,12 @@ import { describeService, freshTenant, type Service, startService } from '../sup
 
 const FILE = '/memories/f.md';
 
-describeService('simultaneous edits of one file', (service) => {
+describeService('simultaneous edits to one file', (service) => {
   const executeAll = (tenant: string, inputs: object[]) =>
     Promise.all(inputs.map((input) => service().execute(input, { tenant })));
   const text = async (tenant: string) => (await readTree(service(), tenant)).get(FILE);
 
-  it('applies all simultaneous edits of one file', async () => {
+  it('applies all simultaneous edits to one file', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'first'), { tenant });
     const numbers = Array.from({ length: 400 }, (_, n) => n);
@@ -40,12 +40,12 @@ describeService('simultaneous edits of one file', (service) => {
   });
 
   // On Citus, each edit has its own statement, and edits wait for the tenant in no order.
-  it.skipIf(isCitus())('applies each simultaneous edit to the text of the edits before it', async () => {
+  it.skipIf(isCitus())('applies each simultaneous edit to the text from the edits before it', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'step 0'), { tenant });
     const steps = Array.from({ length: 20 }, (_, n) => cmd.replace(FILE, `step ${n}`, `step ${n + 1}`));
     const answers = await executeAll(tenant, steps);
-    // Each edit finds the text of the previous one, which was not in the file when the edit was sent.
+    // Each edit finds the previous edit's text, which was not in the file when the edit was sent.
     expect(answers.map(({ content }) => content)).toStrictEqual(
       steps.map(
         (_, n) =>
@@ -55,7 +55,7 @@ describeService('simultaneous edits of one file', (service) => {
     expect(await text(tenant)).toBe('step 20');
   });
 
-  it('builds no edit on a failed edit of the same file', async () => {
+  it('builds no edit on a failed edit to the same file', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'short'), { tenant });
     await service().query('UPDATE tenants SET max_bytes = 10 WHERE id = $1', [tenant]);
@@ -108,7 +108,7 @@ describeService('simultaneous edits of one file', (service) => {
   });
 });
 
-it('applies all edits of a file that several replicas edit constantly', async () => {
+it('applies all edits to a file that several replicas edit constantly', async () => {
   const database = await createTestDatabase();
   const replicas: Service[] = [];
   for (let n = 0; n < 3; n++) {

@@ -12,7 +12,7 @@ import { describeService, freshTenant, type Service, startService } from '../sup
 
 const FILES = 10_000;
 
-/** Creates a directory of many files with SQL, in the same form as the service stores them. */
+/** Creates a directory with many files with SQL, in the same form as the service stores them. */
 async function seedDirectory(service: Service, tenant: string): Promise<void> {
   await service.execute(cmd.create('/memories/big/sub/first', 'x'), { tenant });
   await service.query(
@@ -29,7 +29,7 @@ async function seedDirectory(service: Service, tenant: string): Promise<void> {
   );
 }
 
-describeService('a directory of 10,000 files', (service) => {
+describeService('a directory with 10,000 files', (service) => {
   const count = async (tenant: string, below: string) =>
     Number(
       (
@@ -40,7 +40,7 @@ describeService('a directory of 10,000 files', (service) => {
       )[0]?.n,
     );
 
-  it('renames and deletes a directory of 10,000 files with all its files, and truncates its listing', {
+  it('renames and deletes a directory with all its 10,000 files, and truncates its listing', {
     tags: 'long',
   }, async () => {
     const tenant = freshTenant();
@@ -72,7 +72,7 @@ describe('the store on Postgres', () => {
   });
   afterAll(() => service.close());
 
-  it('serves readers while writers of the same tenant hold locks', async () => {
+  it('serves readers while writers in the same tenant hold locks', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/f', 'before'), { tenant });
     await service.query('BEGIN');
@@ -157,7 +157,7 @@ describe.each([
     });
     database = await openDatabase(config);
     app = await buildApp({ config, database });
-    // The first write creates the tenant and the second caches its settings, so neither is part of the count.
+    // The first write creates the tenant and the second caches its settings, so neither is counted.
     for (const path of ['/memories/first', '/memories/second'])
       await app.inject({ method: 'POST', url: '/execute', payload: cmd.create(path) });
     const { query } = pg.Client.prototype;
@@ -191,7 +191,7 @@ describe.each([
     [cmd.view('/memories/missing.md'), 1],
     [cmd.create('/memories/v1.0/notes', ''), 1],
     [cmd.view('/memories/v1.0/notes'), 1],
-    // The name of this directory looks like the name of a file.
+    // This directory's name looks like a file name.
     [cmd.view('/memories/v1.0'), 2],
     [cmd.create('/memories/c', ''), 1],
     [cmd.create('/memories/c', ''), 1],

@@ -1,4 +1,4 @@
-/** Races between two replicas of the service on one database of real Postgres. */
+/** Races between two service replicas on one real Postgres database. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -151,8 +151,8 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     const before = [create('/memories/a/f', 'a'), create('/memories/b/f', 'b')];
     const inputs = [rename('/memories/a', '/memories/b/a'), rename('/memories/b', '/memories/a/b')];
     await rounds(before, inputs, (answers, tree) => {
-      // The second rename finds no parent of its destination and creates it again, so neither directory contains
-      // itself.
+      // The second rename finds no parent for its destination and creates the parent again, so neither directory
+      // contains itself.
       expect(successes(answers)).toHaveLength(2);
       const one = { '/memories/a/b/f': 'b', '/memories/a/b/a/f': 'a' };
       const other = { '/memories/b/a/f': 'a', '/memories/b/a/b/f': 'b' };
@@ -207,7 +207,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('keeps all of 200 parallel replacements and 200 parallel insertions in one file', async () => {
+  it('keeps all 200 parallel replacements and 200 parallel insertions in one file', async () => {
     const tenant = freshTenant('edits');
     const numbers = Array.from({ length: 200 }, (_, n) => n);
     await executeOn(tenant, create('/memories/log', numbers.map((n) => `<todo ${n}>`).join('\n')));

@@ -1,5 +1,5 @@
 /**
- * Isolation of tenants, tested with random interleaved commands and the plan of every statement.
+ * Tenant isolation, tested with random interleaved commands and every statement's plan.
  *
  * @module-tag long-on-pglite
  */
@@ -17,8 +17,8 @@ import { cmd } from '../support/step-table.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/test-database.ts';
 import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 
-// IDs that are prefixes of each other, differ in case, sort next to each other, or contain wildcards and separators of
-// SQL and of this service.
+// IDs that are prefixes of each other, differ in case, sort next to each other, or contain wildcards and separators
+// from SQL and from this service.
 const TENANTS = [
   'a',
   'A',
@@ -60,7 +60,7 @@ const step = fc.record({
 });
 
 describeServiceOnOwnDatabase(
-  'the isolation of tenants',
+  'tenant isolation',
   (service, kind) => {
     const keys = new Map<string, string>();
     let serviceKey = '';
@@ -81,7 +81,7 @@ describeServiceOnOwnDatabase(
       };
       serviceKey = await make(null);
       for (const tenant of TENANTS) {
-        // Tenants of earlier versions can have IDs that no new tenant can have.
+        // Tenants from earlier versions can have IDs that no new tenant can have.
         await service().query('INSERT INTO tenants (id) VALUES ($1)', [tenant]);
         keys.set(tenant, await make(tenant));
       }
@@ -98,7 +98,7 @@ describeServiceOnOwnDatabase(
         fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), async (all) => {
           await Promise.all(
             TENANTS.map(async (mine) => {
-              // Tenants run in parallel, and the commands of each tenant in order.
+              // Tenants run in parallel, and each tenant's commands run in order.
               for (const { byService, make } of all.filter(({ tenant }) => tenant === mine)) {
                 const headers: Record<string, string> = byService
                   ? { authorization: `Bearer ${serviceKey}`, 'x-tenant-id': mine }
@@ -152,7 +152,7 @@ const OF_ONE_TENANT = new Set(['entries', 'versions', 'past_directories']);
 
 const OTHER_PLANS = 'the plans are those of a plain server; citus-plans.test.ts has those of Citus';
 
-describe('the plan of the statement', () => {
+describe("the statement's plan", () => {
   skipOnCitus(OTHER_PLANS);
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
@@ -167,7 +167,7 @@ describe('the plan of the statement', () => {
   });
 
   it.each(statements.map((each) => [each.name, each] as const))(
-    'limits each scan of the statement %s to one tenant',
+    'limits each scan in the statement %s to one tenant',
     async (name, statement) => {
       const scans = [...tableScans(await genericPlan(client, statement))];
       for (const scan of scans) {
@@ -200,7 +200,7 @@ describe('the plan of the statement', () => {
   });
 });
 
-describe('the plan of the statement in a database function', () => {
+describe("the statement's plan in a database function", () => {
   skipOnCitus(OTHER_PLANS);
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
@@ -225,7 +225,7 @@ describe('the plan of the statement in a database function', () => {
         const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
         expect(scan).toMatchObject({
           'Node Type': expect.stringMatching(/^(Index|Index Only|Bitmap Heap) Scan$/),
-          // In the check of a foreign key, the parameter is on the left of the condition.
+          // In a foreign key's check, the parameter is on the left of the condition.
           [scan['Node Type'] === 'Bitmap Heap Scan' ? 'Recheck Cond' : 'Index Cond']: expect.stringMatching(
             new RegExp(`\\b${column} = |= ${column}\\b`),
           ),

@@ -1,7 +1,7 @@
 /**
- * Records many small concurrent histories and searches a sequential order of the model for each. In such an order, a
- * call that ended before another began comes first, every call returns its observed result, and the last tree is the
- * tree in the database.
+ * Records many small concurrent histories and searches a sequential model order for each. In such an order, a call that
+ * ended before another began comes first, every call returns its observed result, and the last tree is the tree in the
+ * database.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -53,14 +53,14 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.record({ command: fc.constant('delete'), path }) },
   { weight: 2, arbitrary: fc.record({ command: fc.constant('rename'), old_path: path, new_path: path }) },
 );
-// Commands of three clients, each run in sequence, on a tenant with one file.
+// Commands from three clients, each run in sequence, on a tenant with one file.
 const plan = fc.array(fc.array(command, { minLength: 3, maxLength: 4, size: 'max' }), {
   minLength: 3,
   maxLength: 3,
 });
 const first = { command: 'create', path: '/memories/d/f', file_text: 'one\ntwo' };
 
-/** Runs the clients of a plan in parallel, each on a replica, and records their calls. */
+/** Runs a plan's clients in parallel, each on a replica, and records their calls. */
 async function record(replicas: Service[], tenant: string, clients: object[][]): Promise<Call[]> {
   const history: Call[] = [];
   let clock = 0;
@@ -146,7 +146,7 @@ describe('the search for a sequential order', () => {
     expect(linearize(history, final)?.map(({ input }) => input)).toEqual([create, view]);
   });
 
-  it('rejects two successful creates of one path', () => {
+  it('rejects two successful creates for one path', () => {
     const history = [
       { input: create, result: created, invoked: 0, responded: 3 },
       { input: create, result: created, invoked: 1, responded: 2 },

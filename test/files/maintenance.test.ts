@@ -1,5 +1,5 @@
 /**
- * Background jobs and operator commands on many rows work in batches, use the clock of the database, and need only one
+ * Background jobs and operator commands on many rows work in batches, use the database's clock, and need only one
  * connection.
  *
  * @module-tag long-on-pglite
@@ -18,7 +18,7 @@ import {
   startService,
 } from '../support/test-service.ts';
 
-describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
+describeServiceOnOwnDatabase('maintenance on many rows', (service, kind) => {
   const count = async (table: string, tenant: string) =>
     Number(
       (await service().query(`SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1::text`, [tenant]))[0]
@@ -78,7 +78,7 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     expect(await pruneStoredResults(service().database, { hours: 24, maxStoredResults: 0 })).toBe(many);
   });
 
-  // PGlite shares the clock of this process.
+  // PGlite shares this process's clock.
   it.runIf(kind === 'postgres')("uses the database's clock to decide which rows are old", async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'x'), { tenant });
@@ -113,7 +113,7 @@ it('runs jobs with a pool of one connection', async () => {
   });
 });
 
-/** Returns the database with a failure of one statement on one tenant. */
+/** Returns the database, but with one statement that fails for one tenant. */
 function failStatement(name: string, tenant: string): Service['database'] {
   const database = Object.create(service.database) as Service['database'];
   Object.defineProperty(database, 'query', {
@@ -144,7 +144,7 @@ it('prunes the other tenants when one fails', async () => {
   ]);
 });
 
-it('expires files of the other tenants when one fails', async () => {
+it("expires other tenants' files when one tenant fails", async () => {
   const [broken, other] = ['expire-a', 'expire-b'];
   for (const tenant of [broken, other]) await service.execute(cmd.create('/memories/f', 'x'), { tenant });
   const now = new Date(Date.now() + 3 * 24 * 3_600_000);

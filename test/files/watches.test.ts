@@ -1,4 +1,4 @@
-/** Watchers of a process, and the statements that their checks send. */
+/** Watchers in a process, and the statements that their checks send. */
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/core/database/database.ts';
 import { type Changes, Watches } from '../../src/core/files/watches.ts';
@@ -41,7 +41,7 @@ describeService('watches', (service) => {
     }
   });
 
-  it('reads a changed tenant once for all of its watchers, and tells each its own changes', async () => {
+  it('reads a changed tenant once for all its watchers, and tells each watcher its own changes', async () => {
     const { database, names } = recordNames(service().database);
     const watches = new Watches(database);
     const [changed, quiet] = [freshTenant('changed'), freshTenant('quiet')];

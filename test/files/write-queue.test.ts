@@ -65,7 +65,7 @@ describe('the write queue', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
   let servicePool: ConnectionPool;
-  /** The number of calls of each statement, and whether the statement waits for locks. */
+  /** The number of calls in each statement, and whether the statement waits for locks. */
   let sent: { calls: number; wait: boolean }[] = [];
   let call: CallFunction;
 
@@ -106,7 +106,7 @@ describe('the write queue', () => {
     await database.drop();
   });
 
-  it('sends simultaneous calls in one statement, including several of one tenant', async () => {
+  it('sends simultaneous calls in one statement, including several for one tenant', async () => {
     const outcomes = await callAll([
       ['a', 'x'],
       ['a', 'xx'],
@@ -131,7 +131,7 @@ describe('the write queue', () => {
     expect(sent).toStrictEqual(Array(3).fill({ calls: 1, wait: true }));
   });
 
-  it('sends the calls of other tenants beside a running statement, and its own tenant waits', async () => {
+  it("sends other tenants' calls beside a running statement, and its own tenant waits", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -215,7 +215,7 @@ describe('the write queue', () => {
     }
   });
 
-  it('waits for a lock only once for all calls of a tenant', async () => {
+  it('waits for a lock only once for all calls to a tenant', async () => {
     const other = await pool.connect();
     const impatient = openServicePool(database.url, { options: '-c lock_timeout=50' });
     try {
@@ -295,8 +295,8 @@ it('deletes only the files that a directory has after the renames that the delet
   }
 });
 
-describeService('simultaneous writes of one tenant', (service) => {
-  it('applies all simultaneous writes of one tenant, both creates and edits', async () => {
+describeService('simultaneous writes in one tenant', (service) => {
+  it('applies all simultaneous writes in one tenant, both creates and edits', async () => {
     const tenant = freshTenant('mixed');
     const numbers = Array.from({ length: 40 }, (_, n) => n);
     await service().execute(cmd.create('/memories/f', ''), { tenant });

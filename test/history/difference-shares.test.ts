@@ -1,5 +1,5 @@
 /**
- * Shares of the threads that compare texts.
+ * Shares for the threads that compare texts.
  *
  * @module-tag long-on-pglite
  */
@@ -12,10 +12,10 @@ const digits = (seed: number) =>
   Array.from({ length: 20_000 }, (_, i) => `${((i * 7919 + seed * 31) >> 3) % 3}\n`).join('');
 const lines = (last: string) => `${'line\n'.repeat(300)}${last}\n`;
 
-describeService('differences of two admins', (service) => {
+describeService('differences for two admins', (service) => {
   const admin = useAdmin(service);
 
-  it("shows one admin's difference before the many slow differences of another admin", async () => {
+  it("shows one admin's difference before another admin's many slow differences", async () => {
     const tenant = freshTenant('differences');
     const run = (...commands: object[]) =>
       Promise.all(commands.map((command) => service().execute(command, { tenant })));

@@ -34,7 +34,7 @@ async function run(service: Service, tenant: string, ...steps: object[]): Promis
 }
 
 /**
- * Returns the columns of all tables that contain a text. The text must not contain characters that Postgres escapes in
+ * Returns the columns in all tables that contain a text. The text must not contain characters that Postgres escapes in
  * a row.
  */
 async function columnsWith(service: Service, text: string): Promise<string[]> {
@@ -58,7 +58,7 @@ async function columnsWith(service: Service, text: string): Promise<string[]> {
 
 describeService('redacting a version', (service) => {
   const drafting = new Drafting(service);
-  it('deletes the content of a redacted version from every table', async () => {
+  it("deletes a redacted version's content from every table", async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     const f = '/memories/notes.md';
@@ -86,7 +86,7 @@ describeService('redacting a version', (service) => {
       eraseVersion(service().database, tenant, String(version?.id), origin);
     expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, storedResults: 3, drafts: [] });
     expect(await redact(inserted)).toStrictEqual({ versions: 1, samePath: 1, storedResults: 0, drafts: [] });
-    // The rename shares the content of the edit.
+    // The rename shares the edit's content.
     expect(moved?.contentSha256).toBe(edited?.contentSha256);
     expect(await redact(edited)).toStrictEqual({ versions: 2, samePath: 0, storedResults: 0, drafts: [] });
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
@@ -111,7 +111,7 @@ describeService('redacting a version', (service) => {
     expect(await readVersions(service(), tenant)).toHaveLength(5);
   });
 
-  it('deletes the path of a redacted version and the directories that contained only it', async () => {
+  it("deletes a redacted version's path and the directories that contained only it", async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(
@@ -170,7 +170,7 @@ describeService('redacting a version', (service) => {
     await assertInvariants(service());
   });
 
-  /** Returns the content of each version by its ID. */
+  /** Returns each version's content by its ID. */
   const readContents = async (tenant: string): Promise<Map<string, string | null>> => {
     const history = new History(service().database);
     const all = await readVersions(service(), tenant);
@@ -299,7 +299,7 @@ describeService('redacting a version', (service) => {
     expect(again.content).toBe('[Redacted: the answer to this request was removed.]');
   });
 
-  it('keeps the name of an existing directory and deletes it once the directory is deleted and redacted', async () => {
+  it("keeps an existing directory's name and deletes it once the directory is deleted and redacted", async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     const top = `/memories/d-${secret}`;
@@ -367,7 +367,7 @@ describeService('redacting a version', (service) => {
     expect((await redact(tenant)).drafts).toStrictEqual([keeping.id]);
   });
 
-  it('deletes the stored results of only its tenant, however many', async () => {
+  it("deletes only its own tenant's stored results, however many", async () => {
     const [tenant, other] = [freshTenant('redact'), freshTenant('redact')];
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.delete('/memories/f'));
     await run(service(), other, cmd.create('/memories/f', 'x'));

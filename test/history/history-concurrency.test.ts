@@ -27,7 +27,7 @@ it('records each change once, with a time later than the changes it builds on', 
     for await (const version of new History(first.database).versions('default')) versions.push(version);
     expect(versions).toHaveLength(1 + done);
     expect(new Set(versions.map(({ createdAt }) => createdAt)).size).toBe(versions.length);
-    // In the order of the times, each edit added a line to the text of the previous edit.
+    // In time order, each edit added a line to the previous edit's text.
     const sizes = versions
       .filter(({ path }) => path === '/memories/f')
       .map(({ contentSizeBytes }) => contentSizeBytes ?? 0);

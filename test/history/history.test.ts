@@ -1,5 +1,5 @@
 /**
- * The record of each change by every kind of caller, and the past memory.
+ * The record for each change by every kind of caller, and the past memory.
  *
  * @module-tag long-on-pglite
  */
@@ -28,7 +28,7 @@ async function readVersions(
   return all;
 }
 
-/** Returns the log of a tenant as short lines, the oldest first. */
+/** Returns a tenant's log as short lines, the oldest first. */
 async function log(service: Service, tenant: string): Promise<string[]> {
   const all = await readVersions(service, tenant);
   return all
@@ -77,8 +77,8 @@ async function run(service: Service, tenant: string, ...steps: object[]): Promis
 
 const f = '/memories/f.md';
 
-describeService('the record of a change', (service) => {
-  it('records one version of each file that a command changes', async () => {
+describeService('the record for a change', (service) => {
+  it('records one version for each file that a command changes', async () => {
     const tenant = freshTenant();
     await run(
       ...([service(), tenant, cmd.create(f, 'one\n'), cmd.replace(f, 'one', 'three')] as const),
@@ -206,7 +206,7 @@ describeService('the record of a change', (service) => {
     expect(version?.actor).toStrictEqual({ type: 'anonymous' });
   });
 
-  it('names the operator of an import at the time of the import', async () => {
+  it("names an import's operator at the time of the import", async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     const modified = new Date('2001-02-03T04:05:06Z');
@@ -279,7 +279,7 @@ describeService('the record of a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('keeps the versions of a tenant until the tenant is deleted', async () => {
+  it("keeps a tenant's versions until the tenant is deleted", async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'));
@@ -294,7 +294,7 @@ describeService('the record of a change', (service) => {
   });
 });
 
-describeService('the past of a memory', (service) => {
+describeService("a memory's past", (service) => {
   it('matches the memory at every time', async () => {
     const tenant = freshTenant();
     const steps = [
@@ -336,7 +336,7 @@ describeService('the past of a memory', (service) => {
     await assertInvariants(service());
   });
 
-  it('reads the past of a memory page by page, and by path, time, actor, and operation', async () => {
+  it("reads a memory's past page by page, and by path, time, actor, and operation", async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/big/f', 'x'));
     await service().query(
@@ -387,7 +387,7 @@ describeService(
 describeService(
   'a tenant without history',
   (service) => {
-    it('keeps no versions and returns the last actor of a file', async () => {
+    it("keeps no versions and returns a file's last actor", async () => {
       const tenant = freshTenant();
       await run(service(), tenant, cmd.create(f, 'one'), cmd.replace(f, 'one', 'two'));
       expect(await log(service(), tenant)).toStrictEqual([`modified ${f} 3`]);

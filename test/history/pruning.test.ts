@@ -1,5 +1,5 @@
 /**
- * Pruning of the history by age and by size.
+ * Pruning the history by age and by size.
  *
  * @module-tag long-on-pglite
  */
@@ -57,7 +57,7 @@ const growingEdits = (path: string, versions: number) => [
 ];
 
 describeServiceOnOwnDatabase('pruning the history', (service) => {
-  it('deletes versions by age, except the last 10 versions of a current file', async () => {
+  it("deletes versions by age, except a current file's last 10 versions", async () => {
     const tenant = await tenantWith(service());
     await run(service(), tenant, ...growingEdits(f, 14), cmd.create('/memories/d/gone', 'gone'));
     await run(service(), tenant, cmd.rename('/memories/d', '/memories/e'), cmd.delete('/memories/e'));
@@ -115,7 +115,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await assertInvariants(service());
   });
 
-  it('deletes all superseded versions of a tenant that keeps none', async () => {
+  it('deletes all superseded versions in a tenant that keeps none', async () => {
     const tenant = await tenantWith(service());
     await run(service(), tenant, ...growingEdits(f, 12), cmd.rename(f, '/memories/g'));
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
@@ -132,7 +132,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await assertInvariants(service());
   });
 
-  it('deletes only as many of the oldest versions as the size limit needs, also of current files', async () => {
+  it('deletes only as many of the oldest versions as the size limit needs, including versions of current files', async () => {
     const tenant = await tenantWith(service());
     const text = 'x'.repeat(1000);
     await run(
@@ -182,7 +182,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await assertInvariants(service());
   });
 
-  it('ends a running read of a past tree or a difference with an error instead of a partial result', async () => {
+  it('ends a running read (past tree or difference) with an error instead of a partial result', async () => {
     for (const read of ['tree', 'difference']) {
       const tenant = await tenantWith(service());
       await run(service(), tenant, cmd.create(f, 'x'), cmd.create('/memories/g', 'x'));

@@ -10,7 +10,7 @@ import { cmd } from '../support/step-table.ts';
 import { connectTo, createTestDatabase, lockWait } from '../support/test-database.ts';
 import { freshTenant, type Service, startService } from '../support/test-service.ts';
 
-/** Number of files of the killed restore. */
+/** Number of files in the killed restore. */
 const FILES = 10_000;
 
 describe('a restore', () => {
@@ -35,7 +35,7 @@ describe('a restore', () => {
     await own.drop();
   });
 
-  it('restores all files at once for readers and writers of both replicas', async () => {
+  it('restores all files at the same time for readers and writers on both replicas', async () => {
     const tenant = freshTenant();
     const files = Array.from({ length: 10 }, (_, i) => `/memories/d/f${i}`);
     await run(replica(0), tenant, ...files.map((path) => cmd.create(path, 'old')));
@@ -61,7 +61,7 @@ describe('a restore', () => {
     await assertInvariants(replica(0));
   });
 
-  it('runs a dry run of a restore or revert without waiting for writers or delaying them', async () => {
+  it('runs a dry run for a restore or revert without waiting for writers or delaying them', async () => {
     const tenant = freshTenant();
     await run(replica(0), tenant, cmd.create('/memories/a', 'a'));
     const past = await readSnapshot(replica(0), tenant);
@@ -108,7 +108,7 @@ describe('a restore', () => {
     expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: past.tree, ids: past.ids });
   });
 
-  it('restores no file if the process of the restore is killed, and all files when repeated', {
+  it("restores no file if the restore's process is killed, and all files when repeated", {
     tags: 'long',
   }, async () => {
     const tenant = freshTenant();

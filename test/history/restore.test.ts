@@ -83,7 +83,7 @@ describeService('a restore', (service) => {
 
   it('shows the restored file instead of the file that it replaced in the same change', async () => {
     const tenant = freshTenant();
-    // The IDs of one change are unordered, so some IDs of created files sort before the IDs of deletions, and some
+    // The IDs in one change are unordered, so some IDs for created files sort before the IDs for deletions, and some
     // after.
     const paths = Array.from({ length: 8 }, (_, n) => `/memories/${n}` as MemoryPath);
     await run(service(), tenant, ...paths.map((path) => cmd.create(path, 'old')));
@@ -128,7 +128,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('returns the moved files of a directory, removes added files, and changes no other path', async () => {
+  it("returns a directory's moved files, removes added files, and changes no other path", async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/stays', '1'), cmd.create('/memories/d/leaves', '2'));
     await run(service(), tenant, cmd.create('/memories/o/comes', '3'), cmd.create('/memories/other', '4'));
@@ -296,7 +296,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('returns the file of a version to its path or to another path', async () => {
+  it("returns a version's file to its path or to another path", async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'), cmd.create('/memories/d/f', 'other'));
@@ -333,7 +333,7 @@ describeService('a restore', (service) => {
     await run(service(), tenant, cmd.rename('/memories/a', '/memories/b'));
     const now = await readSnapshot(service(), tenant);
     const all = await readVersions(service(), tenant);
-    // The second content is the content of the current file.
+    // The second content is the current file's content.
     const version = all.find(({ operation }) => (operation === 'created') === (content === '1'))?.id ?? '';
     const restoreTo = (path: string, options = OPERATOR) =>
       restoreVersion(service().database, tenant, { version, path: path as MemoryPath }, options);
@@ -398,7 +398,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects a restore of an unknown tenant and to a time before the tenant existed', async () => {
+  it('rejects a restore for an unknown tenant and to a time before the tenant existed', async () => {
     await expect(restore(service(), 'no-such-tenant', '2026-01-01T00:00:00Z')).rejects.toThrow(
       /^Tenant .* does not exist\.$/,
     );

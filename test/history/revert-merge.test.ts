@@ -1,5 +1,5 @@
 /**
- * A revert that merges: keeps the changes of others in other lines, and resolves conflicts.
+ * A revert that merges: keeps others' changes in other lines, and resolves conflicts.
  *
  * @module-tag long-on-pglite
  */
@@ -77,7 +77,7 @@ const maskedConflictText = (conflict: Conflict) => conflictText(conflict).replac
 describeService(
   'a revert that merges',
   (service) => {
-    it('removes the lines of the actor and keeps the lines of others', async () => {
+    it("removes the actor's lines and keeps others' lines", async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '5\n', '55\n'));
@@ -90,7 +90,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('carries the changes of others over alternating changes of the actor', async () => {
+    it("carries others' changes over alternating changes by the actor", async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service(), '1\n2\n3\n4\n5\n6\n7\n');
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '3\n', '33\n'));
@@ -103,7 +103,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('keeps the edit of a file that the actor moved, and the move of a file that the actor edited', async () => {
+    it("keeps others' edits to a file that the actor moved, and others' moves of a file that the actor edited", async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await alice(cmd.create(b, TEXT));
       await mallory(cmd.rename(a, '/memories/moved'), cmd.replace(b, '1\n', 'evil\n'));
@@ -112,7 +112,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n', '/memories/kept': TEXT });
     });
 
-    it('resolves overlapping lines, and keeps other lines of both', async () => {
+    it("resolves overlapping lines, and keeps both sides' other lines", async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'), cmd.replace(a, '3\n', 'worse\n'));
       await alice(cmd.replace(a, 'evil\n', 'evil, they say\n'), cmd.replace(a, '5\n', '55\n'));
@@ -177,7 +177,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: TEXT });
     });
 
-    it('keeps later changes of a file that the actor deleted and others restored', async () => {
+    it('keeps later changes to a file that the actor deleted and others restored', async () => {
       const { tenant, before, mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.delete(a));
       const [row] = await service().query(
@@ -253,7 +253,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n5\n' });
     });
 
-    it('reverts a source, and the changes of all actors in a period', async () => {
+    it("reverts a source, and all actors' changes in a period", async () => {
       const { tenant, mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '3\n', '33\n'));
@@ -308,7 +308,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n55\n' });
     });
 
-    it('rejects resolutions of other files, and texts that are not allowed', async () => {
+    it('rejects resolutions for other files, and texts that are not allowed', async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await alice(cmd.create(b, 'mine'));
       await mallory(
@@ -331,7 +331,7 @@ describeService(
       expect((await filesNow())[a]).toMatch(/^key \[[^\]]*\]\n$/);
     });
 
-    it('shows the states of a file before and after the revert', async () => {
+    it("shows a file's states before and after the revert", async () => {
       const { tenant, before, mallory, alice } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '5\n', '55\n'));
@@ -365,7 +365,7 @@ describeService(
       expect(texts).toStrictEqual([null, '1\n2\n3\n4\n55\n']);
     });
 
-    describe('a revert beside changes of the memory', () => {
+    describe('a revert beside changes to the memory', () => {
       /** Runs a step before the first merge, which happens before the revert locks the memory. */
       class Interrupted extends MergeThreads {
         step: (() => Promise<unknown>) | null = null;

@@ -96,7 +96,7 @@ class History {
     }
   }
 
-  /** Restores the last version of a deleted file as an operator. */
+  /** Restores a deleted file's last version as an operator. */
   async #restore(file: File): Promise<void> {
     const { database } = this.#service;
     const [row] = await this.#service.query(
@@ -200,7 +200,7 @@ describeService(
       }
     });
 
-    it('removes the changes of the selection and keeps all others', {
+    it("removes the selection's changes and keeps all others", {
       tags: ['random'],
       timeout: TIMEOUT_MS,
     }, async () => {
@@ -222,7 +222,7 @@ describeService(
         const start = await changeSome(1 + random.below(4));
         const end = await changeSome(1 + random.below(12));
         await changeSome(random.below(4));
-        // Either all changes of an actor since a time, or the changes of all actors in a period.
+        // Either all changes by an actor since a time, or the changes by all actors in a period.
         const isPeriod = random.below(4) === 0;
         const isSelected = (file: File, { actor }: ModelVersion, at: number) =>
           at >= start.fileLength(file) && (isPeriod ? at < end.fileLength(file) : actor === 'mallory');

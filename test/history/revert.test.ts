@@ -1,5 +1,5 @@
 /**
- * `revert`: undoes the changes of one actor only.
+ * `revert`: undoes only one actor's changes.
  *
  * @module-tag long-on-pglite
  */
@@ -46,7 +46,7 @@ async function undo(service: Service, tenant: string, since: string, by = 'mallo
 describeService(
   'a revert',
   (service) => {
-    it('undoes all changes of an actor, of any kind, and no others', async () => {
+    it('undoes all changes by an actor, of any kind, and no others', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/earlier', 'e'));
       await alice(cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/e/g', '2'), cmd.create(a, 'a'));
@@ -91,7 +91,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('reverts only the changes of an actor between two times', async () => {
+    it("reverts only an actor's changes between two times", async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/d/f', '1'), cmd.create(a, '1'));
       const before = await readSnapshot(service(), tenant);
@@ -183,7 +183,7 @@ describeService(
       await alice(cmd.create('/memories/c', 'c'));
       const before = await readSnapshot(service(), tenant);
       const t = '/memories/t';
-      // Two files swap their paths, a third is moved to a former path of another, and a file replaces a directory.
+      // Two files swap their paths, a third is moved to another file's former path, and a file replaces a directory.
       await mallory(
         cmd.rename(a, t),
         cmd.rename(b, a),
@@ -269,7 +269,7 @@ describeService(
       ).toStrictEqual([{ path: '/memories/d' }]);
     });
 
-    it('undoes changes of a file that was deleted and restored since', async () => {
+    it('undoes changes to a file that was deleted and restored since', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, '1'));
       const before = await readSnapshot(service(), tenant);

@@ -1,6 +1,6 @@
 /**
- * Many files and versions: properties that must not depend on planner statistics, statement time limits, or the size of
- * a tenant.
+ * Many files and versions: properties that must not depend on planner statistics, statement time limits, or the
+ * tenant's size.
  *
  * @module-tag long-on-pglite
  */
@@ -41,7 +41,7 @@ async function fill(query: Service['query'], tenant: string, files: number): Pro
   );
 }
 
-/** Swaps the paths of 5,000 files in a session with the planner settings of the service. */
+/** Swaps the paths of 5,000 files in a session with the service's planner settings. */
 const swapQuery = parseQuery<{ tenant: string; paths: string[]; memoryIds: string[] }>(
   'swap',
   `SELECT memory_change($tenant, memory_begin_change($tenant), gen_random_uuid(), '{}', ($paths::text[])[1:5000], ($paths::text[])[1:5000],
@@ -49,7 +49,7 @@ const swapQuery = parseQuery<{ tenant: string; paths: string[]; memoryIds: strin
      array_fill(NULL::text, ARRAY[5000]), array_fill(NULL::uuid, ARRAY[5000]), array_fill(1, ARRAY[5000]), ARRAY['{}']::jsonb[], 30, 0)`,
 );
 
-/** Creates statistics of tenants with few files and versions. */
+/** Creates statistics from tenants with few files and versions. */
 const SMALL_TENANTS = `
 INSERT INTO tenants (id) SELECT 'small-' || t FROM generate_series(1, 500) AS t;
 INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
@@ -86,7 +86,7 @@ describe.each([
   // Statements with these names only insert their parameters and read no table.
   const inserts = /^(import_|insert_entries$)/;
   it.each(statements.filter(({ name, sql }) => sql.includes('unnest(') && !inserts.test(name)))(
-    'looks up each item of the statement $name by its key',
+    'looks up each item in the statement $name by its key',
     async (query) => {
       const scans = [...tableScans(await genericPlan(client, query))];
       expect(scans.length).toBeGreaterThan(0);
@@ -206,7 +206,7 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
   const historySize = async (tenant: string) =>
     Number((await new Tenants(service().database).find(tenant))?.historyBytes);
 
-  /** Fills the history of a tenant to its limit and returns its size after each of many changes. */
+  /** Fills a tenant's history to its limit and returns its size after each of many changes. */
   async function sizesWith(limit: number, size: number): Promise<number[]> {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
@@ -233,7 +233,7 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('keeps a history of large files within 10 MB at any time', { tags: 'long' }, async () => {
+  it('keeps a history with large files within 10 MB at any time', { tags: 'long' }, async () => {
     const sizes = await sizesWith(10_000_000, 1_048_576);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(10_000_000);
     expect(Math.max(...sizes)).toBeGreaterThan(8_000_000);

@@ -32,7 +32,7 @@ const tool =
   ({ service, tenant }: Fixture) =>
     run(service, tenant, ...steps);
 
-/** Returns the file as a memory of the Memory Stores API. */
+/** Returns the file as a memory in the Memory Stores API. */
 async function findMemory({ service, tenant }: Fixture) {
   const { memories } = sdk(service, 'any').beta.memoryStores;
   const [memory] = await readAll(memories.list(tenant));
@@ -131,7 +131,7 @@ describeService(
       },
     );
 
-    it('keeps the content of each version after the history is enabled again, also after a redaction', async () => {
+    it("keeps each version's content after the history is enabled again, also after a redaction", async () => {
       const tenant = freshTenant('off');
       const set = (historyDays: number) => new Tenants(service().database).set(tenant, { historyDays });
       await run(
