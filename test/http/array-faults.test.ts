@@ -1,4 +1,4 @@
-/** Errors of single calls in an array of `tool_use` blocks: each call has its own outcome. */
+/** Errors in single calls in an array of `tool_use` blocks: each call has its own outcome. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { readTree } from '../support/invariants.ts';
@@ -18,7 +18,7 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
   let service: Service;
   beforeAll(async () => {
     service = await startService('postgres', { AUTO_CREATE_TENANTS: 'false' });
-    // Each row names a file and the failure of its creation: an SQLSTATE or the deletion of the tenant.
+    // Each row names a file and how its creation fails: an SQLSTATE or the tenant's deletion.
     await service.query(`
       CREATE TABLE faults (path text, code text);
       CREATE FUNCTION raise_fault() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -35,7 +35,7 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
   });
   afterAll(() => service.close());
 
-  /** Sends the calls while the creation of one file fails. */
+  /** Sends the calls while one file's creation fails. */
   async function send(fault: { path: string; code: string }, tenant: string, calls: object[]) {
     await service.query('INSERT INTO faults VALUES ($1, $2)', [fault.path, fault.code]);
     try {

@@ -7,15 +7,15 @@ import { type Service, startSharedService } from '../support/test-service.ts';
 let service: Service;
 let port: number;
 beforeAll(async () => {
-  // Simulates a service behind an authenticating proxy, under a host name of the network without TLS.
+  // Simulates a service behind an authenticating proxy, under a network host name without TLS.
   service = await startSharedService('pglite', { ALLOW_UNAUTHENTICATED: 'true' });
   await service.app.listen({ host: '127.0.0.1', port: 0 });
   port = (service.app.server.address() as AddressInfo).port;
 });
 afterAll(() => service.close());
 
-describeInBrowser('in a browser, under a host name of the network over plain HTTP', (browser) => {
-  /** Opens a page. `faults` lists all errors of loading, scripts, and the content security policy. */
+describeInBrowser('in a browser, under a network host name over plain HTTP', (browser) => {
+  /** Opens a page. `faults` lists all errors from loading, scripts, and the content security policy. */
   async function open(path: string): Promise<{ page: Page; faults: string[] }> {
     const page = await browser().newPage({ locale: 'en-US' });
     const faults: string[] = [];
@@ -27,7 +27,7 @@ describeInBrowser('in a browser, under a host name of the network over plain HTT
     return { page, faults };
   }
 
-  it('shows the API of the same server at /docs and sends an example', async () => {
+  it("shows the same server's API at /docs and sends an example", async () => {
     const { page, faults } = await open('/docs');
     expect(await page.title()).toBe('Memory service API');
     await page.getByRole('heading', { name: /^Memory service/ }).waitFor();
@@ -42,7 +42,7 @@ describeInBrowser('in a browser, under a host name of the network over plain HTT
       page.getByRole('button', { name: 'Execute', exact: true }).click(),
     ]);
     expect(answer.status()).toBe(200);
-    // The response is in English, not in the language of an example header.
+    // The response is in English, not in the example header's language.
     expect(await answer.json()).toMatchObject({ content: expect.stringContaining("Here're the files") });
     await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
     expect(faults).toStrictEqual([]);
@@ -94,7 +94,7 @@ describe('GET /', () => {
     expect(answer.headers.allow).toBe('GET, HEAD');
   });
 
-  it('keeps 405 for other methods of /execute', async () => {
+  it('keeps 405 for other methods on /execute', async () => {
     const answer = await service.app.inject('/execute');
     expect(answer.statusCode).toBe(405);
     expect(answer.headers.allow).toBe('POST');

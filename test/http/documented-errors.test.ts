@@ -1,4 +1,4 @@
-/** Errors of a real service, compared with the examples in docs/errors.md byte for byte. */
+/** Errors from a real service, compared with the examples in docs/errors.md byte for byte. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
@@ -108,7 +108,7 @@ async function onAdmin(sent: Sent, key: string = admin.key.key): Promise<Receive
   return send(admin, { ...sent, headers: { ...bearer(key), ...sent.headers } });
 }
 
-/** Runs `use` while a transaction blocks all writes of a tenant. */
+/** Runs `use` while a transaction blocks all writes to a tenant. */
 async function whileHeld<T>(tenant: string, use: () => Promise<T>): Promise<T> {
   await open.query('BEGIN');
   await open.query('SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
@@ -147,7 +147,7 @@ const putFile = (tenant: string, size: number, headers: Record<string, string> =
 
 const NEW = { 'if-none-match': '*' };
 
-/** Creates a draft of acme and returns its ID. */
+/** Creates a draft for acme and returns its ID. */
 async function createDraft(): Promise<string> {
   const { body } = await admin.call('POST', '/tenants/acme/drafts', { body: { title: 'tidy' } });
   return String(body.id);
@@ -492,13 +492,13 @@ const PROVOKED_IN_STORES: readonly [ErrorCode, () => Promise<Received>][] = [
   ],
 ];
 
-/** Returns the section of a code on the page. */
+/** Returns a code's section on the page. */
 const section = (code: string): string => page.split(`\n### \`${code}\`\n`)[1]?.split(/\n##+ /)[0] ?? '';
 
 const example = (code: string): { status: number; detail: string; request_id: string } =>
   JSON.parse(/^```json\n(.*?)^```$/ms.exec(section(code))?.[1] ?? '');
 
-/** Returns the entries of the Memory Stores API in the section of a code. */
+/** Returns the Memory Stores API's entries in a code's section. */
 function storeEntries(code: string): string[] {
   const [, entries = ''] = section(code).split('- **Memory Stores API:**');
   return entries.split('\n').map((line) => line.replace(/^ *(- )?/, '').replaceAll('&gt;', '>'));
@@ -512,7 +512,7 @@ it('provokes each error code, or lists it with a reason', () => {
   expect(covered.toSorted()).toStrictEqual([...new Set(codes)].toSorted());
 });
 
-it.each(PROVOKED)('returns the example of %s in docs/errors.md', async (code, provoke) => {
+it.each(PROVOKED)('returns the example for %s in docs/errors.md', async (code, provoke) => {
   const { status, retryAfter, body } = await provoke();
   const expected = example(code);
   const { request_id: id } = JSON.parse(body);

@@ -71,17 +71,14 @@ it.each([
   ['an unknown expectation', get('/v1/memory_stores/x/memories', 'Expect: nonsense\r\n'), 417],
   ['more than 1,000 headers', get('/v1/memory_stores', 'a:\r\n'.repeat(1001)), 431],
   ['no HTTP after the URL', 'GET /v1/memory_stores HTTQ/1.1\r\n\r\n', 400],
-])(
-  'rejects requests to the Memory Stores API in the format of that API: %s',
-  async (_title, text, status) => {
-    const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
-    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(head).toMatch(/\r\ncontent-type: application\/json/i);
-    const error = JSON.parse(body);
-    expect(error).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
-    expect(head.toLowerCase()).toContain(`\r\nrequest-id: ${error.request_id}`);
-  },
-);
+])("rejects requests to the Memory Stores API in that API's format: %s", async (_title, text, status) => {
+  const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(head).toMatch(/\r\ncontent-type: application\/json/i);
+  const error = JSON.parse(body);
+  expect(error).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
+  expect(head.toLowerCase()).toContain(`\r\nrequest-id: ${error.request_id}`);
+});
 
 it('names the allowed methods in a 405 with any body', async () => {
   const response = await service.app.inject({
@@ -98,7 +95,7 @@ it('names the allowed methods in a 405 with any body', async () => {
   expect((await service.app.inject({ method: 'DELETE', url: '/healthz' })).headers.allow).toBe('GET, HEAD');
 });
 
-it('rejects a request whose many headers would hide the tenant header of a proxy', async () => {
+it("rejects a request whose many headers would hide a proxy's tenant header", async () => {
   const body = JSON.stringify(cmd.create('/memories/hidden', 'x'));
   const answer = await send(
     `POST /execute HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${'a:\r\n'.repeat(1100)}X-Tenant-Id: proxied\r\n\r\n${body}`,
@@ -155,7 +152,7 @@ it('allows 8 pipelined requests per connection and closes it after rejecting the
   expect(answer).toContain('"code":"too_many_pipelined"');
 });
 
-it('resets the connection of a client that pipelines without end', async () => {
+it('resets the connection to a client that pipelines without end', async () => {
   const flood = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20_000);
   await expect(send(flood)).rejects.toThrow(/ECONNRESET|EPIPE/);
   expect((await service.app.inject('/healthz')).statusCode).toBe(200);

@@ -1,6 +1,6 @@
 /**
- * Bursts wait for a slot, requests that cannot be served in time are rejected, and no tenant uses the capacity of
- * others.
+ * Bursts wait for a slot, requests that cannot be served in time are rejected, and no tenant uses other tenants'
+ * capacity.
  */
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
@@ -29,10 +29,10 @@ async function listen(service: Service): Promise<number> {
   return (service.app.server.address() as AddressInfo).port;
 }
 
-/** Blocks the writes of tenants until the returned function is called. */
+/** Blocks the tenants' writes until the returned function is called. */
 async function hold(service: Service, ...tenants: string[]): Promise<() => Promise<unknown>> {
   await service.query('BEGIN');
-  // Locks one row after the other, because Citus cannot lock rows of several shards in one statement.
+  // Locks one row after the other, because Citus cannot lock rows from several shards in one statement.
   for (const tenant of tenants)
     await service.query('SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
   return () => service.query('ROLLBACK');
@@ -89,14 +89,14 @@ describe('a burst', () => {
     return response.statusCode;
   };
 
-  it('delivers all responses to 400 requests of one tenant', async () => {
+  it('delivers all responses to 400 requests from one tenant', async () => {
     const answers = await Promise.all(
       Array.from({ length: 400 }, (_, i) => post('one', cmd.create(`/memories/${i}`, 'x'))),
     );
     expect(answers).toStrictEqual(Array(400).fill(200));
   });
 
-  it('delivers all responses to 1,000 requests of 100 tenants', { tags: 'long' }, async () => {
+  it('delivers all responses to 1,000 requests from 100 tenants', { tags: 'long' }, async () => {
     const answers = await Promise.all(
       Array.from({ length: 1000 }, (_, i) => post(`of-many-${i % 100}`, cmd.create(`/memories/${i}`, 'x'))),
     );
@@ -173,7 +173,7 @@ describe('an overload', () => {
     expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
   });
 
-  it('releases the slots of requests that fail early, so that they cause no overload', async () => {
+  it('releases the slots for requests that fail early, so that they cause no overload', async () => {
     for (let i = 0; i < 5; i++) {
       expect((await service.execute('{', { tenant: 'a' })).status).toBe(400);
       expect((await service.execute(cmd.view('/memories'), { tenant: 'a b' })).status).toBe(400);
@@ -193,7 +193,7 @@ describe('clients that disconnect', () => {
   afterAll(() => service.close());
   const view = JSON.stringify(cmd.view('/memories'));
 
-  it('releases all resources of clients that disconnect during the lookup of their tenant', async () => {
+  it("releases all resources for clients that disconnect during their tenant's lookup", async () => {
     await service.query('BEGIN');
     await service.query('LOCK TABLE tenants IN ACCESS EXCLUSIVE MODE');
     await Promise.all(
@@ -227,7 +227,7 @@ describe('clients that disconnect', () => {
     expect((await service.execute(cmd.view('/memories/3'), { tenant: 'held' })).is_error).toBe(true);
   });
 
-  it('releases all resources of clients that disconnect during their pipelined requests', async () => {
+  it('releases all resources for clients that disconnect during their pipelined requests', async () => {
     await new Tenants(service.database).create('pipelined');
     const release = await hold(service, 'pipelined');
     const socket = await open(port);
@@ -269,7 +269,7 @@ it('delivers the rejection to a client that sends far too much', async () => {
 });
 
 describe('slow bodies', () => {
-  it('reserves no slot and only the share of the tenant for slow bodies', async () => {
+  it("reserves no slot and only the tenant's share for slow bodies", async () => {
     const service = await startService('postgres', {
       MAX_IN_FLIGHT: '4',
       MAX_IN_FLIGHT_PER_TENANT: '2',
@@ -314,7 +314,7 @@ describe('slow bodies', () => {
   });
 });
 
-it('limits the concurrency of a tenant that sends large bodies', async () => {
+it('limits concurrency for a tenant that sends large bodies', async () => {
   const service = await startService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '32', MAX_QUEUE_MS: '60000' });
   const tenant = 'large';
   await service.execute(cmd.create('/memories/f'), { tenant });
@@ -330,7 +330,7 @@ it('limits the concurrency of a tenant that sends large bodies', async () => {
   await service.close();
 });
 
-it('releases the slot of an unread response at once, and its bytes when its connection times out', {
+it("releases an unread response's slot immediately, and its bytes when its connection times out", {
   tags: 'long',
 }, async () => {
   const service = await startService('postgres', {
@@ -341,7 +341,7 @@ it('releases the slot of an unread response at once, and its bytes when its conn
   });
   const port = await listen(service);
   const tenant = 'reader';
-  // Exceeds the buffers of a connection.
+  // Exceeds a connection's buffers.
   await service.execute(cmd.create('/memories/f', 'x'.repeat(16_000_000)), { tenant });
   const socket = await open(port);
   socket.pause();

@@ -84,7 +84,7 @@ function pipe(name: string): number {
   return openSync(path, constants.O_RDWR);
 }
 
-it('handles requests and SIGTERM while the log of the service is not read', async () => {
+it("handles requests and SIGTERM while the service's log is not read", async () => {
   const stdout = pipe('stalled');
   const service = await serveTo(stdout);
   // Far more lines than the pipe holds.
@@ -95,7 +95,7 @@ it('handles requests and SIGTERM while the log of the service is not read', asyn
   closeSync(stdout);
 });
 
-it('writes complete log lines and the number of dropped lines when the reader of the log resumes', async () => {
+it("writes complete log lines and the number of dropped lines when the log's reader resumes", async () => {
   const stdout = pipe('late');
   const service = await serveTo(stdout);
   // More than 4 MiB of lines, the maximum that the service buffers.
@@ -119,7 +119,7 @@ it('writes complete log lines and the number of dropped lines when the reader of
   closeSync(stdout);
 });
 
-it('keeps the service running when the disk of its log is full', async () => {
+it("keeps the service running when its log's disk is full", async () => {
   const stdout = openSync('/dev/full', 'w');
   const service = await serveTo(stdout);
   expect(await sendMany(service.url, 2000)).toStrictEqual(new Set([200]));

@@ -22,19 +22,19 @@ function expressions(): string[] {
   ];
 }
 
-/** Returns the metrics of a PromQL expression: names that are not labels, functions, or durations. */
+/** Returns the metrics in a PromQL expression: names that are not labels, functions, or durations. */
 function metricNames(expression: string): string[] {
   const bare = expression.replaceAll(/\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)|\bby(?= *\()/g, ' ');
   return [...bare.matchAll(/\b[a-z_][a-z0-9_]*\b(?! *\()/g)].map(([name]) => name);
 }
 
-it('finds the metrics in an expression of Prometheus', () => {
+it('finds the metrics in a Prometheus expression', () => {
   expect(
     metricNames('sum by (le) (rate(a_bucket{job="x", le=~"y"}[5m])) / min_over_time(b[1h:5m]) > 0.5'),
   ).toStrictEqual(['a_bucket', 'b']);
 });
 
-it('uses only metrics of the service in the dashboard and the alerts, and all of them', async () => {
+it("uses only the service's metrics in the dashboard and the alerts, and all of them", async () => {
   const service = await startSharedService('postgres');
   const { body } = await service.app.inject({ url: '/metrics' });
   await service.close();

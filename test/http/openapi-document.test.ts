@@ -26,7 +26,7 @@ it.each(documents)(
   },
 );
 
-it('generates equal documents for two apps of one process', async () => {
+it('generates equal documents for two apps in one process', async () => {
   const [[, build]] = documents as [(typeof documents)[number]];
   const first = await openApiYaml(build);
   expect(await openApiYaml(build)).toBe(first);
@@ -38,7 +38,7 @@ it('generates the console types without a difference (update them with: npm run 
   expect(readFileSync(file(CONSOLE_TYPES), 'utf8')).toBe(await consoleTypes());
 });
 
-it('defines each schema of the OpenAPI documents in one place', () => {
+it('defines each schema in the OpenAPI documents in one place', () => {
   const src = file('src');
   const ids = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
@@ -49,7 +49,7 @@ it('defines each schema of the OpenAPI documents in one place', () => {
 });
 
 it.each(documents)(
-  'defines the parts that several operations of %s have in common once',
+  'defines the parts that several operations in %s have in common once',
   async (_, build) => {
     const { paths = {}, components = {} } = await openApiDocument({ AUTH: 'keys' }, build);
     const operations = Object.values(paths).flatMap(

@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('the start of the service', () => {
+describe("the service's start", () => {
   it('names every invalid variable and exits with 1', async () => {
     const cli = startCli(['serve'], {
       PORT: 'http',
@@ -128,7 +128,7 @@ describe('the start of the service', () => {
 });
 
 describe('the embedded database', () => {
-  it('warns of the embedded database, keeps data after kill -9, and admits one process at a time', {
+  it('warns about the embedded database, keeps data after kill -9, and admits one process at a time', {
     tags: 'long',
   }, async () => {
     const env = { DATA_DIR: await copyPgliteTemplate() };
@@ -156,7 +156,7 @@ describe('the embedded database', () => {
   });
 });
 
-/** Sends a request like `post`, but on a connection of the agent. */
+/** Sends a request like `post`, but on one of the agent's connections. */
 async function postBy(agent: Agent, url: string, input: object): Promise<{ content: string }> {
   const sent = request(`${url}/execute`, {
     agent,
@@ -168,8 +168,8 @@ async function postBy(agent: Agent, url: string, input: object): Promise<{ conte
   return JSON.parse(Buffer.concat(await response.toArray()).toString());
 }
 
-describe('the stop of the service', () => {
-  /** Locks the tenant's row, so that a write of the tenant is in flight until the lock is released. */
+describe("the service's stop", () => {
+  /** Locks the tenant's row, so that a write to the tenant is in flight until the lock is released. */
   async function holdTenant() {
     const client = await connectTo(database.url);
     await client.query(`INSERT INTO tenants (id) VALUES ('default') ON CONFLICT DO NOTHING`);
@@ -221,7 +221,7 @@ describe('the stop of the service', () => {
   });
 });
 
-describe('the log of the service', () => {
+describe("the service's log", () => {
   it('contains one line per request, without contents or paths', async () => {
     const server = await startServer({ DATABASE_URL: database.url });
     await post(server.url, cmd.create('/memories/private-path', 'private-content'), {

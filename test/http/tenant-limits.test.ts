@@ -84,7 +84,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('applies the quotas of a tenant, and allows reads, deletes, and shrinking above them', async () => {
+    it("applies a tenant's quotas, and allows reads, deletes, and shrinking above them", async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -122,7 +122,7 @@ describeService(
 );
 
 describeService(
-  'the rate limit of a tenant',
+  "a tenant's rate limit",
   (service) => {
     it('responds with 429, Retry-After, and RateLimit headers only to a tenant over its rate limit', async () => {
       const tenant = freshTenant();
@@ -138,7 +138,7 @@ describeService(
       expect((await service().execute(cmd.view('/memories'), { tenant: freshTenant() })).status).toBe(200);
     });
 
-    it('applies the rate limit of a tenant, which can disable the limit of the service', async () => {
+    it("applies a tenant's rate limit, which can disable the service's limit", async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -150,8 +150,8 @@ describeService(
   { RATE_LIMIT_PER_MINUTE: '3' },
 );
 
-describeService('the size limit of request bodies', (service) => {
-  it('applies a lower size limit of request bodies to one tenant', async () => {
+describeService('the size limit for request bodies', (service) => {
+  it('applies a lower size limit for request bodies to one tenant', async () => {
     const tenant = freshTenant();
     const tenants = new Tenants(service().database);
     await tenants.create(tenant);
@@ -180,7 +180,7 @@ describeService('the size limit of request bodies', (service) => {
     expect((await service().execute(cmd.create('/memories/f', 'x'), { tenant })).status).toBe(200);
   });
 
-  it('caps the body size limit of a tenant at the limit of the service, and names the effective limit', async () => {
+  it("caps a tenant's body size limit at the service's limit, and names the effective limit", async () => {
     const tenant = freshTenant();
     const tenants = new Tenants(service().database);
     await tenants.create(tenant);

@@ -1,4 +1,4 @@
-/** `GET /whoami`, and `check` of the client, which calls it. */
+/** `GET /whoami`, and the client's `check`, which calls it. */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -64,7 +64,7 @@ describe('whoami with keys', () => {
   }
   const check = (apiKey?: string, tenant?: string) => new MemoryClient({ url, apiKey, tenant }).check();
 
-  it('returns the identity of a tenant key', async () => {
+  it("returns a tenant key's identity", async () => {
     const tenant = await createTenant();
     const { key, id } = await createKey(tenant, { access: 'read_only' });
     expect(await check(key)).toStrictEqual({
@@ -76,7 +76,7 @@ describe('whoami with keys', () => {
     });
   });
 
-  it('returns the identity of a service key, with the limits of the given tenant', async () => {
+  it("returns a service key's identity, with the given tenant's limits", async () => {
     const tenant = await createTenant();
     await service.query('UPDATE tenants SET max_files = 7, secrets = $2 WHERE id = $1', [tenant, 'mask']);
     const { key, id } = await createKey(null);
@@ -98,7 +98,7 @@ describe('whoami with keys', () => {
     expect(await rows()).toStrictEqual(before);
   });
 
-  it('explains a wrong option of the client in a check', async () => {
+  it('explains a wrong client option in a check', async () => {
     const [tenant, suspended] = [await createTenant(), await createTenant()];
     await service.query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [suspended]);
     const { key } = await createKey(tenant);
@@ -134,7 +134,7 @@ describe('whoami with keys', () => {
 });
 
 describe('whoami with tokens', () => {
-  it('returns the subject of the token', async () => {
+  it("returns the token's subject", async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const { service, url } = await serve({
       AUTH: 'jwt',
@@ -177,7 +177,7 @@ describe('whoami without authentication', () => {
   });
 });
 
-describe('the check of a server that is no memory service', () => {
+describe('checking a server that is no memory service', () => {
   async function listen(answer: RequestListener): Promise<string> {
     const server = createServer(answer);
     server.listen(0, '127.0.0.1');
@@ -193,14 +193,14 @@ describe('the check of a server that is no memory service', () => {
     ['a page for an error', 502, 'text/html', '<html>Bad gateway</html>'],
     ['other JSON', 200, 'application/json', '{"status":"ok"}'],
     ['JSON that is no object', 200, 'application/json', 'null'],
-  ])('rejects %s in a check of a memory service', async (_, status, type, body) => {
+  ])('rejects %s when checking a memory service', async (_, status, type, body) => {
     const url = await listen((_request, response) =>
       response.writeHead(status, { 'Content-Type': type }).end(body),
     );
     expect(await check(url)).toBe(`${url}/whoami responded with ${status}, ${FOREIGN}`);
   });
 
-  it('rejects a redirect in a check of the client', async () => {
+  it("rejects a redirect in the client's check", async () => {
     const url = await listen((_, response) =>
       response.writeHead(302, { Location: 'https://a.example' }).end(),
     );

@@ -1,5 +1,5 @@
 /**
- * The versions of many tenants: `GET /v1/versions`, `log --all`, and `search --all`.
+ * Versions in many tenants: `GET /v1/versions`, `log --all`, and `search --all`.
  *
  * @module-tag long-on-pglite
  */
@@ -19,7 +19,7 @@ const HEAD =
   'TENANT                TIME                         VERSION                               OPERATION';
 const NO_VERSION = 'No version matches.\n';
 
-describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
+describeServiceOnOwnDatabase('versions in many tenants', (service) => {
   const admin = useAdmin(service);
   const write = async (tenant: string, input: object) =>
     expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
@@ -30,7 +30,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
   };
   const describeVersions = ({ versions }: Page) =>
     versions.map((each) => `${each.tenant} ${each.operation} ${each.path}`);
-  /** Creates tenants with the label `label`, of which the first has two versions of a file, and the second has one. */
+  /** Creates tenants with the label `label`: the first has two versions of a file, and the second has one. */
   const createFilledTenants = async (label: string) => {
     const [one = '', two = '', none = ''] = [1, 2, 3].map((n) => freshTenant(`${label}-${n}`));
     await write(one, cmd.create('/memories/a.md', 'one\n'));
@@ -40,7 +40,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     return { one, two, none };
   };
 
-  it('sorts the versions of many tenants by tenant, newest first, in pages of any size', async () => {
+  it('sorts versions in many tenants by tenant, newest first, in pages of any size', async () => {
     const { one, two } = await createFilledTenants('sorted');
     const all = [
       `${one} modified /memories/a.md`,
@@ -63,7 +63,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     expect((await admin().call('GET', `/tenants/${two}/versions/${version?.id}`)).status).toBe(200);
   });
 
-  it('filters the versions of many tenants by tenant, metadata, time, source, and operation', async () => {
+  it('filters versions in many tenants by tenant, metadata, time, source, and operation', async () => {
     const { one, two } = await createFilledTenants('filtered');
     const body = { metadata: { plan: 'pro' } };
     expect((await admin().call('PATCH', `/tenants/${two}`, { body })).status).toBe(200);
@@ -93,7 +93,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
       expect([query, (await admin().call('GET', `/versions?${query}`)).status]).toStrictEqual([query, 400]);
   });
 
-  it('shows a scoped key only versions of its tenants, also with a position of another tenant', async () => {
+  it("shows a scoped key only its tenants' versions, even with a position from another tenant", async () => {
     const { one, two } = await createFilledTenants('scoped');
     const { key } = await makeKey(service(), { isAdmin: true, access: 'read_only', onlyTenants: [two] });
     expect(describeVersions(await page('', key))).toStrictEqual([`${two} created /memories/b.md`]);
@@ -108,7 +108,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     ]);
   });
 
-  it('prints the versions of many tenants with log --all and the options of find', async () => {
+  it('prints versions in many tenants with log --all and the find options', async () => {
     const { one, two } = await createFilledTenants('printed');
     const { stdout, stderr, code } = await runOn(service(), [
       'log',
@@ -159,7 +159,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     });
   });
 
-  it('searches the current files of many tenants with search --all', async () => {
+  it('searches the current files in many tenants with search --all', async () => {
     const { one, two } = await createFilledTenants('searched');
     await write(two, cmd.create('/memories/c.md', 'a seldom word\n'));
     await write(two, cmd.replace('/memories/c.md', 'seldom', 'Seldom'));

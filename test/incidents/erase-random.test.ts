@@ -29,7 +29,7 @@ const [HEAD, TAIL] = ['Zoë "PI', 'N" 4711 & co'];
 const LINES = ['one', 'two', 'three', `x ${TEXT} y`, HEAD, TAIL, TEXT, ''];
 const NAMES = ['a', 'b', TEXT, `of ${TEXT}`];
 
-/** A memory in the model: the contents of its files by path. */
+/** A memory in the model: its files' contents by path. */
 class Memory {
   readonly files = new Map<string, string>();
   readonly #service: Service;
@@ -143,7 +143,7 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
     return clean;
   }
 
-  /** Returns all rows of a tenant. */
+  /** Returns all rows for a tenant. */
   const tenantRows = (tenant: string) =>
     Promise.all(
       ['entries', 'versions', 'past_directories', 'idempotency_keys'].map((table) =>

@@ -36,7 +36,7 @@ it('erases all files that agents write on two replicas with earlier lists', asyn
     );
     return results.filter((result) => !result.is_error).length;
   };
-  // The second write caches the policy of the tenant that the first write created.
+  // The second write caches the policy for the tenant that the first write created.
   for (const tenant of [...TENANTS, ...TENANTS]) expect(await write(tenant)).toBe(2);
   const body = { text: TEXT, keep_out: true, dry_run: false };
   const { id } = (await admin.call('POST', '/erase', { body })).body;
@@ -49,7 +49,7 @@ it('erases all files that agents write on two replicas with earlier lists', asyn
   await new JobRunner(first.database, [{ ...kind, work }], (_, error) => {
     throw error;
   }).run();
-  // Only the writes of the first pass were accepted. The others came after the wait.
+  // Only the writes in the first pass were accepted. The others came after the wait.
   expect(accepted.slice(0, TENANTS.length)).toStrictEqual(TENANTS.map(() => 2));
   expect(accepted.slice(TENANTS.length)).toStrictEqual(accepted.slice(TENANTS.length).map(() => 0));
   const job = (await admin.call('GET', `/jobs/${id}`)).body;

@@ -1,5 +1,5 @@
 /**
- * Erasure of a text in many tenants: dry run, changes, drafts, resumption, and receipts.
+ * Erasing a text in many tenants: dry run, changes, drafts, resumption, and receipts.
  *
  * @module-tag long-on-pglite
  */
@@ -17,7 +17,7 @@ import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-servi
 
 const SECRET = '4929 1234 5678 9012';
 
-describeServiceOnOwnDatabase('an erasure of a text', (service) => {
+describeServiceOnOwnDatabase('erasing a text', (service) => {
   const admin = useAdmin(service);
   const drafting = new Drafting(service);
   const runners: JobRunner[] = [];
@@ -275,7 +275,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     await assertInvariants(service());
   });
 
-  it('erases a text only in the tenants of a key with a scope, which sees its receipts', async () => {
+  it("erases a text only in a scoped key's tenants, and shows the key its receipts", async () => {
     const [own, other] = [freshTenant('own'), freshTenant('other')];
     for (const each of [own, other]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });

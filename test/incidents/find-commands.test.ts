@@ -112,7 +112,7 @@ describeServiceOnOwnDatabase('find on the command line', (service) => {
     expect(stderr.split('\n')).toHaveLength(3);
   });
 
-  it('says how search --all matches, with the options of find', async () => {
+  it('says how search --all matches, with the find options', async () => {
     const tenant = freshTenant('search-all');
     await write(tenant, cmd.create('/memories/a.md', 'Unmatched Case\n'));
     const { stderr } = await run('search', '--all', '--mode', 'literal', 'unmatched case');
@@ -122,7 +122,7 @@ describeServiceOnOwnDatabase('find on the command line', (service) => {
     );
   });
 
-  it('counts the copies of files in drafts as files', async () => {
+  it('counts copies of files in drafts as files', async () => {
     const tenant = freshTenant('find-draft');
     await write(tenant, cmd.create('/memories/a.md', 'clean'));
     const draft = await drafting.create(tenant);

@@ -1,5 +1,5 @@
 /**
- * Finds a text in the current files, superseded versions, open drafts, and paths of a tenant.
+ * Finds a text in a tenant's current files, superseded versions, open drafts, and paths.
  *
  * @module-tag long-on-pglite
  */
@@ -19,7 +19,7 @@ interface ModelVersion {
   content: string | null;
 }
 
-/** Files of the model, each with its versions, oldest first, and the directories that ever existed. */
+/** The model's files, each with its versions, oldest first, and the directories that ever existed. */
 class Model {
   files: { versions: ModelVersion[]; isDeleted: boolean }[] = [];
   directories = new Set<string>();
@@ -83,7 +83,7 @@ async function findHits(finder: Finder, tenant: string, query: Query, places: Fi
   return found.sort();
 }
 
-/** Matching lines of a literal text, which may contain line breaks. */
+/** Matching lines for a literal text, which may contain line breaks. */
 const literal =
   (text: string, prepared = (given: string) => given): Matches =>
   (content) => {
@@ -201,7 +201,7 @@ describeService('finding in a tenant', (service, kind) => {
   afterAll(() => thread.close());
   const finder = () => new Finder(service().database, thread);
 
-  it('equals a model of files, versions, splices, drafts, and paths', { tags: 'random' }, async () => {
+  it('equals a model with files, versions, splices, drafts, and paths', { tags: 'random' }, async () => {
     const places = fc.subarray([...PLACES], { minLength: 1 });
     const actions = fc.array(action, { minLength: 5, maxLength: 25 });
     await fc.assert(
@@ -239,7 +239,7 @@ describeService('finding in a tenant', (service, kind) => {
     );
   });
 
-  /** Redacts a superseded version, with the versions of the file that have the same content. */
+  /** Redacts a superseded version, with the file's versions that have the same content. */
   async function redactOne(tenant: string, model: Model, chosen: number): Promise<void> {
     const superseded = model.files.flatMap((file) =>
       file.versions.slice(0, file.isDeleted ? undefined : -1).map((version) => ({ file, version })),

@@ -18,7 +18,7 @@ import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-servi
 
 const SECRET = '4929 1234 5678 9012';
 
-describeServiceOnOwnDatabase('passes of a job', (service) => {
+describeServiceOnOwnDatabase("a job's passes", (service) => {
   const admin = useAdmin(service);
   const kinds: JobKind[] = [];
   afterAll(() => Promise.all(kinds.map((kind) => kind.close?.())));
@@ -32,7 +32,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
       throw error;
     }).run();
 
-  /** Runs `change` once, when the job has processed all tenants of its first pass. */
+  /** Runs `change` once, when the job has processed all tenants in its first pass. */
   function withChange(kind: JobKind, tenants: number, change: () => Promise<void>): JobKind {
     let done = 0;
     return {
@@ -56,13 +56,13 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
 
   const tenantCount = async () => Number((await service().query('SELECT count(*) FROM tenants'))[0]?.count);
 
-  it('erases a text from a tenant that was renamed to an ID before the position of the job', async () => {
+  it("erases a text from a tenant that was renamed to an ID before the job's position", async () => {
     const [passed, tenant] = [freshTenant('m-rename'), freshTenant('z-rename')];
     for (const each of [passed, tenant]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { id } = await post('/erase', { text: SECRET, tenants: { ids: [passed, tenant] }, dry_run: false });
     const [erase] = createKinds();
     const to = freshTenant('a-rename');
-    // The tenant is renamed before its turn, so the page of the job still has its earlier ID.
+    // The tenant is renamed before its turn, so the job's page still has its earlier ID.
     await run({
       ...erase,
       work: async (job, each, run) => {
@@ -117,7 +117,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
   });
 
-  it('counts a file of a find once that was changed after its tenant was read', async () => {
+  it('counts a file in a find once if the file was changed after its tenant was read', async () => {
     const tenant = freshTenant('recounted');
     await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { id } = await post('/find', { text: SECRET, tenants: { ids: [tenant] } });
@@ -153,7 +153,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
   });
 
-  it('rejects the tenants of a running job, and names a cancelled job in the result and the receipt', async () => {
+  it("rejects a running job's tenants, and names a cancelled job in the result and the receipt", async () => {
     const tenant = freshTenant('by-find');
     await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
     const found = (await post('/find', { text: SECRET })).id;

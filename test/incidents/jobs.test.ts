@@ -29,7 +29,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     return runner;
   };
   let kinds: JobKind[] | undefined;
-  /** Returns kinds of jobs that share a thread, because starting a thread takes a second. */
+  /** Returns job kinds that share a thread, because starting a thread takes a second. */
   const sharedKinds = () => {
     kinds ??= jobKinds(service().database, loadConfig({ AUTH: 'none' }));
     return kinds;
@@ -103,7 +103,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     ]);
   });
 
-  it('keeps the text of a job only until its end, and in no other column', async () => {
+  it("keeps a job's text only until the job ends, and in no other column", async () => {
     const tenants = await plantSecrets('texts', 1);
     const { id } = await start({ ids: tenants });
     expect(await storedJob(id)).toMatchObject([{ state: 'queued', texts: { text: SECRET } }]);
@@ -200,7 +200,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await admin().call('POST', `/jobs/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
   });
 
-  it('shows the counts of the tenants in progress, and adds the counts of tenants without an outcome', async () => {
+  it('shows the counts for tenants in progress, and adds the counts for tenants without an outcome', async () => {
     const tenants = await plantSecrets('progress', 2);
     let looks = 0;
     const both = createBarrier(2);
@@ -227,7 +227,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await get(`/jobs/${id}/tenants`)).tenants).toStrictEqual([]);
   });
 
-  it('records the error of a tenant, and continues the job', async () => {
+  it("records a tenant's error, and continues the job", async () => {
     const tenants = await plantSecrets('failing', 2);
     const { id } = await start({ ids: tenants });
     const { ServiceError } = await import('../../src/core/errors/errors.ts');
@@ -282,7 +282,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect([rejected.status, rejected.body.code]).toStrictEqual([404, 'not_found']);
   });
 
-  it('finds only versions of an actor, a source, and a time', async () => {
+  it('finds only versions with an actor, a source, and a time', async () => {
     const [tenant = ''] = await plantSecrets('filtered', 1);
     const change = (origin: string, at: string, operation: string) =>
       service().query(
@@ -310,7 +310,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect(await count({ since: '2026-01-01T00:00:00.000001Z' })).toStrictEqual([1, 0]);
   });
 
-  it('shows no text of a version that was redacted after the find', async () => {
+  it('shows no text from a version that was redacted after the find', async () => {
     const [tenant = ''] = await plantSecrets('redacted', 1);
     await write(tenant, cmd.replace('/memories/a.md', SECRET, 'removed'));
     const { id } = await start({ ids: [tenant] });
@@ -349,7 +349,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await admin().call('GET', `/jobs/${id}`)).status).toBe(404);
   });
 
-  it('limits a key with a scope to jobs of its tenants', async () => {
+  it("limits a key with a scope to its tenants' jobs", async () => {
     const [own = '', other = ''] = await plantSecrets('scoped', 2);
     const scoped = (await makeKey(service(), { isAdmin: true, onlyTenants: [own] })).key;
     const reader = (await makeKey(service(), { isAdmin: true, access: 'read_only' })).key;

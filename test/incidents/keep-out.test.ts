@@ -23,7 +23,7 @@ const OTHER_WAY = 'ana  LIVES\nat １２ elm street';
 const REJECTED =
   'Error: Nothing was written: the text contains a text that an operator keeps out of this memory. Leave it out and try again.';
 
-/** Returns the rows of all tables that contain a text. */
+/** Returns the rows in all tables that contain a text. */
 async function rowsWith(service: Service, text: string): Promise<unknown[]> {
   const tables = await service.query(
     "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1",
@@ -61,7 +61,7 @@ describeService('texts that are kept out of one tenant', (service) => {
   };
   const send = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
 
-  it('rejects a write of the text if secrets are stored, and an edit that completes it', async () => {
+  it('rejects a write with the text if secrets are stored, and an edit that completes the text', async () => {
     const { tenant } = await tenantWithout(TEXT);
     expect(await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`))).toBe(REJECTED);
     expect(await send(tenant, cmd.create('/memories/f', 'Ana lives at -\n12 Elm Road'))).toContain('created');
@@ -97,7 +97,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     );
   });
 
-  it('rejects the text in a file of the admin API, an import, and the Memory Stores API', async () => {
+  it('rejects the text in an admin API file, an import, and the Memory Stores API', async () => {
     const { tenant } = await tenantWithout(TEXT);
     const put = await admin().call('PUT', `/tenants/${tenant}/file?path=/memories/f`, {
       body: TEXT,
@@ -130,7 +130,7 @@ describeService('texts that are kept out of one tenant', (service) => {
 
   const createDraft = async (tenant: string) =>
     String((await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } })).body.id);
-  /** Adds the text to a draft of a tenant that then keeps it out. */
+  /** Adds the text to a draft in a tenant that then keeps it out. */
   const draftWithText = async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
@@ -184,7 +184,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     expect(restored).toMatchObject({ status: 200, body: { kept_out: ['/memories/g'] } });
   });
 
-  it('rejects a text that is kept out of a tenant in its drafts', async () => {
+  it("rejects a text in a tenant's drafts if the text is kept out of the tenant", async () => {
     const { tenant } = await tenantWithout(TEXT);
     expect(await send(await createDraft(tenant), cmd.create('/memories/g', TEXT))).toBe(REJECTED);
   });
@@ -212,7 +212,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     await admin().call('DELETE', `/tenants/${renamed}`);
   });
 
-  it('removes the kept-out texts of a deleted tenant', async () => {
+  it("removes a deleted tenant's kept-out texts", async () => {
     const { tenant, id } = await tenantWithout(TEXT);
     expect((await admin().call('DELETE', `/tenants/${tenant}`)).status).toBeLessThan(300);
     expect(await service().query('SELECT id FROM kept_out WHERE id = $1::text::uuid', [id])).toStrictEqual(
@@ -270,7 +270,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     const send = (to: string, input: object) => service().execute(input, { tenant: to });
     await send(tenant, cmd.create('/memories/f', 'x'));
     const { id } = await addText('Cy drives a blue van');
-    // The policy of another tenant reads the changes.
+    // The other tenant's policy reads the changes.
     await send(freshTenant(), cmd.create('/memories/f', 'x'));
     expect((await send(tenant, cmd.create('/memories/g', 'cy drives a blue van'))).content).toBe(REJECTED);
     await admin().call('DELETE', `/kept-out/${id}`);
@@ -292,7 +292,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     await admin().call('DELETE', `/kept-out/${id}`);
   });
 
-  it('reads only the changed entries of a list', async () => {
+  it('reads only the changed entries in a list', async () => {
     const { database } = service();
     const read: unknown[] = [];
     const query: typeof database.query = async (statement, params) => {
@@ -319,7 +319,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     expect([await countFinds(0), await countFinds(2), read.length]).toStrictEqual([1, 1, 3]);
   });
 
-  it('follows the entries of tenants that are renamed, copied, deleted and created again', async () => {
+  it('follows the entries for tenants that are renamed, copied, deleted and created again', async () => {
     const { database } = service();
     const lists = new KeptOutLists(database, loadConfig({}));
     const [first, second, third] = [freshTenant(), freshTenant(), freshTenant()];

@@ -1,5 +1,5 @@
 /**
- * Receipts of erasures: their contents, and their verification without the service.
+ * Receipts for erasures: their contents, and their verification without the service.
  *
  * @module-tag long-on-pglite
  */
@@ -26,7 +26,7 @@ describeService('receipts', (service) => {
     return runOn(service(), ['receipts', 'verify', file(name), '--key', file('key.pem')], nowhere);
   };
 
-  it('states the deletion of a tenant in a receipt, and verifies it without the service', async () => {
+  it("states a tenant's deletion in a receipt, and verifies the receipt without the service", async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'private text'), { tenant });
     const deleted = await run('tenants', 'delete', tenant, '--yes', '--receipt', file('deleted.json'));
@@ -60,7 +60,7 @@ describeService('receipts', (service) => {
     expect((await verify('deleted.json')).stderr).toContain('is not a receipt of this service');
   });
 
-  it('connects a forgotten tenant with its hash only in the file of the receipt', async () => {
+  it('connects a forgotten tenant with its hash only in the receipt file', async () => {
     const tenant = freshTenant('secret-customer');
     await service().execute(cmd.create('/memories/f', 'x'), { tenant });
     await service().execute(cmd.create('/memories/f/../g', 'x'), { tenant });

@@ -22,7 +22,7 @@ const a = '/memories/a';
 const CLEAN = '1\n2\n3\n4\n5\n';
 
 describeServiceOnOwnDatabase(
-  'a revert of many tenants',
+  'a revert in many tenants',
   (service) => {
     const admin = useAdmin(service);
     const drafting = new Drafting(service, { AUTH: 'keys' });
@@ -80,7 +80,7 @@ describeServiceOnOwnDatabase(
     const outcomes = async (id: string) => (await get(`/jobs/${id}/tenants`)).tenants;
     const readFileText = async (tenant: string) => (await readTree(service(), tenant)).get(a);
 
-    it('makes exactly the changes of the dry run, and leaves conflicts unchanged', async () => {
+    it("makes exactly the dry run's changes, and leaves conflicts unchanged", async () => {
       const tenants = await createPoisoned('many', ['clean', 'merge', 'conflict']);
       const [clean = '', merge = '', conflict = ''] = tenants;
       const dryRun = await start({ ids: tenants });
@@ -155,7 +155,7 @@ describeServiceOnOwnDatabase(
       ]);
     });
 
-    it('records the files of a tenant that an interrupted attempt had reverted', async () => {
+    it("records a tenant's files that an interrupted attempt had reverted", async () => {
       const [tenant = ''] = await createPoisoned('killed', ['merge']);
       const dryRun = await start({ ids: [tenant] });
       await run();
@@ -176,7 +176,7 @@ describeServiceOnOwnDatabase(
       expect(await readFileText(tenant)).toBe('1\n2\n3\n4\n55\n');
     });
 
-    it('starts and applies only in the tenants of a key with a scope', async () => {
+    it("starts and applies only in a scoped key's tenants", async () => {
       const [own = '', other = ''] = await createPoisoned('scoped', ['merge', 'merge']);
       const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });
       const body = { by: 'mallory', since: '1h' };
@@ -230,7 +230,7 @@ describeServiceOnOwnDatabase(
       expect(await Promise.all(tenants.map(readFileText))).toStrictEqual([CLEAN, '1\n2\n3\n4\n55\n', CLEAN]);
     });
 
-    it('resolves the conflicts of one tenant with one side, except where a file has a resolution', async () => {
+    it("resolves one tenant's conflicts with one side, except where a file has a resolution", async () => {
       const [tenant = ''] = await createPoisoned('taken-one', ['conflict']);
       const b = '/memories/b';
       await executeAs('alice', tenant, cmd.create(b, CLEAN));
@@ -284,7 +284,7 @@ describeServiceOnOwnDatabase(
       expect((await readTree(service(), copy.id)).get(a)).toBe('evil\n2\n3\n4\n55\n');
     });
 
-    it('counts the files that contain a text that is kept out after a revert of many tenants', async () => {
+    it('counts the files with a kept-out text after a revert in many tenants', async () => {
       const tenants = ['kept-out-1', 'kept-out-2'].map((label) => freshTenant(label));
       for (const tenant of tenants) {
         await new Tenants(service().database).create(tenant);

@@ -1,4 +1,4 @@
-/** Errors and results of MCP that do not depend on the words of a view. */
+/** MCP errors and results that do not depend on a view's words. */
 import { expect, it } from 'vitest';
 import { message, requestHeaders } from '../support/mcp.ts';
 import { cmd } from '../support/step-table.ts';
@@ -44,7 +44,7 @@ describeService('MCP', (service) => {
     ['an unfinished object', '{"jsonrpc":"2.0",'],
     ['nothing', ''],
     ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
-  ])('rejects a body of %s with a parse error of JSON-RPC', async (_title, body) => {
+  ])('rejects a body of %s with a JSON-RPC parse error', async (_title, body) => {
     const response = await post(body);
     expect(response.statusCode).toBe(400);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');

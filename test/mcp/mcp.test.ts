@@ -1,4 +1,4 @@
-/** `/mcp` of the service with the official client. test/client/mcp-client.test.ts tests the results of the tools. */
+/** The service's `/mcp` with the official client. test/client/mcp-client.test.ts tests the tools' results. */
 import type { AddressInfo } from 'node:net';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -52,7 +52,7 @@ describe('the official MCP client', () => {
     await expect(client.callTool({ name: 'bash', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('reaches the memory of its credential', async () => {
+  it("reaches its credential's memory", async () => {
     const [one, other] = await Promise.all([fixture.tenantKey(), fixture.tenantKey()]);
     expect(await call(await connectWith(one), create)).toMatchObject({ isError: false });
     expect(await call(await connectWith(other), view)).toStrictEqual(text(MISSING, true));
@@ -65,7 +65,7 @@ describe('the official MCP client', () => {
     expect(await call(readOnly, create)).toMatchObject({ isError: true });
   });
 
-  it('runs the calls of one turn in order', async () => {
+  it('runs the calls in one turn in order', async () => {
     const client = await connectWith(await fixture.tenantKey());
     for (let round = 0; round < 5; round++) {
       const file = `/memories/${round}.md`;
@@ -82,7 +82,7 @@ describe('the official MCP client', () => {
   });
 
   it('connects 400 times simultaneously, each time to its own memory', { tags: 'long' }, async () => {
-    // A slow machine needs a long queue, because the lookups of 400 unknown tenants are queued.
+    // A slow machine needs a long queue, because the lookups for 400 unknown tenants are queued.
     const service = await startSharedService('postgres', { MAX_QUEUE_MS: '60000' });
     onTestFinished(() => service.close());
     await service.app.listen({ host: '127.0.0.1', port: 0 });
@@ -102,11 +102,11 @@ describe('the official MCP client', () => {
     );
   });
 
-  it('rejects a connection of the official MCP client with a wrong key', async () => {
+  it('rejects a connection from the official MCP client with a wrong key', async () => {
     await expect(connectWith('msk_wrong')).rejects.toMatchObject({ code: 401 });
   });
 
-  it('applies a call once if a host sends it twice under the ID of its block', async () => {
+  it("applies a call once if a host sends it twice under its block's ID", async () => {
     const client = await connectWith(await fixture.tenantKey());
     const insert = { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' };
     const callAgain = () =>

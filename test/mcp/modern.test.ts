@@ -75,7 +75,7 @@ describe('the official MCP client 2', () => {
     }
   });
 
-  it('applies a call once if a host sends it twice under the ID of its block', async () => {
+  it("applies a call once if a host sends it twice under its block's ID", async () => {
     const client = await connect();
     await call(client, create);
     const insert = { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' };
@@ -88,7 +88,7 @@ describe('the official MCP client 2', () => {
   });
 });
 
-/** Sends the headers of a request and resolves once the server has received them. The caller sends the body. */
+/** Sends the request headers and resolves once the server has received them. The caller sends the body. */
 async function begin(headers: Record<string, string>) {
   const sent = request(`${fixture.url}/mcp`, {
     method: 'POST',
@@ -123,7 +123,7 @@ describe('a call without a session', () => {
     first.destroy();
   });
 
-  it('ignores the header of a session', async () => {
+  it('ignores a session header', async () => {
     const message = modern('tools/list');
     const headers = requestHeaders(await fixture.tenantKey(), {
       ...headersFor(message),
@@ -135,7 +135,7 @@ describe('a call without a session', () => {
 });
 
 describe('a subscription', () => {
-  /** Opens a subscription and collects the messages of its stream. */
+  /** Opens a subscription and collects the messages in its stream. */
   async function listenToNotifications(url: string, notifications: object, headers: Record<string, string>) {
     const message = modern('subscriptions/listen', { notifications }, 7);
     const abort = new AbortController();
@@ -161,7 +161,7 @@ describe('a subscription', () => {
     params: { ...params, _meta: { 'io.modelcontextprotocol/subscriptionId': 7 } },
   });
 
-  it('reports changed files and a changed list, first of all its filter', async () => {
+  it("acknowledges a subscription's filter first, and then reports changed files and a changed list", async () => {
     const { key, tenant } = await fixture.tenantWithKey();
     const team = await fixture.tenantWithKey();
     await setMount(fixture.database(), tenant, {

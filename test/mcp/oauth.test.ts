@@ -1,4 +1,4 @@
-/** Sign-in of an MCP host at the identity provider of an organization (RFC 9728). */
+/** Sign-in by an MCP host at an organization's identity provider (RFC 9728). */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -92,7 +92,7 @@ describe('OAuth for MCP', () => {
     }
   });
 
-  it('names the host of the request without PUBLIC_URL', async () => {
+  it("names the request's host without PUBLIC_URL", async () => {
     const other = await startSharedService('postgres', settings);
     onTestFinished(() => other.close());
     const headers = { host: 'memory.internal' };
@@ -100,7 +100,7 @@ describe('OAuth for MCP', () => {
     expect(metadata.json()).toMatchObject({ resource: 'http://memory.internal/mcp' });
   });
 
-  it('omits an invalid host from the WWW-Authenticate header of /mcp', async () => {
+  it('omits an invalid host from the WWW-Authenticate header on /mcp', async () => {
     const other = await startSharedService('postgres', settings);
     onTestFinished(() => other.close());
     const url = await other.app.listen({ host: '127.0.0.1', port: 0 });

@@ -78,7 +78,7 @@ describe('a request to /mcp', () => {
     });
   });
 
-  it('rejects a request to /mcp with another media type of the body or of the response', async () => {
+  it('rejects a request to /mcp with another media type for the body or the response', async () => {
     const key = await fixture.tenantKey();
     expect(await send('x', requestHeaders(key, { 'content-type': 'text/plain' }))).toMatchObject({
       status: 415,
@@ -96,7 +96,7 @@ describe('a request to /mcp', () => {
     }
   });
 
-  it('rejects a request to /mcp with an unknown version of the protocol', async () => {
+  it('rejects a request to /mcp with an unknown protocol version', async () => {
     const headers = requestHeaders(await fixture.tenantKey(), { 'mcp-protocol-version': '1999-01-01' });
     expect(await send(message('tools/list'), headers)).toMatchObject({
       status: 400,
@@ -104,7 +104,7 @@ describe('a request to /mcp', () => {
     });
   });
 
-  it('returns an error of JSON-RPC for an unknown method', async () => {
+  it('returns a JSON-RPC error for an unknown method', async () => {
     expect(await send(message('memory/forget'), requestHeaders(await fixture.tenantKey()))).toMatchObject({
       status: 200,
       body: { id: 1, error: { code: -32601 } },
@@ -117,7 +117,7 @@ describe('a request to /mcp', () => {
     expect([accepted.status, accepted.body]).toStrictEqual([202, undefined]);
   });
 
-  it('runs the calls of a batch at /mcp in order', async () => {
+  it('runs the calls in a batch at /mcp in order', async () => {
     const { status, body } = await send(
       [memoryCall(create, 1), memoryCall(view, 2)],
       requestHeaders(await fixture.tenantKey()),
@@ -129,7 +129,7 @@ describe('a request to /mcp', () => {
     ]);
   });
 
-  it('reads files of a batch until their length reaches the limit of one request', async () => {
+  it("reads a batch's files until their length reaches the limit for one request", async () => {
     const headers = requestHeaders(await fixture.tenantKey());
     const file_text = 'x'.repeat(600_000);
     const file = { name: 'memory', arguments: { command: 'create', path: '/memories/f', file_text } };
@@ -157,7 +157,7 @@ describe('a request to /mcp', () => {
     }
   });
 
-  it('runs the next request of a session if a client disconnects before its body', async () => {
+  it("runs a session's next request if a client disconnects before its body", async () => {
     const key = await fixture.tenantKey();
     const { headers } = await send(initialize, requestHeaders(key));
     const session = requestHeaders(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
@@ -174,8 +174,8 @@ describe('a request to /mcp', () => {
   });
 });
 
-describe('an MCP call during a failure of the service', () => {
-  it('returns the status of /execute for an MCP call during a failure of the service', async () => {
+describe('an MCP call during a service failure', () => {
+  it('returns the status from /execute for an MCP call during a service failure', async () => {
     const service = await startSharedService('postgres', { RATE_LIMIT_PER_MINUTE: '2' });
     onTestFinished(() => service.close());
     const inject = () =>
@@ -194,8 +194,8 @@ describe('an MCP call during a failure of the service', () => {
   });
 });
 
-describe('an MCP call during a failure of the database', () => {
-  it('keeps the slot of an MCP call until the call ends, even after its timeout', async () => {
+describe('an MCP call during a database failure', () => {
+  it("keeps an MCP call's slot until the call ends, even after its timeout", async () => {
     const service = await startSharedService('postgres', { HANDLER_TIMEOUT_MS: '50' });
     onTestFinished(() => service.close());
     const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
@@ -217,7 +217,7 @@ describe('an MCP call during a failure of the database', () => {
     await expect.poll(slots).toBe('0');
   });
 
-  it('returns the 503 of /execute for an MCP call when the database fails, and recovers', async () => {
+  it('returns the 503 from /execute for an MCP call when the database fails, and recovers', async () => {
     const service = await startSharedService('postgres');
     onTestFinished(() => service.close());
     const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
@@ -240,7 +240,7 @@ describe('an MCP call during a failure of the database', () => {
 });
 
 describeService('/mcp', (service) => {
-  it('serves the tenant of the header without authentication', async () => {
+  it("serves the header's tenant without authentication", async () => {
     const tenant = freshTenant();
     const send = (input: object) =>
       service().app.inject({
@@ -268,7 +268,7 @@ describeService('/mcp', (service) => {
     }
   });
 
-  it('counts calls over MCP like calls of /execute', async () => {
+  it('counts calls over MCP like calls to /execute', async () => {
     const { app } = service();
     const count = async () =>
       Number(
@@ -294,7 +294,7 @@ describe('the setting MCP=off', () => {
     expect((await service.app.inject('/.well-known/oauth-protected-resource/mcp')).statusCode).toBe(404);
   });
 
-  it('accepts on and off as values of MCP, with on as the default, and rejects others', () => {
+  it('accepts on and off as MCP values, with on as the default, and rejects others', () => {
     expect(loadConfig({}).MCP).toBe('on');
     expect(() => loadConfig({ MCP: 'no' })).toThrow('MCP must be on or off');
   });

@@ -1,4 +1,4 @@
-/** The types of this API and of the SDK, compared field by field. `tsc` fails if a field exists in only one of them. */
+/** The types in this API and in the SDK, compared field by field. `tsc` fails if a field exists in only one of them. */
 import type {
   BetaManagedAgentsDeletedMemory,
   BetaManagedAgentsErrorObject,
@@ -78,7 +78,7 @@ it('returns the objects that the SDK reads from the Memory Stores API', () => {
   expectTypeOf<keyof Answered<typeof memorySchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemory>();
   expectTypeOf<Answered<typeof prefixSchema>>().toEqualTypeOf<BetaManagedAgentsMemoryPrefix>();
   expectTypeOf<keyof Answered<typeof versionSchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemoryVersion>();
-  // The description of the SDK permits null here, but its type does not.
+  // The SDK's description permits null here, but its type does not.
   type Version = Omit<BetaManagedAgentsMemoryVersion, 'created_by' | 'redacted_by'>;
   expectTypeOf<Answered<typeof versionSchema>>().toExtend<Version>();
   type Actor = NonNullable<Answered<typeof versionSchema>['created_by']>;
@@ -91,7 +91,7 @@ it('returns the objects that the SDK reads from the Memory Stores API', () => {
 });
 
 it('returns the error types that the SDK knows', () => {
-  // This service has no billing, and an oversized body is an error of the whole API.
+  // This service has no billing, and an oversized body is an error from the whole API.
   type Known = Exclude<BetaManagedAgentsErrorObject['type'], 'billing_error'> | 'request_too_large';
   expectTypeOf<ErrorType>().toEqualTypeOf<Known>();
   type Fields = keyof Answered<typeof errorSchema>['error'];

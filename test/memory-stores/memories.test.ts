@@ -14,7 +14,7 @@ const sha256 = (digits: string) => ({
 const WRONG = '0'.repeat(64);
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
-describeService('memories of a store', (service) => {
+describeService('memories in a store', (service) => {
   let stores: Stores;
   beforeAll(() => {
     stores = sdk(service(), 'any').beta.memoryStores;
@@ -32,7 +32,7 @@ describeService('memories of a store', (service) => {
   const listPaths = async (list: AsyncIterable<{ path: string }>) =>
     (await readAll(list)).map(({ path }) => path);
 
-  it('shows the files of the memory tool as the memories of a store', async () => {
+  it("shows the memory tool's files as the store's memories", async () => {
     const { id, of } = await storeWith('/notes.md');
     expect(await view(id, '/memories/notes.md')).toBe(
       "Here's the content of /memories/notes.md with line numbers:\n     1\t/notes.md",
@@ -59,7 +59,7 @@ describeService('memories of a store', (service) => {
     );
   });
 
-  it("lists memories of a tenant created elsewhere in a store under the tenant's ID", async () => {
+  it("shows a tenant created elsewhere as a store under the tenant's ID, with its memories", async () => {
     const tenant = `own-${crypto.randomUUID()}`;
     await service().execute({ command: 'create', path: '/memories/a', file_text: 'x' }, { tenant });
     expect(await stores.retrieve(tenant)).toMatchObject({
@@ -166,7 +166,7 @@ describeService('memories of a store', (service) => {
     }
   });
 
-  it('records no version of a memory after an update without a change, with any precondition', async () => {
+  it('records no memory version after an update without a change, with any precondition', async () => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const update = (params: object) => stores.memories.update(memory?.id ?? '', { ...of, ...params });
@@ -187,7 +187,7 @@ describeService('memories of a store', (service) => {
     expect(memory).toMatchObject({ content: '', content_sha256: EMPTY, content_size_bytes: 0 });
   });
 
-  it('returns 404 for a memory of another store and for its versions', async () => {
+  it('returns 404 for a memory in another store and for its versions', async () => {
     const { of } = await storeWith();
     const { id } = await storeWith('/a');
     const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
@@ -203,7 +203,7 @@ describeService('memories of a store', (service) => {
     expect(await readAll(stores.memories.list(id))).toStrictEqual([memory]);
   });
 
-  it('rejects the redaction of a current version, and of a version with the same content', async () => {
+  it('rejects redacting a current version, and a version with the same content', async () => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const { id: mine = '', memory_version_id: first = '' } = memory ?? {};
@@ -244,7 +244,7 @@ describeService('memories of a store', (service) => {
     expect(await list(offset)).toStrictEqual([]);
   });
 
-  it('keeps the contents of versions byte for byte', { tags: 'random' }, async () => {
+  it("keeps versions' contents byte for byte", { tags: 'random' }, async () => {
     const { id, of } = await stores
       .create({ name: 'random' })
       .then(({ id }) => ({ id, of: { memory_store_id: id } }));

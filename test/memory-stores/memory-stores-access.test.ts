@@ -43,7 +43,7 @@ describeService(
       expect(await storesWithKey(keys.manager).retrieve(id)).toMatchObject({ name: 'x', archived_at: null });
     });
 
-    it('allows a service key to write memories of every store and a read-only key to read', async () => {
+    it('allows a service key to write memories in every store and a read-only key to read', async () => {
       const memory = await storesWithKey(keys.service).memories.create(id, { path: '/a', content: 'x' });
       const of = { memory_store_id: id };
       for (const key of [keys.reader, keys.tenantReader]) {
@@ -57,7 +57,7 @@ describeService(
       await storesWithKey(keys.tenant).memories.delete(memory.id, of);
     });
 
-    it('rejects a request with the betas of two versions of the API', async () => {
+    it('rejects a request with the betas for two API versions', async () => {
       const betas = (value: string) => ({ headers: { 'anthropic-beta': value } });
       const both = await expectError(
         storesWithKey(keys.manager).retrieve(id, { betas: ['managed-agents-2026-04-01'] }),
@@ -124,7 +124,7 @@ describeService(
       expect(deleted?.created_by).toStrictEqual({ type: 'user_actor', user_id: expect.any(String) });
     });
 
-    it('records changes of stores in the audit trail', async () => {
+    it('records changes to stores in the audit trail', async () => {
       const made = await storesWithKey(keys.manager).create({ name: 'x' });
       await storesWithKey(keys.manager).update(made.id, { name: 'y' });
       await expectError(
@@ -164,7 +164,7 @@ describeService(
       );
     });
 
-    it('grants the management of stores with keys create --manage-stores, and displays it in keys list', async () => {
+    it('grants store management with keys create --manage-stores, and displays it in keys list', async () => {
       const made = await runOn(service(), ['keys', 'create', '--service', '--manage-stores', '--json']);
       const { key, id: keyId, manages_stores } = JSON.parse(made.stdout);
       expect(manages_stores).toBe(true);
@@ -183,7 +183,7 @@ describeService(
 describeService(
   'memory stores without authentication',
   (service) => {
-    it('accepts all operations of any caller without authentication', async () => {
+    it('accepts all operations by any caller without authentication', async () => {
       const { beta } = sdk(service(), 'none');
       const { id } = await beta.memoryStores.create({ name: 'x' });
       await beta.memoryStores.delete(id);
@@ -194,10 +194,10 @@ describeService(
 );
 
 describeService(
-  'the limits of a store',
+  "a store's limits",
   (service) => {
     const stores = () => sdk(service(), 'none').beta.memoryStores;
-    it('applies the quotas of a tenant to its store', async () => {
+    it("applies a tenant's quotas to its store", async () => {
       const { id } = await stores().create({ name: 'x' });
       await runOn(service(), [
         'tenants',
@@ -243,7 +243,7 @@ describeService(
       expect((await readAll(stores().memoryVersions.list(id))).length).toBe(1);
     });
 
-    it('applies the rate limit of a tenant to its store', async () => {
+    it("applies a tenant's rate limit to its store", async () => {
       const { id } = await stores().create({ name: 'x' });
       await runOn(service(), ['tenants', 'set', id, '--rate-per-minute', '1']);
       await stores().retrieve(id);

@@ -185,7 +185,7 @@ describeService(
       });
     });
 
-    it('rejects a body of another media type or beyond the size limit', async () => {
+    it('rejects a body with another media type or beyond the size limit', async () => {
       const text = await request('POST', '', 'name=x', 'application/x-www-form-urlencoded');
       expect(text).toMatchObject({ status: 415, type: 'invalid_request_error' });
       const large = await request('POST', '', `{"name":"${'x'.repeat(7_000_000)}"}`);

@@ -140,7 +140,7 @@ describeService(
       await expectError(stores.retrieve(id), 404, 'not_found_error');
     });
 
-    it('reads the class, the type, and the request ID of an error', async () => {
+    it("reads an error's class, type, and request ID", async () => {
       const missing = await expectError(stores.retrieve('memstore_none'), 404, 'not_found_error');
       const wrong = sdk(service(), 'wrong').beta.memoryStores;
       const rejected = await expectError(wrong.list(), 401, 'authentication_error');
@@ -173,7 +173,7 @@ describeService(
       expect(requests).toBe(1);
     });
 
-    it('accepts x-api-key or a bearer token of the SDK', async () => {
+    it('accepts x-api-key or a bearer token from the SDK', async () => {
       const bearer = sdk(service(), '', { apiKey: null, authToken: key }).beta.memoryStores;
       const { id } = await bearer.create({ name: 'x' });
       expect((await stores.retrieve(id)).id).toBe(id);

@@ -10,7 +10,7 @@ import { describeService } from '../support/test-service.ts';
 
 type Session = Parameters<SessionMemoryStores['download']>[0];
 
-describeService("the SDK's directories of stores", (service) => {
+describeService("the SDK's directories for stores", (service) => {
   let directory = '';
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stores-'));

@@ -45,7 +45,7 @@ describeService('memory stores', (service) => {
     expect(await stores.retrieve(store.id)).toMatchObject({ metadata: { b: '2', c: '' } });
   });
 
-  it('limits names and descriptions of stores in characters', async () => {
+  it('limits store names and descriptions in characters', async () => {
     const name = '😀'.repeat(255);
     const description = '😀'.repeat(1024);
     expect(await stores.create({ name, description })).toMatchObject({ name, description });
@@ -59,7 +59,7 @@ describeService('memory stores', (service) => {
     }
   });
 
-  it('rejects changes of an archived store, except deletions and redactions', async () => {
+  it('rejects changes to an archived store, except deletions and redactions', async () => {
     const { id } = await stores.create({ name: 'x' });
     const of = { memory_store_id: id };
     const memory = await stores.memories.create(id, { path: '/a', content: 'first' });
@@ -101,7 +101,7 @@ describeService('memory stores', (service) => {
     await assertInvariants(service());
   });
 
-  it('shows stores in the admin API and the CLI, which reject changes of an archived store', async () => {
+  it('shows stores in the admin API and the CLI, which reject changes to an archived store', async () => {
     const { id } = await stores.create({ name: 'Team', description: 'What we know', metadata: { a: 'b' } });
     const { memory_version_id: version } = await stores.memories.create(id, { path: '/a', content: 'x' });
     const { archived_at } = await stores.archive(id);
@@ -136,7 +136,7 @@ describeService('memory stores', (service) => {
     expect(restoring.stderr).toContain(`Tenant ${id} is archived: nothing in it can be created or changed.`);
   });
 
-  it('keeps the description and metadata of a store that is renamed or copied', async () => {
+  it('keeps the description and metadata when a store is renamed or copied', async () => {
     const store = await stores.create({ name: 'x', description: 'd', metadata: { a: 'b' } });
     const { stdout } = await runOn(service(), ['tenants', 'copy', store.id, `${store.id}-copy`]);
     expect(stdout).not.toBe('');

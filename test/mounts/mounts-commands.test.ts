@@ -1,5 +1,5 @@
 /**
- * The commands on a tree of several memories, with every string of docs/contract.md.
+ * The commands on a tree with several memories, with every string in docs/contract.md.
  *
  * @module-tag long-on-pglite
  */
@@ -26,7 +26,7 @@ const run =
     return results;
   };
 
-describeService('a view of the root', (service) => {
+describeService('a root view', (service) => {
   const on = run(service);
 
   it('lists own entries and mounts together, sorted, two levels deep', async () => {
@@ -69,7 +69,7 @@ describeService('a view of the root', (service) => {
     ]);
   });
 
-  it('hides the mounts of a mounted memory', async () => {
+  it("hides a mounted memory's mounts", async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const other = freshTenant('other');
     await new Tenants(service().database).create(other);
@@ -94,11 +94,11 @@ describeService('a view of the root', (service) => {
 });
 
 describeService(
-  'a long view of the root',
+  'a long root view',
   (service) => {
     const on = run(service);
 
-    it('truncates a long view of the root as without mounts, and counts all entries', async () => {
+    it('truncates a long root view as without mounts, and counts all entries', async () => {
       const { own, m } = await tenantWithMounts(service(), { m: {} });
       for (const name of ['f1', 'f2', 'f3', 'f4', 'f5']) {
         await on(own, cmd.create(`/memories/${name}`, ''));
@@ -143,7 +143,7 @@ describeService(
 describeService('a command below a mount', (service) => {
   const on = run(service);
 
-  it('runs commands below a mount on the mounted memory under the paths of the agent', async () => {
+  it("runs commands below a mount on the mounted memory under the agent's paths", async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     expect(
       await on(
@@ -193,7 +193,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it('rejects a create, rename, or delete of the mount itself', async () => {
+  it('rejects creating, renaming, or deleting the mount itself', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
     await on(own, cmd.create('/memories/f', ''));
     expect(
@@ -224,7 +224,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it('rejects a move of a file to another memory', async () => {
+  it('rejects moving a file to another memory', async () => {
     const { own, team } = await tenantWithMounts(service(), {
       team: {},
       other: {},

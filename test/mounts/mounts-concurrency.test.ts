@@ -26,7 +26,7 @@ async function createAgents({ database }: Service, count: number, shared: string
 }
 
 describeService('a shared file', (service, kind) => {
-  it('contains all 400 edits of 40 agents on two replicas, each once', { tags: 'mounted' }, async () => {
+  it('contains all 400 edits by 40 agents on two replicas, each once', { tags: 'mounted' }, async () => {
     const shared = freshTenant('shared');
     await new Tenants(service().database).create(shared);
     const agents = await createAgents(service(), AGENTS, shared);

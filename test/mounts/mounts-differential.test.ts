@@ -1,5 +1,5 @@
 /**
- * One agent over three memories whose owners also write: random scripts match a model of one tree.
+ * One agent over three memories whose owners also write: random scripts match a one-tree model.
  *
  * @module-tag long-on-pglite
  */
@@ -34,7 +34,7 @@ function parsePath(given: unknown): string | undefined {
 const findMount = (path: string | undefined) =>
   MOUNTS.find((mount) => path === mount || path?.startsWith(`${mount}/`));
 
-/** Returns the error of an input that a mount does not permit, as in the contract. */
+/** Returns the error for an input that a mount does not permit, as in the contract. */
 function expectedRejection(input: Record<string, unknown>): string | undefined {
   const readOnly = `Error: ${READ_ONLY} is read-only. Write to your own directories under /memories or ${WRITABLE} instead.`;
   if (input.command === 'rename') {
@@ -108,7 +108,7 @@ describeService(
       console.log(`mounts on ${kind}: ${steps} steps, ${mounted} of them on mounts, all equal to the model`),
     );
 
-    it('returns the results and the trees of a model of one tree for random scripts over three memories', {
+    it('returns the results and the trees from a one-tree model for random scripts over three memories', {
       tags: 'random',
     }, async () => {
       await fc.assert(

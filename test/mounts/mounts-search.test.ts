@@ -23,7 +23,7 @@ describeService('a search with mounts', (service) => {
     for (const path of paths) await service().execute(cmd.create(path, `needle in ${path}`), { tenant });
   };
 
-  it('covers own files and mounted files in the order of their paths in a search', async () => {
+  it('covers own files and mounted files in path order in a search', async () => {
     const { own, team, 'team-x': other } = await tenantWithMounts(service(), { team: {}, 'team-x': {} });
     await write(
       own,
@@ -89,7 +89,7 @@ describeService('a search with mounts', (service) => {
     );
   });
 
-  it('explains invalid input of a search as without mounts', async () => {
+  it('explains invalid search input as without mounts', async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     for (const path of [5, ['/memories/team'], { toString: 1 }])
       expect(await search(own, { query: 'x', path })).toBe(
@@ -117,7 +117,7 @@ describeService('a search with mounts', (service) => {
     await write(own, '/memories/f');
     await service().query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [team]);
     await new Tenants(service().database).delete(gone);
-    // A reading tenant without cached policies of the mounted tenants.
+    // A reading tenant without cached policies for the mounted tenants.
     const reader = freshTenant('reader');
     const { database } = service();
     await new Tenants(database).create(reader);

@@ -1,5 +1,5 @@
 /**
- * Management of mounts by operators: the admin API, the command line, and `BOOTSTRAP`.
+ * Mount management by operators: the admin API, the command line, and `BOOTSTRAP`.
  *
  * @module-tag long-on-pglite
  */
@@ -14,7 +14,7 @@ import { cmd } from '../support/step-table.ts';
 import { tenantWithMounts } from '../support/tenant-with-mounts.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
-describeService('mounts of the admin API', (service) => {
+describeService('mounts in the admin API', (service) => {
   const admin = useAdmin(service);
   const tenant = async (label?: string) => {
     const id = freshTenant(label);
@@ -24,7 +24,7 @@ describeService('mounts of the admin API', (service) => {
   const put = (own: string, name: string, body: object, key?: string) =>
     admin().call('PUT', `/tenants/${own}/mounts/${encodeURIComponent(name)}`, { body, ...(key && { key }) });
 
-  it('adds the mounts to the text for the prompt of an agent', async () => {
+  it("adds the mounts to an agent's prompt text", async () => {
     const [own, team, wiki] = [await tenant(), await tenant('team'), await tenant('wiki')];
     await put(own, 'team', { tenant: team, access: 'read_write', instructions: 'Ask first.' });
     await put(own, 'wiki', { tenant: wiki });
@@ -50,7 +50,7 @@ describeService('mounts of the admin API', (service) => {
     expect((await read('?access=read_only')).content).toBe(
       `Your memory is read-only: view it before doing anything else, and do not try to change it.\n\n${mounts('read-only', 'not available at the moment')}`,
     );
-    // A key for certain tenants does not learn the state of others.
+    // A key for certain tenants does not learn other tenants' state.
     const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });
     expect(
       String((await read('', key)).content)
@@ -160,7 +160,7 @@ describeService('mounts of the admin API', (service) => {
     expect(row).toStrictEqual({ n: 16 });
   });
 
-  it('limits mounts to the tenants of a scoped key', async () => {
+  it("limits mounts to a scoped key's tenants", async () => {
     const [own, team, foreign] = [await tenant(), await tenant('team'), await tenant('foreign')];
     const purpose = { isAdmin: true, label: '' } as const;
     const { key } = await makeKey(service(), { ...purpose, onlyTenants: [own, team] });
@@ -174,7 +174,7 @@ describeService('mounts of the admin API', (service) => {
     expect(seen.body.mounted_by).toStrictEqual([{ tenant: own, name: 'team', access: 'read_only' }]);
   });
 
-  it('lists the mounts of a tenant before its deletion and keeps them after a rename', async () => {
+  it("lists a tenant's mounts before its deletion and keeps them after a rename", async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
     expect(problem(await admin().call('DELETE', `/tenants/${team}`))).toStrictEqual([
@@ -203,7 +203,7 @@ describeService('mounts of the admin API', (service) => {
       'Error: /memories/team is not available: the memory mounted there does not exist. You can still use the rest of /memories.',
     );
     expect((await admin().call('DELETE', `/tenants/${renamed}`)).status).toBe(200);
-    // A copy with the ID of a mounted tenant does not mount itself.
+    // A copy with a mounted tenant's ID does not mount itself.
     await admin().call('POST', `/tenants/${own}/copy`, { body: { to: renamed } });
     expect((await admin().call('GET', `/tenants/${renamed}`)).body.mounts).toStrictEqual([]);
   });
@@ -272,7 +272,7 @@ describeService('the commands for mounts', (service) => {
     expect((await run('tenants', 'delete', team, '--yes', '--force')).code).toBe(0);
   });
 
-  it('names the mounting tenants of a renamed tenant', async () => {
+  it('names the mounting tenants when a mounted tenant is renamed', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const [second, third] = [freshTenant('second'), freshTenant('third')];
     expect((await run('tenants', 'rename', team, second)).stdout).toBe(
@@ -295,7 +295,7 @@ describeService('the commands for mounts', (service) => {
 describeService('BOOTSTRAP with mounts', (service) => {
   const load = (bootstrap: object) => loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify(bootstrap) }));
 
-  it('creates mounts of new tenants and keeps other mounts', async () => {
+  it('creates mounts for new tenants and keeps other mounts', async () => {
     const [own, team] = [freshTenant('own'), freshTenant('team')];
     const bootstrap = load({
       tenants: [

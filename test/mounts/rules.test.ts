@@ -1,5 +1,5 @@
 /**
- * Writes below a mount: the policy of the mounted memory, the history, and idempotency.
+ * Writes below a mount: the mounted memory's policy, the history, and idempotency.
  *
  * @module-tag long-on-pglite
  */
@@ -20,7 +20,7 @@ describeService('writes through a mount', (service) => {
     return answers;
   };
 
-  it('applies the limits, the quota, and the overwrite setting of the mounted memory', async () => {
+  it("applies the mounted memory's limits, quota, and overwrite setting", async () => {
     const { own } = await tenantWithMounts(service(), {
       small: { settings: { maxFileBytes: 4, maxFiles: 1, createExisting: 'overwrite' } },
     });
@@ -46,7 +46,7 @@ describeService('writes through a mount', (service) => {
     ]);
   });
 
-  it('applies the secrets setting of the mounted memory', async () => {
+  it("applies the mounted memory's secrets setting", async () => {
     const { own } = await tenantWithMounts(service(), {
       strict: { settings: { secrets: 'reject' } },
       masked: { settings: { secrets: 'mask' } },
@@ -65,7 +65,7 @@ describeService('writes through a mount', (service) => {
     ]);
   });
 
-  it('applies the view limit of the agent, not of the mounted memory', async () => {
+  it("applies the agent's view limit, not the mounted memory's limit", async () => {
     const { own, team } = await tenantWithMounts(service(), { team: { settings: { maxViewChars: 60 } } });
     const text = Array.from({ length: 8 }, (_, i) => `line ${i}`).join('\n');
     await contents(team, cmd.create('/memories/f', text));
@@ -133,7 +133,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ]);
   });
 
-  it('separates the idempotency keys of two agents and of the memory that both mount', async () => {
+  it('separates the idempotency keys for two agents and for the memory that both mount', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const { own: second } = await tenantWithMounts(service(), {});
     await setMount(service().database, second, {
@@ -244,7 +244,7 @@ describeService(
       expect(content).toMatch(/4\.0K\t\/memories\/team$/);
     });
 
-    it('names a key in the history of the mounted memory, and gives access only to the mount', async () => {
+    it("names a key in the mounted memory's history, and gives access only to the mount", async () => {
       const { own, team } = await tenantWithMounts(service(), { team: {} });
       const { id, headers } = await createMountKey(own, 'read_write', 'builder');
       await service().execute(cmd.create('/memories/team/f', 'x'), { headers });

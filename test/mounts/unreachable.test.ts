@@ -1,5 +1,5 @@
 /**
- * A mounted memory that the database cannot reach, for example while a node of a Citus cluster is down.
+ * A mounted memory that the database cannot reach, for example while a node in a Citus cluster is down.
  *
  * @module-tag long-on-pglite
  */
@@ -47,7 +47,7 @@ describeService('an unreachable mounted memory', (service) => {
   const NOTE = '[/memories/far is not available: the memory mounted there cannot be reached at the moment.]';
 
   it.for([false, true])(
-    'omits only the unreachable mounted memory from views and searches of the root',
+    'omits only the unreachable mounted memory from root views and searches',
     async (cached) => {
       isCached = cached;
       expect(await send('/execute', cmd.view('/memories'))).toStrictEqual([

@@ -20,7 +20,7 @@ async function searchIn(service: Service, tenant: string, input: object): Promis
   return response.json().content;
 }
 
-/** Returns the content of each file, as a search for lines sees the files. */
+/** Returns each file's content, as a search for lines sees the files. */
 async function lines(service: Service, tenant: string, path = '/memories'): Promise<string[]> {
   const content = await searchIn(service, tenant, { query: 'x', mode: 'literal', path, max_results: 100 });
   return content.split('\n').slice(1);
@@ -52,7 +52,7 @@ describeService('search after a write', (service) => {
       const { is_error, content } = await service().execute(input, { tenant });
       expect([input, is_error, content]).toStrictEqual([input, false, content]);
       expect([input, await lines(service(), tenant)]).toStrictEqual([input, expected]);
-      // The second search reads only the state of the tenant.
+      // The second search reads only the tenant's state.
       expect([input, await lines(service(), tenant)]).toStrictEqual([input, expected]);
     }
   });
@@ -75,7 +75,7 @@ describeService('search after a write', (service) => {
   });
 });
 
-it('sees the writes of another replica, and of another tenant that gets the ID', async () => {
+it('sees writes by another replica, and by another tenant that gets the ID', async () => {
   const database = await createTestDatabase();
   const replicas = [
     await startService('postgres', { DATABASE_URL: database.url }),
@@ -138,28 +138,25 @@ it.each([
   { method: 'POST', operation: '/suspend' },
   { method: 'POST', operation: '/directories/redact', payload: { path: '/memories/old' } },
   { method: 'DELETE', operation: '' },
-] as const)(
-  'drops the files of a tenant after $method $operation',
-  async ({ method, operation, ...body }) => {
-    const database = await createTestDatabase();
-    const service = await startService('postgres', { DATABASE_URL: database.url });
-    const config = loadConfig({ DATABASE_URL: database.url, AUTH: 'none', LOG_LEVEL: 'silent' });
-    const services = new Services(config, service.database, createSecretScanner());
-    const admin = await buildAdminApp({ config, database: service.database, services, isLocal: true });
-    await service.execute(cmd.create('/memories/a', 'x'), { tenant: 'acme' });
-    const { content } = await searchForOperator(services.featureService(memorySearch), service.database, {
-      tenant: { id: 'acme', draftOf: null },
-      input: { query: 'x' },
-      at: undefined,
-    });
-    expect(content).toBe('Found 1 file in /memories, the best first:\n/memories/a:1: x');
-    expect(services.featureService(memorySearch).texts.get('acme')?.files).toHaveLength(1);
-    const done = await admin.inject({ method, url: `/v1/tenants/acme${operation}`, ...body });
-    expect(done.statusCode).toBeLessThan(500);
-    expect(services.featureService(memorySearch).texts.get('acme')).toBeUndefined();
-    await admin.close();
-    await services.close();
-    await service.close();
-    await database.drop();
-  },
-);
+] as const)("drops a tenant's files after $method $operation", async ({ method, operation, ...body }) => {
+  const database = await createTestDatabase();
+  const service = await startService('postgres', { DATABASE_URL: database.url });
+  const config = loadConfig({ DATABASE_URL: database.url, AUTH: 'none', LOG_LEVEL: 'silent' });
+  const services = new Services(config, service.database, createSecretScanner());
+  const admin = await buildAdminApp({ config, database: service.database, services, isLocal: true });
+  await service.execute(cmd.create('/memories/a', 'x'), { tenant: 'acme' });
+  const { content } = await searchForOperator(services.featureService(memorySearch), service.database, {
+    tenant: { id: 'acme', draftOf: null },
+    input: { query: 'x' },
+    at: undefined,
+  });
+  expect(content).toBe('Found 1 file in /memories, the best first:\n/memories/a:1: x');
+  expect(services.featureService(memorySearch).texts.get('acme')?.files).toHaveLength(1);
+  const done = await admin.inject({ method, url: `/v1/tenants/acme${operation}`, ...body });
+  expect(done.statusCode).toBeLessThan(500);
+  expect(services.featureService(memorySearch).texts.get('acme')).toBeUndefined();
+  await admin.close();
+  await services.close();
+  await service.close();
+  await database.drop();
+});

@@ -1,6 +1,6 @@
 /**
  * Share of questions whose answer a search by words ranks among the first three files: 60 questions over 300 files
- * (quality/), ten of them not in English. Prints the score and the score of the full text search of Postgres.
+ * (quality/), ten of them not in English. Prints the score and the score for full text search in Postgres.
  *
  * @module-tag long
  */
@@ -35,7 +35,7 @@ async function findBySearch(service: Service, tenant: string, query: string): Pr
   return [...new Set(matches.map(({ path }) => path))];
 }
 
-/** The full text search of Postgres over the same texts, with its configuration for English. */
+/** Full text search in Postgres over the same texts, with its configuration for English. */
 const FULL_TEXT = (query: string) => `
 SELECT e.path FROM entries AS e, ${query} AS query,
   to_tsvector('english', translate(e.path, '/-.', '   ') || ' ' || e.content) AS text

@@ -22,7 +22,7 @@ describeService(
     const search = (headers: Record<string, string>) =>
       service().app.inject({ method: 'POST', url: '/search', headers, payload: { query: 'needle' } });
 
-    it('accepts a search with a read-only key and covers only the tenant of the key', async () => {
+    it("accepts a search with a read-only key and covers only the key's tenant", async () => {
       const [tenant, other] = [freshTenant(), freshTenant()];
       for (const each of [tenant, other]) {
         await new Tenants(service().database).create(each);
@@ -45,7 +45,7 @@ describeService(
       expect((await search({})).statusCode).toBe(401);
     });
 
-    it('counts a search against the rate limit of the tenant', async () => {
+    it("counts a search against the tenant's rate limit", async () => {
       const tenant = freshTenant();
       await new Tenants(service().database).create(tenant);
       const key = await newKey(tenant, 'read_write');
@@ -60,7 +60,7 @@ describeService(
 describeService(
   'queued searches',
   (service) => {
-    /** Holds the search slot of a tenant until the returned function is called. */
+    /** Holds a tenant's search slot until the returned function is called. */
     const holdTurn = (tenant: string) => {
       let open = () => {};
       const gate = new Promise<void>((resolve) => {
@@ -77,7 +77,7 @@ describeService(
       };
     };
 
-    it('leaves the slots to other requests while searches are queued, also as blocks of an array', async () => {
+    it('leaves the slots to other requests while searches are queued, also as blocks in an array', async () => {
       const [tenant, other] = [freshTenant(), freshTenant()];
       await service().execute({ command: 'create', path: '/memories/f', file_text: 'needle' }, { tenant });
       const endTurn = holdTurn(tenant);

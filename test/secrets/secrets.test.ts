@@ -154,7 +154,7 @@ describeService(
         ],
       ],
     );
-    it('stores secrets of one tenant that disables SECRETS=reject', async () => {
+    it('stores secrets for one tenant that disables SECRETS=reject', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);

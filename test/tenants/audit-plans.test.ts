@@ -7,7 +7,7 @@ import { definedQueries } from '../../src/core/database/query.ts';
 import { genericPlan } from '../support/query-plan.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/test-database.ts';
 
-describe('a page of the audit trail', () => {
+describe('an audit trail page', () => {
   skipOnCitus('it has no planner settings');
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
@@ -30,7 +30,7 @@ describe('a page of the audit trail', () => {
       /^\(\(tenant_id = \$1\) AND \(at .+ROW\(at, id\) </,
     ],
   ])(
-    'reads a page of the audit trail from an index, from the end of the page before, unsorted: %s',
+    'reads an audit trail page from an index, starting where the previous page ends, unsorted: %s',
     async (name, index, range) => {
       const query = definedQueries.find((each) => each.name === name);
       if (query === undefined) throw new Error(`There is no query ${name}.`);

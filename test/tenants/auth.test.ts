@@ -142,7 +142,7 @@ describeService(
       expect(summary(await view(headers))).toStrictEqual([200, EMPTY]);
     });
 
-    it('rejects the key of a suspended tenant', async () => {
+    it("rejects a suspended tenant's key", async () => {
       const tenant = await createTenant(service());
       const { key } = await createKey(service(), { tenant });
       const tenants = new Tenants(service().database);
@@ -151,7 +151,7 @@ describeService(
       expect([rejected.status, rejected.body.detail]).toStrictEqual([403, `Tenant ${tenant} is suspended.`]);
     });
 
-    it('deletes the keys of a tenant with the tenant', async () => {
+    it("deletes a tenant's keys with the tenant", async () => {
       const tenant = await createTenant(service());
       const { key } = await createKey(service(), { tenant });
       expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
@@ -175,7 +175,7 @@ describeService(
       expect((await view(bearer(next.key))).status).toBe(200);
     });
 
-    it('records the last use of a key in the background', async () => {
+    it("records a key's last use in the background", async () => {
       const own = await startSharedService('postgres', { AUTH: 'keys' });
       const tenant = await createTenant(own);
       const { key, id } = await createKey(own, { tenant });
@@ -361,7 +361,7 @@ describe('AUTH=jwt', () => {
     issuer.close();
   });
 
-  describe('the keys of an issuer', () => {
+  describe("an issuer's keys", () => {
     const jwk = async (key: typeof publicKey, kid: string) => ({
       ...(await exportJWK(key)),
       kid,

@@ -1,6 +1,6 @@
 /**
- * A tenant that uses every feature is copied, renamed, deleted, and forgotten. The tests name every column of every table
- * that contains its ID afterwards.
+ * A tenant that uses every feature is copied, renamed, deleted, and forgotten. The tests name every column in every
+ * table that contains its ID afterwards.
  *
  * @module-tag long-on-pglite
  */
@@ -12,10 +12,10 @@ import { useAdmin } from '../support/admin.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
-/** Tables without data of tenants. */
+/** Tables without tenant data. */
 const OF_INSTALLATION = ['ended_sessions', 'fleet_usage', 'installation'];
 
-describeServiceOnOwnDatabase('the ID of a tenant', (service) => {
+describeServiceOnOwnDatabase("a tenant's ID", (service) => {
   const admin = useAdmin(service);
   let runner: JobRunner | undefined;
   afterAll(() => runner?.stop());
@@ -88,7 +88,7 @@ describeServiceOnOwnDatabase('the ID of a tenant', (service) => {
     await call('POST', '/erase', { text: 'planted', tenants: { ids: [id] } });
     await runJobs();
     await service().app.usageCounts.flush();
-    // A job that has not ended notes the arrival of tenants.
+    // A job that has not ended notes arriving tenants.
     await call('POST', '/find', { text: 'planted' });
     return { other, draft: String(draft.id) };
   };

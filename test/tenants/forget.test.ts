@@ -1,5 +1,5 @@
 /**
- * `--forget` removes the ID of a deleted tenant from every column of every table.
+ * `--forget` removes a deleted tenant's ID from every column in every table.
  *
  * @module-tag long-on-pglite
  */
@@ -20,7 +20,7 @@ describeService(
       expect([status, result], path).toMatchObject([expect.toSatisfy((code: number) => code < 300), {}]);
       return result;
     };
-    /** Returns the rows of all tables that contain a text. */
+    /** Returns the rows in all tables that contain a text. */
     const rowsWith = async (text: string) => {
       const tables = await service().query(
         "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1",
@@ -70,7 +70,7 @@ describeService(
       return other;
     };
 
-    it('replaces the ID of a deleted tenant by one hash in all its events, including the deletion', async () => {
+    it("replaces a deleted tenant's ID by one hash in all its events, including the deletion", async () => {
       const id = `${freshTenant('forget')}@example.com`;
       const other = await mention(id);
       const { body } = await admin().call('DELETE', `/tenants/${id}?forget=true`);
@@ -124,7 +124,7 @@ describeService(
       expect(await rowsWith(id)).toStrictEqual([]);
     });
 
-    it('forgets a tenant with the option --forget of the deletion', async () => {
+    it('forgets a tenant when it is deleted with --forget', async () => {
       const id = freshTenant('forget');
       await call('POST', '/tenants', { id });
       const { stdout } = await runOn(service(), ['tenants', 'delete', id, '--forget', '--yes']);
@@ -136,7 +136,7 @@ describeService(
   { AUTH: 'keys' },
 );
 
-it('keeps the words of a forgotten ID in events of other tenants', () => {
+it("keeps the words of a forgotten ID in other tenants' events", () => {
   const details = {
     kind: 'tenant',
     tenants: ['tenant', 'tenant-2'],

@@ -71,7 +71,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\ty\n     2\tx');
   });
 
-  it('replays the failure of a repeated write too', async () => {
+  it("replays a repeated write's failure too", async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/other'));
     const body = block(cmd.delete('/memories/f'));
@@ -87,7 +87,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\tx');
   });
 
-  it('stores no failure of a write if the tenant does not exist', async () => {
+  it('stores no write failure if the tenant does not exist', async () => {
     const tenant = freshTenant();
     const body = block(cmd.delete('/memories/f'));
     const failure = { content: 'Error: The path /memories/f does not exist', replayed: undefined };
@@ -135,7 +135,7 @@ describeService('a repeated write', (service) => {
     }
   });
 
-  it('replays only the start of a long result of a write', async () => {
+  it("replays only the start of a write's long result", async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const body = block(cmd.replace('/memories/f', 'x', 'é'.repeat(10_000)));
@@ -177,7 +177,7 @@ describeService('a repeated write', (service) => {
   });
 });
 
-it('keeps approximately the newest MAX_TENANT_STORED_RESULTS results of a tenant', async () => {
+it("keeps approximately a tenant's newest MAX_TENANT_STORED_RESULTS results", async () => {
   const service = await startService('postgres', {
     MAX_TENANT_STORED_RESULTS: '200',
     RATE_LIMIT_PER_MINUTE: '0',
@@ -235,7 +235,7 @@ it('executes a write once when it is sent to two replicas simultaneously', async
 });
 
 describeService('several tool calls in one request', (service) => {
-  it('runs the calls of an array in order, returns one result each, and continues after an error', async () => {
+  it('runs the calls in an array in order, returns one result each, and continues after an error', async () => {
     const tenant = freshTenant();
     const blocks = [
       block(cmd.create('/memories/f', 'x')),
@@ -272,7 +272,7 @@ describeService('several tool calls in one request', (service) => {
       first,
       block(cmd.create('/memories/g', 'y'), first.id),
       block(cmd.view('/memories/f')),
-      // A repetition of the same write is not a conflict.
+      // Repeating the same write is not a conflict.
       first,
     ];
     const { status, body } = await service().execute(blocks, { tenant });
@@ -291,7 +291,7 @@ describeService('several tool calls in one request', (service) => {
     expect((await service().execute(cmd.view('/memories/g'), { tenant })).is_error).toBe(true);
   });
 
-  it('runs the calls of an array until their results are as long as four views', async () => {
+  it('runs the calls in an array until their results are as long as four views', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'x'.repeat(200_000)), { tenant });
     const views = Array.from({ length: 6 }, () => block(cmd.view('/memories/f')));
@@ -368,7 +368,7 @@ describeService('the Accept-Language header', (service) => {
     ['*', 'en'],
     ['', 'en'],
   ] as const)(
-    'selects for Accept-Language %s the headings of views in %s, and all other texts in English',
+    'selects for Accept-Language %s the view headings in %s, and all other texts in English',
     async (given, language) => {
       const tenant = freshTenant();
       const headers = { 'accept-language': given };

@@ -18,14 +18,14 @@ const load = (bootstrap: unknown) =>
   loadBootstrap({ BOOTSTRAP: typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap) });
 
 describeServiceOnOwnDatabase('the bootstrap', (service) => {
-  it('creates missing items of the bootstrap once and keeps later changes', async () => {
+  it('creates missing bootstrap items once and keeps later changes', async () => {
     const { key } = newApiKey();
     const service2 = newApiKey();
     const admin = newApiKey();
     const bootstrap = load({
       tenants: [
         { id: 'acme', max_files: 5, secrets: 'mask' },
-        // The former spelling of the settings.
+        // The settings' former spelling.
         { id: 'older', maxFiles: 6 },
       ],
       keys: [

@@ -1,4 +1,4 @@
-/** Changes of a key, or of its tenant, while another change of the key is not committed. */
+/** Changes to a key, or to its tenant, while another change to the key is not committed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database/database.ts';
@@ -9,7 +9,7 @@ import { type KeyPurpose, Keys } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createTestDatabase, lockWait, skipOnCitus } from '../support/test-database.ts';
 
-describe('keys of a tenant', () => {
+describe("a tenant's keys", () => {
   skipOnCitus('its nodes lock in other orders');
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let database: Database;
@@ -36,7 +36,7 @@ describe('keys of a tenant', () => {
     ).rows;
 
   /**
-   * Returns keys of a database in which `change` starts and waits for a lock before a transaction with this statement
+   * Returns keys in a database in which `change` starts and waits for a lock before a transaction with this statement
    * is committed.
    */
   function keysDuring(statement: string, change: () => Promise<unknown>) {
@@ -58,7 +58,7 @@ describe('keys of a tenant', () => {
     return { keys, changed: () => changed };
   }
 
-  it('keeps no secret of a key that was added while the key was revoked', async () => {
+  it('keeps no key secret that was added while the key was revoked', async () => {
     await new Tenants(database).create('acme');
     const { id } = await new Keys(database).issue(purpose);
     const { keys, changed } = keysDuring('add_secret', () => new Keys(database).revoke(id));

@@ -1,5 +1,5 @@
 /**
- * Simultaneous changes of several keys or tenants while another session holds some of their locks, without a deadlock.
+ * Simultaneous changes to several keys or tenants while another session holds some of their locks, without a deadlock.
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { connectTo, createTestDatabase, isCitus, lockWait } from '../support/tes
 import { freshTenant, type Service, startService } from '../support/test-service.ts';
 
 // On Citus, the other session would have to be on the tenant's node.
-describe.skipIf(isCitus())('locks of several rows', () => {
+describe.skipIf(isCitus())('locks on several rows', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let service: Service;
   let other: pg.Client;

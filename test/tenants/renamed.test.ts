@@ -1,6 +1,6 @@
 /**
- * A write that waits while its tenant is renamed. With a key of the tenant, the write follows the tenant. If the caller
- * names the tenant, the write applies to the old ID.
+ * A write that waits while its tenant is renamed. With a tenant key, the write follows the tenant. If the caller names
+ * the tenant, the write applies to the old ID.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
@@ -95,7 +95,7 @@ for (const [title, env, caller, expected] of cases) {
 
       // PGlite has one connection, so no statement waits for a lock.
       it.runIf(kind === 'postgres')(
-        `holds a write until the rename of its tenant ends, with ${title}`,
+        `holds a write until its tenant's rename ends, with ${title}`,
         async () => {
           const [old, renamed] = [freshTenant('old'), freshTenant('new')];
           await new Tenants(service().database).create(old);

@@ -1,6 +1,6 @@
 /**
- * A tenant that is deleted or renamed and replaced by another one with its ID. Cached data of the old tenant is invalid
- * for the new one on every replica.
+ * A tenant that is deleted or renamed and replaced by another one with its ID. Cached data for the old tenant is
+ * invalid for the new one on every replica.
  *
  * @module-tag long-on-pglite
  */
@@ -19,7 +19,7 @@ const secret = '/memories/secret.md';
 const UNAUTHORIZED = [401, 'unauthorized'];
 
 describeService(
-  'a new tenant with the ID of an earlier one',
+  "a new tenant with an earlier tenant's ID",
   (service) => {
     const tenants = () => new Tenants(service().database);
     const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -85,7 +85,7 @@ describeService(
     };
 
     describe.each(Object.entries(calls))('%s', (_, attempt) => {
-      it('rejects a key of the deleted tenant', async () => {
+      it("rejects the deleted tenant's key", async () => {
         const { tenant, key, proposing } = await createUsedTenant();
         await tenants().delete(tenant);
         const newKey = await createAgain(tenant);
@@ -99,7 +99,7 @@ describeService(
       });
     });
 
-    it('rejects the key of a renamed tenant, which opens the renamed tenant', async () => {
+    it("rejects a renamed tenant's key, which opens the renamed tenant", async () => {
       const { tenant, key } = await createUsedTenant();
       const renamed = freshTenant('renamed');
       await moveTenantData(service().database, tenant, renamed);
@@ -116,7 +116,7 @@ describeService(
       expect(await contents(tenant)).toHaveLength(1);
     });
 
-    it('applies the settings of a new tenant immediately, without the mounts of the earlier tenant', async () => {
+    it("applies a new tenant's settings immediately, without the earlier tenant's mounts", async () => {
       const tenant = freshTenant('reused');
       await tenants().create(tenant);
       const shared = freshTenant('shared');
@@ -145,7 +145,7 @@ describeService(
         (await service().execute(input, { headers: { ...bearer(key), ...more }, tenant })).content;
     };
 
-    it('applies the settings of a new tenant immediately when its absence was cached', async () => {
+    it("applies a new tenant's settings immediately when its absence was cached", async () => {
       const send = await asService();
       const [written, read] = [freshTenant('absent'), freshTenant('absent')];
       for (const tenant of [written, read]) {
@@ -196,7 +196,7 @@ describeService(
         expect(await send(own, cmd.create(`${team}/more.md`, 'x'))).toContain(missing);
       });
 
-      it('returns no stored results of the earlier mounting tenant', async () => {
+      it('returns no stored results from the earlier mounting tenant', async () => {
         const send = await asService();
         const { own, mounted, create } = await createMounting(send);
         await tenants().delete(own);
@@ -206,7 +206,7 @@ describeService(
       });
     });
 
-    it('shows no usage of the earlier tenant with the same ID', async () => {
+    it('shows no usage from the earlier tenant with the same ID', async () => {
       const { tenant } = await createUsedTenant();
       await tenants().delete(tenant);
       await createAgain(tenant);
@@ -216,7 +216,7 @@ describeService(
       ).toStrictEqual([]);
     });
 
-    it('creates no draft with the memory of the earlier tenant', async () => {
+    it("creates no draft with the earlier tenant's memory", async () => {
       const { tenant } = await createUsedTenant();
       const row = await tenants().find(tenant);
       await tenants().delete(tenant);

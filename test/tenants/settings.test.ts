@@ -1,5 +1,5 @@
 /**
- * Completeness of the settings table (src/core/tenants/settings.ts) in every place that lists settings.
+ * Completeness checks for the settings table (src/core/tenants/settings.ts) in every place that lists settings.
  *
  * @module-tag long-on-pglite
  */
@@ -41,14 +41,14 @@ const KINDS = {
 };
 const flag = (name: string) => `--${name.replaceAll('_', '-')}`;
 
-describeService('a setting of a tenant', (service) => {
+describeService('a tenant setting', (service) => {
   const admin = useAdmin(service);
   const storedSettings = async (id: string) => {
     const columns = Object.keys(samples).map((name) => `to_jsonb(${name}) AS ${name}`);
     return (await service().query(`SELECT ${columns.join(', ')} FROM tenants WHERE id = '${id}'`))[0];
   };
 
-  it('stores each setting of a tenant in a column, from a field of the admin API', async () => {
+  it('stores each tenant setting in a column, from an admin API field', async () => {
     const id = freshTenant();
     const created = await admin().call('POST', '/tenants', { body: { id, settings: samples } });
     expect(created.body).toMatchObject({ settings: samples, effective: samples });
@@ -58,7 +58,7 @@ describeService('a setting of a tenant', (service) => {
     expect(changed.body.settings).toStrictEqual(defaults);
   });
 
-  it('accepts each setting of a tenant as an option of the CLI, and shows it in tenants show', async () => {
+  it('accepts each tenant setting as a CLI option, and shows it in tenants show', async () => {
     const id = freshTenant();
     const options = Object.entries(samples).flatMap(([name, value]) => [flag(name), String(value)]);
     expect((await runOn(service(), ['tenants', 'create', id, ...options])).stderr).toBe('');
@@ -81,15 +81,15 @@ describeService('a setting of a tenant', (service) => {
   });
 });
 
-describe('a setting of a tenant in the configuration', () => {
-  it('reads the default of each setting from a variable', () => {
+describe('a tenant setting in the configuration', () => {
+  it("reads each setting's default from a variable", () => {
     const env = Object.fromEntries(
       ALL_SETTINGS.map(([, setting]) => [setting.variable, String(sample(setting))]),
     );
     expect(effectiveSettings({}, loadConfig(env))).toStrictEqual(renameKeys(samples, camelCase));
   });
 
-  it('accepts each setting as a field of BOOTSTRAP within its range', () => {
+  it('accepts each setting as a BOOTSTRAP field within its range', () => {
     const load = (settings: object) =>
       loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify({ tenants: [{ id: 'acme', ...settings }] }) }));
     expect(load(samples).tenants).toStrictEqual([
@@ -101,7 +101,7 @@ describe('a setting of a tenant in the configuration', () => {
     }
   });
 
-  it('parses sizes and durations of settings in the environment and in BOOTSTRAP', () => {
+  it('parses setting sizes and durations in the environment and in BOOTSTRAP', () => {
     const env = {
       MAX_TENANT_BYTES: '10MB',
       MAX_FILE_BYTES: '512 KiB',

@@ -1,5 +1,5 @@
 /**
- * Daily usage of tenants: counted in memory, written once a minute, and listed by the admin API and the command line.
+ * Daily tenant usage: counted in memory, written once a minute, and listed by the admin API and the command line.
  *
  * @module-tag long-on-pglite
  */
@@ -21,7 +21,7 @@ import {
 
 const today = () => new Date().toISOString().slice(0, 10);
 
-/** Adds a day to the recorded usage of a tenant. */
+/** Adds a day to a tenant's recorded usage. */
 const addDay = (service: Service, tenant: string, day: string, reads = 0, files = 1) =>
   service.query(
     `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, rejected)
@@ -30,7 +30,7 @@ const addDay = (service: Service, tenant: string, day: string, reads = 0, files 
   );
 
 describeService(
-  'the daily usage of a tenant',
+  "a tenant's daily usage",
   (service) => {
     const admin = useAdmin(service);
     const days = async (tenant: string, query = '') => {
@@ -60,7 +60,7 @@ describeService(
       expect(await days(tenant)).toStrictEqual([
         { day: today(), files: 1, bytes: 4, history_bytes: 0, reads: 3, writes: 2, rejected: 0 },
       ]);
-      // The second flush adds to the row of the day.
+      // The second flush adds to the day's row.
       await send(cmd.view('/memories'));
       expect(await days(tenant)).toMatchObject([{ reads: 4, writes: 2 }]);
     });
@@ -84,7 +84,7 @@ describeService(
       expect(await days(suspended.tenant)).toMatchObject([{ reads: 0, writes: 0, rejected: 1 }]);
     });
 
-    it('counts calls of the Memory Stores API', async () => {
+    it('counts calls to the Memory Stores API', async () => {
       const { tenant } = await create();
       const { key } = await makeKey(service(), { tenant: null });
       const url = `/v1/memory_stores/${tenant}/memories`;
@@ -99,7 +99,7 @@ describeService(
       expect(await days(tenant)).toMatchObject([{ files: 1, reads: 1, writes: 1, rejected: 1 }]);
     });
 
-    it('lists the days of a period, the oldest first', async () => {
+    it('lists the days in a period, the oldest first', async () => {
       const { tenant } = await create();
       for (const day of ['2026-03-03', '2026-03-01', '2026-03-02']) await addDay(service(), tenant, day);
       const listDays = async (query: string) => (await days(tenant, query)).map(({ day }) => day);
@@ -126,7 +126,7 @@ describeService(
       await moveTenantData(service().database, tenant, renamed);
       expect(await days(renamed, '?since=2026-03-01')).toMatchObject([{ day: '2026-03-01', reads: 5 }]);
       await new Tenants(service().database).delete(renamed);
-      // Counts of a deleted tenant are dropped.
+      // Counts for a deleted tenant are dropped.
       service().app.usageCounts.add(renamed, null, { reads: 1, writes: 0, rejected: 0 });
       await service().app.usageCounts.flush();
       const left = 'SELECT day FROM tenant_usage WHERE tenant_id IN ($1::text, $2::text)';
@@ -138,7 +138,7 @@ describeService(
         vi.useRealTimers();
       });
 
-      it('counts a request at midnight on the day of its response', async () => {
+      it("counts a request at midnight on its response's day", async () => {
         const { tenant } = await create();
         const counts = new UsageCounts(service().database);
         vi.useFakeTimers({ toFake: ['Date'] });
@@ -174,12 +174,12 @@ describeService(
   { AUTH: 'keys' },
 );
 
-describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
+describeServiceOnOwnDatabase("all tenants' usage", (service) => {
   const admin = useAdmin(service, { MAX_TENANT_FILES: '10' });
   const config = loadConfig({ USAGE_DAYS: '30' });
   const at = new Date('2026-03-31T12:00:00Z');
 
-  it('records the usage of all tenants by a job, which deletes old days', async () => {
+  it("records all tenants' usage by a job, which deletes old days", async () => {
     for (const tenant of ['a', 'b']) {
       for (const file of ['f', 'g'])
         await service().execute(cmd.create(`/memories/${file}`, 'xyz'), { tenant });
@@ -189,7 +189,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
     await addDay(service(), 'a', '2026-03-01');
     await service().query("INSERT INTO fleet_usage VALUES ('2026-02-28', 1, 0, 1, 1, 1)");
     expect(await recordSizes(service().database, config, at)).toBe(true);
-    // A later day without changes has no rows of tenants.
+    // A later day without changes has no tenant rows.
     expect(await recordSizes(service().database, config, new Date('2026-04-01T12:00:00Z'))).toBe(true);
     const rows = await service().query(
       'SELECT tenant_id, day::text, files::float8 FROM tenant_usage ORDER BY tenant_id, day',
@@ -259,7 +259,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
     expect(near.body.total).toMatchObject({ near_limit: 2 });
   });
 
-  it('prints the usage of a tenant and of all tenants on the command line', async () => {
+  it('prints usage for one tenant and for all tenants on the command line', async () => {
     await addDay(service(), 'a', today(), 1);
     const run = (...args: string[]) => runOn(service(), args);
     expect((await run('usage', 'a', '--days', '1')).stdout).toBe(

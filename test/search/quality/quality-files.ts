@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /*
- * A memory of 300 files, as an assistant keeps for one person. The files of facts.txt contain the answers to the
+ * A memory with 300 files, as an assistant keeps for one person. The files in facts.txt contain the answers to the
  * questions. The others mention the same people, projects, and things.
  */
 
@@ -63,7 +63,7 @@ const THINGS = [
   'dashboard',
 ];
 
-/** Names and sentences of the files of each kind. */
+/** Names and sentences for the files, by kind. */
 const KINDS: { directory: string; name: (n: number) => string; title: string; lines: string[] }[] = [
   {
     directory: 'journal',
@@ -228,7 +228,7 @@ const KINDS: { directory: string; name: (n: number) => string; title: string; li
   },
 ];
 
-/** Generates the same numbers in each run (generator of Numerical Recipes). */
+/** Generates the same numbers in each run (generator from Numerical Recipes). */
 function* randomNumbers(): Generator<number> {
   for (let state = 42; ; ) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
