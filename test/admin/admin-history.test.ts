@@ -199,7 +199,7 @@ describeService(
       expect(second.next).toBeNull();
     });
 
-    it('ends a page of differences after too much work', { tags: 'long' }, async () => {
+    it('ends a page in a list of differences after too much work', { tags: 'long' }, async () => {
       const { execute, get, c } = await history();
       const { before, after } = hardToCompare();
       await execute(cmd.create('/memories/hard', before));
@@ -572,7 +572,7 @@ describeService(
       expect(await adjacentTimes(moved.created_at)).toStrictEqual([edited.created_at, c.created_at]);
       expect(await adjacentTimes(created.created_at)).toStrictEqual([start, edited.created_at]);
       expect(await adjacentTimes('2020-01-01')).toStrictEqual([null, created.created_at]);
-      // Versions can be older than the start of the complete history.
+      // Versions can be older than the time at which the complete history starts.
       await service().query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
         id,
         edited.created_at,

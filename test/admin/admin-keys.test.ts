@@ -342,7 +342,7 @@ describeService(
       expect((await repeat('job', { 'idempotency-key': 'a b' })).status).toBe(400);
     });
 
-    it('separates the idempotency keys of two admins who create keys', async () => {
+    it('separates idempotency keys when two admins create keys', async () => {
       const { tenant } = await create();
       const other = String((await call('POST', '/keys', { body: { kind: 'admin' } })).body.key);
       const make = async (key: string) => {

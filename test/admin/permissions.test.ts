@@ -48,8 +48,8 @@ interface IncludingRequest {
 }
 
 /**
- * Routes that change data, with the routes whose effects a request of them can have. A caller whose access is not
- * enough for one of these must not get the effect by the detour.
+ * Routes that change data, each with the routes whose effects a request to it can have. A caller without enough access
+ * for an included route must not get its effect through the first route.
  */
 const INCLUDED: [route: string, included: string[], request?: IncludingRequest][] = [
   [

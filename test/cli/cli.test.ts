@@ -249,7 +249,7 @@ describeServiceOnOwnDatabase(
       );
     });
 
-    it('counts the use of a key as activity', async () => {
+    it('counts key use as activity', async () => {
       await run('tenants', 'create', 'active');
       await run('keys', 'create', '--tenant', 'active');
       expect((await json('tenants', 'show', 'active')).last_activity_at).toBe(null);

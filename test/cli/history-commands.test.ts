@@ -15,7 +15,7 @@ import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../supp
 import { scratchDirectory } from '../support/transfer-files.ts';
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Times in a column with 27 characters. PGlite's clock has a precision of milliseconds. */
+/** Times in a column with 27 characters. PGlite's clock has millisecond precision. */
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{6}Z|\d{3}Z(?: {3})?)/g;
 
 /** Replaces IDs by `V` and times by `T`, padded to the same length, so that columns stay aligned. */

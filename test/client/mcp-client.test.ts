@@ -115,7 +115,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     for (const [input, result] of inOrder) expect(await call(client, input)).toStrictEqual(result);
   });
 
-  it('applies a Claude Code call once under the ID of its tool_use block', async () => {
+  it("applies a Claude Code call once under its tool_use block's ID", async () => {
     const client = await connect();
     await call(client, create);
     const insert = { command: 'insert', path: '/memories/user.md', insert_line: 0, insert_text: 'x' };
@@ -239,7 +239,7 @@ describe('the MCP server over HTTP', () => {
     expect((await memory.execute({ command: 'view', path: '/memories/user.md' })).is_error).toBe(false);
   });
 
-  it('writes a file of a megabyte', async () => {
+  it('writes a 1 MiB file', async () => {
     const client = await connectHttp(http.url, await fixture.tenantKey());
     expect(await call(client, { ...create, file_text: '\u0001'.repeat(2 ** 20) })).toStrictEqual(
       text('File created successfully at: /memories/user.md'),

@@ -100,7 +100,7 @@ describe('the requests in one MCP session', () => {
     return requestHeaders(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
   }
 
-  it("runs a session's calls in the order of their IDs if they arrive in another order", async () => {
+  it("runs a session's calls in ID order if they arrive in another order", async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const [viewed, created] = await Promise.all([
@@ -289,7 +289,7 @@ describe('the limits on the MCP server', () => {
     expect(await readResponse(sent)).toMatchObject({ body: result(`File created successfully at: ${path}`) });
   });
 
-  it('rejects requests beyond the maximum of simultaneous ones', async () => {
+  it('rejects simultaneous requests beyond the maximum', async () => {
     const service = createServer(() => {});
     const arrived = once(service, 'request');
     const concurrency = { total: 2, perKey: 1, maxWaiting: 0, maxWaitMs: 0 };

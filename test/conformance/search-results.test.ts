@@ -13,7 +13,7 @@ const FILES: Files = {
   '/memories/empty.md': '',
 };
 
-/** Defines a test: on a new tenant with `files`, each input of `memory_search` returns exactly the expected result. */
+/** Defines a test: on a new tenant with `files`, each `memory_search` input returns exactly the expected result. */
 function searches(service: () => Service, title: string, files: Files, steps: Step[]): void {
   it(title, async () => {
     const tenant = freshTenant();

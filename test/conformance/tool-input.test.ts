@@ -374,7 +374,7 @@ describeService('the response to POST /execute', (service) => {
       expect([answer.status, answer.body]).toStrictEqual([200, result]);
     });
 
-    it('returns results for the blocks of an array beside the block with an error', async () => {
+    it("returns results for an array's blocks beside the block with an error", async () => {
       const tenant = freshTenant();
       const others = [1, 3].map((n) => ({
         type: 'tool_use',
@@ -434,7 +434,7 @@ describeService('the response to POST /execute', (service) => {
     { method: 'POST', url: '/execute', payload: { command: 'view', path: '/memories' } },
     { method: 'POST', url: '/search', payload: { query: 'tea' } },
     { method: 'GET', url: '/instructions' },
-  ])('returns JSON at equal quality of JSON and text: $method $url', async (request) => {
+  ])('returns JSON if the caller accepts JSON and text with equal quality: $method $url', async (request) => {
     const send = async (accept: string) => {
       const headers = { accept, 'x-tenant-id': freshTenant() };
       const { statusCode, headers: sent } = await service().app.inject({ ...request, headers });
@@ -470,7 +470,7 @@ describeService('the response to POST /execute', (service) => {
     expect([plain.is_error, named.is_error, other.is_error]).toStrictEqual([false, false, true]);
   });
 
-  it('ignores keys of the input that could pollute a prototype', async () => {
+  it('ignores input keys that could pollute a prototype', async () => {
     const body =
       '{"command":"view","path":"/memories","__proto__":{"path":"/x"},"constructor":{"prototype":{}}}';
     const answer = await service().execute(body, { tenant: freshTenant() });

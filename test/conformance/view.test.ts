@@ -313,7 +313,7 @@ describeService(
 );
 
 describeService(
-  'MAX_VIEW_CHARS of a directory',
+  'MAX_VIEW_CHARS for a directory',
   (service) => {
     script(
       service,

@@ -65,9 +65,12 @@ describe('the statements that write on a condition', () => {
   );
 });
 
-it.each(all.map(withName))('formats times explicitly in %s, independent of the session', (_, { sql }) => {
-  expect(sql.match(/\b(?:\w+_(?:at|since|until)|at|day)::text\b/)).toBeNull();
-});
+it.each(all.map(withName))(
+  'formats times explicitly in %s, without depending on the session',
+  (_, { sql }) => {
+    expect(sql.match(/\b(?:\w+_(?:at|since|until)|at|day)::text\b/)).toBeNull();
+  },
+);
 
 describe('the result columns', () => {
   const { builtins } = pg.types;

@@ -218,7 +218,7 @@ describeService('simultaneous commands', (service, kind) => {
     ]);
   });
 
-  it('fails simultaneous commands independently of each other', async () => {
+  it('fails each simultaneous command without effect on the others', async () => {
     const answers = many.map(async (i) => {
       const tenant = freshTenant('batch');
       await service().execute(cmd.create('/memories/f.md', `text ${i}`), { tenant });

@@ -1,4 +1,4 @@
-/** Errors in single calls in an array of `tool_use` blocks: each call has its own outcome. */
+/** Errors in single calls in a `tool_use` block array: each call has its own outcome. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { readTree } from '../support/invariants.ts';

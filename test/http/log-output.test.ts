@@ -95,7 +95,7 @@ it("handles requests and SIGTERM while the service's log is not read", async () 
   closeSync(stdout);
 });
 
-it("writes complete log lines and the number of dropped lines when the log's reader resumes", async () => {
+it("writes complete log lines and counts dropped lines when the log's reader resumes", async () => {
   const stdout = pipe('late');
   const service = await serveTo(stdout);
   // More than 4 MiB of lines, the maximum that the service buffers.

@@ -180,7 +180,7 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
     ]);
   });
 
-  it('keeps drafts free of conflicts, with their authors', async () => {
+  it('keeps drafts conflict-free, with their authors', async () => {
     const tenant = freshTenant('merged');
     await write(tenant, cmd.create('/memories/same.md', `1\n${SECRET}\n3\n`));
     await write(tenant, cmd.create('/memories/changed.md', `1\n${SECRET}\n3\n`));

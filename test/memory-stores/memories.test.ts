@@ -91,7 +91,7 @@ describeService('memories in a store', (service) => {
     ]);
   });
 
-  it('lists memories in pages of 20 by default, at most 100, and at most 20 with contents', async () => {
+  it('lists 20 memories per page by default, at most 100, and at most 20 with contents', async () => {
     const { id } = await stores.create({ name: 'many' });
     await Promise.all(
       Array.from({ length: 101 }, (_, i) => stores.memories.create(id, { path: `/${i}`, content: `${i}` })),
@@ -107,7 +107,7 @@ describeService('memories in a store', (service) => {
     expect((await readAll(stores.memoryVersions.list(id, { limit: 40 }))).length).toBe(101);
   });
 
-  it('ends a page of memories early if their contents are large', { tags: 'long' }, async () => {
+  it('ends a memories page early if the contents are large', { tags: 'long' }, async () => {
     const { id } = await stores.create({ name: 'large' });
     const content = 'x'.repeat(1_000_000);
     for (let i = 0; i < 6; i++) await stores.memories.create(id, { path: `/${i}`, content });
@@ -117,7 +117,7 @@ describeService('memories in a store', (service) => {
     expect((await stores.memoryVersions.list(id, { view: 'full' })).data.length).toBe(5);
   });
 
-  it('ends a page of memories early if their contents are large in JSON', async () => {
+  it('ends a memories page early if the contents are large in JSON', async () => {
     const { id } = await stores.create({ name: 'large in JSON' });
     // 300,000 bytes, which are 1,800,000 bytes in JSON.
     const content = '\u0001'.repeat(300_000);

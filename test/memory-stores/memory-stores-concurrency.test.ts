@@ -53,7 +53,7 @@ describeService(
     }
 
     it('loses no change among edits by an agent and updates with a precondition', () => mix(10, 4));
-    it('loses no change among a large number of edits and updates', { tags: 'long' }, () => mix(400, 6));
+    it('loses no change among many edits and updates', { tags: 'long' }, () => mix(400, 6));
   },
   { RATE_LIMIT_PER_MINUTE: '0' },
 );

@@ -210,7 +210,7 @@ describeService(
       });
     });
 
-    it('keeps metadata keys that are names of object members', async () => {
+    it('keeps metadata keys that are also object member names', async () => {
       const metadata = { constructor: 'a', prototype: 'b', toString: 'c', hasOwnProperty: 'd', toJSON: 'e' };
       const { memoryStores } = sdk(service(), 'any').beta;
       const { id } = await memoryStores.create({ name: 'x', metadata });

@@ -176,7 +176,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it('limits the length of paths as the agent sees them', async () => {
+  it('limits path length by the path that the agent sees', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const deep = '/d'.repeat(18);
     expect(
@@ -418,7 +418,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     ]);
   });
 
-  it('hides an entry with the name of a mount whose memory is not available', async () => {
+  it('hides an entry that has the same name as a mount whose memory is not available', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: { access: 'read_only' } });
     await on(team, cmd.create('/memories/theirs', ''));
     const [row] = await service().query('SELECT mounts FROM tenants WHERE id = $1', [own]);

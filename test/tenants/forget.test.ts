@@ -136,7 +136,7 @@ describeService(
   { AUTH: 'keys' },
 );
 
-it("keeps the words of a forgotten ID in other tenants' events", () => {
+it("keeps a forgotten ID's words in other tenants' events", () => {
   const details = {
     kind: 'tenant',
     tenants: ['tenant', 'tenant-2'],

@@ -1,5 +1,5 @@
 /**
- * Simultaneous changes to several keys or tenants while another session holds some of their locks, without a deadlock.
+ * Changes several keys or tenants simultaneously while another session holds some of their locks, without a deadlock.
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
