@@ -61,23 +61,23 @@ function rejectThread(response: ServerResponse): void {
 
 /** Views the file, then changes it, then responds with text. */
 function nextBlock(messages: Message[]): Block {
-  const said = textOf(messages[0]?.content ?? '');
+  const said = contentText(messages[0]?.content ?? '');
   const results = messages.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content.filter((each) => each.type === 'tool_result'),
   );
   const [viewed, changed] = results;
-  if (viewed === undefined) return use({ command: 'view', path: PATH });
+  if (viewed === undefined) return toolUse({ command: 'view', path: PATH });
   if (changed !== undefined) return { type: 'text', text: `Done: ${said}` };
-  if (said.startsWith('Forget')) return use({ command: 'delete', path: PATH });
-  if (viewed.is_error) return use({ command: 'create', path: PATH, file_text: `- ${said}\n` });
-  return use({ command: 'insert', path: PATH, insert_line: 0, insert_text: `- ${said}\n` });
+  if (said.startsWith('Forget')) return toolUse({ command: 'delete', path: PATH });
+  if (viewed.is_error) return toolUse({ command: 'create', path: PATH, file_text: `- ${said}\n` });
+  return toolUse({ command: 'insert', path: PATH, insert_line: 0, insert_text: `- ${said}\n` });
 }
 
-function textOf(content: Content): string {
+function contentText(content: Content): string {
   return typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('');
 }
 
-function use(input: object): Block {
+function toolUse(input: object): Block {
   return { type: 'tool_use', id: `toolu_${crypto.randomUUID()}`, name: 'memory', input };
 }
 

@@ -22,8 +22,8 @@ import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
 import { BulkHost } from './pages/tenants/bulk/open-bulk.tsx';
 import { TenantPage } from './pages/tenants/tenant-page.tsx';
 import { TenantsPage } from './pages/tenants/tenants-page.tsx';
-import { hrefOf, route } from './router.ts';
-import { titleOf } from './title.ts';
+import { route, toHref } from './router.ts';
+import { documentTitle } from './title.ts';
 import { Questions } from './ui/confirm.tsx';
 import { Icon } from './ui/icon.tsx';
 import { Badge } from './ui/inline.tsx';
@@ -66,12 +66,12 @@ function Console() {
     setIsStarting(false);
   };
   useEffect(() => void start(), []);
-  const title = session.value === null ? titleOf(null) : titleOf(route.value);
+  const title = session.value === null ? documentTitle(null) : documentTitle(route.value);
   useEffect(() => {
     document.title = title;
   }, [title]);
 
-  const page = session.value === null ? null : hrefOf(route.value.segments);
+  const page = session.value === null ? null : toHref(route.value.segments);
   const lastPage = useRef(page);
   const [announced, setAnnounced] = useState('');
   useEffect(() => {
@@ -177,23 +177,23 @@ function TopBar() {
       </a>
       <nav class="main-nav" aria-label="Main">
         {onlyTenants.value === null && (
-          <NavLink href={hrefOf(['overview'])} isCurrent={section === 'overview'}>
+          <NavLink href={toHref(['overview'])} isCurrent={section === 'overview'}>
             Overview
           </NavLink>
         )}
         <NavLink href="#/" isCurrent={section === 'tenants'}>
           Tenants
         </NavLink>
-        <NavLink href={hrefOf(['drafts'])} isCurrent={section === 'drafts'}>
+        <NavLink href={toHref(['drafts'])} isCurrent={section === 'drafts'}>
           Drafts <WaitingDrafts />
         </NavLink>
-        <NavLink href={hrefOf(['keys'])} isCurrent={section === 'keys'}>
+        <NavLink href={toHref(['keys'])} isCurrent={section === 'keys'}>
           Keys
         </NavLink>
-        <NavLink href={hrefOf(['incidents'])} isCurrent={section === 'incidents'}>
+        <NavLink href={toHref(['incidents'])} isCurrent={section === 'incidents'}>
           Incident
         </NavLink>
-        <NavLink href={hrefOf(['audit'])} isCurrent={section === 'audit'}>
+        <NavLink href={toHref(['audit'])} isCurrent={section === 'audit'}>
           Audit
         </NavLink>
       </nav>

@@ -28,7 +28,7 @@ export function guardLeaving(guard: LeaveGuard | null): void {
 }
 
 /** Returns the question to ask before navigating to `href`, or null if no question is needed. */
-function guardOf(href: string): (() => Promise<boolean>) | null {
+function findLeaveGuard(href: string): (() => Promise<boolean>) | null {
   const guard = leaveGuard;
   const to = parseRoute(href);
   return guard?.isNeeded(to) ? () => guard.ask(to) : null;
@@ -50,7 +50,7 @@ addEventListener('popstate', async () => {
   // An entry without a position is new: the user followed a link, or typed the URL.
   if (readPosition() === null) history.replaceState({ position: position + 1 }, '');
   const steps = (readPosition() ?? 0) - position;
-  const mayLeave = guardOf(location.hash);
+  const mayLeave = findLeaveGuard(location.hash);
   if (isTakingBack || mayLeave === null || location.hash === hash.value) {
     isTakingBack = false;
     arrive();
@@ -73,10 +73,10 @@ function readPosition(): number | null {
 
 function parseRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#\/?/, '').split(/\?(.*)/s);
-  return { segments: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
+  return { segments: path.split('/').filter(Boolean).map(decodeSegment), query: new URLSearchParams(query) };
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
@@ -87,7 +87,7 @@ function decoded(segment: string): string {
 
 export type QueryValues = Record<string, string | number | null | undefined>;
 
-export function hrefOf(segments: string[], query: QueryValues = {}): string {
+export function toHref(segments: string[], query: QueryValues = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
@@ -119,12 +119,12 @@ export function replaceQuery(changes: QueryValues): Promise<boolean> {
 
 function withQuery(changes: QueryValues): string {
   const { segments, query } = route.value;
-  return hrefOf(segments, { ...Object.fromEntries(query), ...changes });
+  return toHref(segments, { ...Object.fromEntries(query), ...changes });
 }
 
 async function go(href: string, how: 'push' | 'replace'): Promise<boolean> {
   if (href === hash.value) return true;
-  const mayLeave = guardOf(href);
+  const mayLeave = findLeaveGuard(href);
   if (mayLeave !== null && !(await mayLeave())) return false;
   if (how === 'push') history.pushState({ position: position + 1 }, '', href);
   else history.replaceState({ position }, '', href);

@@ -16,7 +16,7 @@ const TABS: Record<string, string> = {
 };
 
 /** Returns a route's document title, the most specific part first. Null is the sign-in page. */
-export function titleOf(route: Route | null): string {
+export function documentTitle(route: Route | null): string {
   if (route === null) return `Sign in · ${APP}`;
   const [section = 'tenants', tenant, tab = '', item] = route.segments;
   const page = PAGES[section];

@@ -5,14 +5,14 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { MarkdownRenderer } from 'vitepress';
-import { PAGES, REPOSITORY, STAGE, sourceOf } from './pages.ts';
+import { findSource, PAGES, REPOSITORY, STAGE } from './pages.ts';
 
 type Token = ReturnType<MarkdownRenderer['parse']>[number];
 
 export function repositoryLinks(md: MarkdownRenderer, blobUrl: string | undefined): void {
   md.core.ruler.push('repository-links', ({ tokens, env }) => {
     // A container's title is rendered separately, without a path.
-    const source = env.path && sourceOf(relative(STAGE, env.path));
+    const source = env.path && findSource(relative(STAGE, env.path));
     if (source === undefined) return;
     for (const { children } of tokens) {
       for (const token of children ?? []) {
@@ -31,13 +31,13 @@ function rewrite(token: Token, siblings: Token[], source: string, blobUrl: strin
   const file = relative(REPOSITORY, target);
   const suffix = hash === undefined ? '' : `#${hash}`;
   // The site's front page replaces the README, so it lacks the README's headings.
-  const page = file === 'README.md' && hash !== undefined ? undefined : pageOf(file);
+  const page = file === 'README.md' && hash !== undefined ? undefined : findPage(file);
   if (page !== undefined) token.attrSet('href', `/${page}${suffix}`);
   else if (blobUrl !== undefined) token.attrSet('href', `${blobUrl}/${file}${suffix}`);
   else unlink(token, siblings);
 }
 
-function pageOf(file: string): string | undefined {
+function findPage(file: string): string | undefined {
   if (file === 'README.md') return '';
   const page = PAGES.get(file) ?? PAGES.get(`${file}/README.md`);
   return page?.replace(/\.md$/, '') ?? { 'openapi.yaml': 'api/', 'admin-openapi.yaml': 'api/admin/' }[file];

@@ -22,7 +22,7 @@ const ADDRESSES: Record<string, string> = {
   'bench/RESULTS.md': 'benchmarks.md',
 };
 
-function addressOf(file: string): string {
+function pageAddress(file: string): string {
   const own = ADDRESSES[file];
   if (own !== undefined) return own;
   if (file.endsWith('/README.md')) return file.replace(/\/README\.md$/, '.md');
@@ -52,10 +52,10 @@ function readmesIn(directory: string): string[] {
 }
 
 /** The page's path on the site, by repository file. */
-export const PAGES = new Map(files.map((file) => [file, addressOf(file)]));
+export const PAGES = new Map(files.map((file) => [file, pageAddress(file)]));
 
 /** Returns the repository file for a staged page; undefined for a generated API reference page. */
-export function sourceOf(page: string): string | undefined {
+export function findSource(page: string): string | undefined {
   return [...PAGES].find(([, address]) => address === page)?.[0];
 }
 

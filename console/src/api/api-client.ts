@@ -1,5 +1,5 @@
 import { withLocalTimes } from '../text/format.ts';
-import { historyPruned } from './change-signals.ts';
+import { noteHistoryLoss } from './change-signals.ts';
 import { withRetries } from './retry.ts';
 import { endSession, session, storedKey } from './session-state.ts';
 
@@ -45,7 +45,7 @@ export interface ApiRequest extends Pick<RequestOptions, 'query' | 'headers' | '
 }
 
 /** Returns a URL relative to the page, because a proxy may serve the console below a prefix. */
-export function urlOf(path: string, query: Query = {}): string {
+export function toUrl(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const each of typeof value === 'object' && value !== null ? value : [value])
@@ -55,7 +55,7 @@ export function urlOf(path: string, query: Query = {}): string {
 }
 
 /** Returns the session's credential: an admin key, or the header that a session in a cookie needs. */
-export function authorization(): Record<string, string> {
+export function authorizationHeaders(): Record<string, string> {
   const key = storedKey();
   return key === null ? { 'x-memory-console': '1' } : { authorization: `Bearer ${key}` };
 }
@@ -68,11 +68,11 @@ export function authorization(): Record<string, string> {
  */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = 'GET', query, headers, json, body, signal } = options;
-  const once = () =>
-    fetch(urlOf(path, query), {
+  const sendOnce = () =>
+    fetch(toUrl(path, query), {
       method,
       headers: {
-        ...authorization(),
+        ...authorizationHeaders(),
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -82,9 +82,9 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
       cache: 'no-store',
       credentials: 'same-origin',
     });
-  const response = method === 'GET' ? await withRetries(once, signal) : await once();
+  const response = method === 'GET' ? await withRetries(sendOnce, signal) : await sendOnce();
   if (response.ok) return response;
-  throw failed(new ApiError(response.status, await problemOf(response)));
+  throw noteError(new ApiError(response.status, await readProblem(response)));
 }
 
 export async function sendJson<T>(path: string, options: RequestOptions = {}): Promise<T> {
@@ -98,8 +98,8 @@ export const sendRequest = <T>({ path, ...options }: ApiRequest) => sendJson<T>(
 export const sendEmpty = ({ path, ...options }: ApiRequest) => send(path, options);
 
 /** Ends the session if its key became invalid. Reloads the start of the history if the requested part was pruned. */
-export function failed(error: ApiError): ApiError {
-  if (error.code === 'history_incomplete') historyPruned();
+export function noteError(error: ApiError): ApiError {
+  if (error.code === 'history_incomplete') noteHistoryLoss();
   const rejected = error.status === 401 || error.code === 'not_an_admin_key';
   if (rejected && session.value !== null) {
     endSession(
@@ -111,7 +111,7 @@ export function failed(error: ApiError): ApiError {
   return error;
 }
 
-export async function problemOf(response: Response): Promise<Problem> {
+export async function readProblem(response: Response): Promise<Problem> {
   try {
     return await response.json();
   } catch {
@@ -127,7 +127,7 @@ export function isAborted(error: unknown): boolean {
 const isTimeout = (error: unknown) => error instanceof DOMException && error.name === 'TimeoutError';
 
 /** Returns the message to show for an error. */
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   // Errors about parameters contain examples with valid times, which must stay in UTC.
   if (error instanceof ApiError && error.code === 'invalid_parameter') return error.message;
   if (error instanceof ApiError) return withLocalTimes(error.message);

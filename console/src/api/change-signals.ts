@@ -6,13 +6,13 @@ import { signal } from '@preact/signals';
  */
 export const changesMade = signal(0);
 
-export function changed(): void {
+export function noteChange(): void {
   changesMade.value++;
 }
 
 /** Number of requests for a pruned part of the history. Each such request reloads the start of the history. */
 export const historyLosses = signal(0);
 
-export function historyPruned(): void {
+export function noteHistoryLoss(): void {
   historyLosses.value++;
 }

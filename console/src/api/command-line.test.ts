@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ApiRequest } from './api-client.ts';
 import { findRequest, undoRequest } from './incidents-api.ts';
-import { cliOf } from './request-commands.ts';
+import { toCommandLine } from './request-commands.ts';
 
 // The console's types do not include the service's types, so the imports have no static names.
 const ROOT = new URL('../../../', import.meta.url).href;
@@ -48,19 +48,19 @@ function split(command: string): { words: string[]; input: string } {
 async function run(request: ApiRequest) {
   received = [];
   const { port } = server.address() as AddressInfo;
-  const command = cliOf(request, `http://127.0.0.1:${port}/`);
+  const command = toCommandLine(request, `http://127.0.0.1:${port}/`);
   if (command === null) throw new Error(`No command for ${request.method} ${request.path}`);
   const { words, input } = split(command);
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   terminal.write('y\ny\n');
-  const unused = () => Promise.reject(new Error('The command uses the admin API.'));
+  const rejectAdminApi = () => Promise.reject(new Error('The command uses the admin API.'));
   const [stdout, stderr] = [new CollectedOutput(false), new CollectedOutput(true)];
   await runProgram(words, {
     version: '1.0.0',
-    open: unused,
-    openMigrated: unused,
-    openPlace: unused,
-    serve: unused,
+    open: rejectAdminApi,
+    openMigrated: rejectAdminApi,
+    openPlace: rejectAdminApi,
+    serve: rejectAdminApi,
     env: { MEMORY_ADMIN_URL: `http://127.0.0.1:${port}/`, MEMORY_ADMIN_KEY: 'msk_x' },
     io: { stdin: input === '' ? terminal : Readable.from([Buffer.from(input)]), stdout, stderr },
   }).catch(() => {

@@ -30,7 +30,7 @@ export const getVersion = (tenant: string, id: string, signal: AbortSignal) =>
   sendJson<VersionWithContent>(versionPath(tenant, id), { signal });
 
 /** Compares a version with its predecessor, or with the version `against`. */
-export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal, against?: string) =>
+export const readVersionDiff = (tenant: string, id: string, signal: AbortSignal, against?: string) =>
   sendJson<{ changes: FileDiff[] }>(versionPath(tenant, id, '/diff'), { query: { against }, signal });
 
 /**
@@ -61,7 +61,7 @@ export interface Times {
   to?: string | undefined;
 }
 
-export const diffBetween = (tenant: string, times: Times, after: string | null, signal: AbortSignal) =>
+export const compareTimes = (tenant: string, times: Times, after: string | null, signal: AbortSignal) =>
   sendJson<{ changes: FileDiff[]; at: string; to: string; next: string | null }>(
     tenantPath(tenant, '/diff'),
     {
@@ -102,7 +102,12 @@ export const previewRevert = (
 /**
  * Reads the change that a revert would make to one file, from its current text to the text without the actor's changes.
  */
-export const diffOfRevert = (tenant: string, target: RevertTarget, memory_id: string, signal: AbortSignal) =>
+export const readRevertDiff = (
+  tenant: string,
+  target: RevertTarget,
+  memory_id: string,
+  signal: AbortSignal,
+) =>
   sendJson<{ difference: FileDiff; texts: { current: string | null; reverted: string | null } }>(
     tenantPath(tenant, '/revert/diff'),
     { query: { ...target, memory_id }, signal },

@@ -4,7 +4,7 @@ import { createTarPacker, packTar } from 'modern-tar';
 const LEFT_OUT = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
 
 /** Packs files into a tar archive below `directory`. Files in an uploaded directory keep their relative paths. */
-export async function archiveOf(directory: string, files: readonly File[]): Promise<Blob> {
+export async function packArchive(directory: string, files: readonly File[]): Promise<Blob> {
   const entries = files
     .filter(({ name }) => !LEFT_OUT.has(name))
     .map((file) => ({
@@ -19,7 +19,7 @@ export async function archiveOf(directory: string, files: readonly File[]): Prom
 }
 
 /** Packs archives into one tar archive. The browser may keep the result on disk. */
-export async function archiveOfArchives(archives: readonly { name: string; archive: Blob }[]): Promise<Blob> {
+export async function packArchives(archives: readonly { name: string; archive: Blob }[]): Promise<Blob> {
   const { readable, controller } = createTarPacker();
   const packed = new Response(readable).blob();
   for (const { name, archive } of archives) {

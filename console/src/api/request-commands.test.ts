@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { ApiRequest } from './api-client.ts';
-import { cliOf, curlOf, quoted } from './request-commands.ts';
+import { quoteWord, toCommandLine, toCurl } from './request-commands.ts';
 
 const BASE = 'https://admin.example.com/console/index.html';
 const NASTY = [
@@ -39,7 +39,7 @@ function run(command: string, hasInput = false): string[] {
 }
 
 it('quotes each word so that a shell passes it on unchanged', () => {
-  const words = NASTY.map(quoted);
+  const words = NASTY.map(quoteWord);
   expect(run(`print ${words.join(' ')}`).slice(0, NASTY.length)).toStrictEqual(NASTY);
   expect(words.join('')).toMatch(/^[\n\x20-\x7eüñí]*$/);
 });
@@ -51,7 +51,7 @@ it('writes a request as a curl command, with the key as a variable', () => {
     query: { dry_run: true },
     json: { to: "o'hara" },
   };
-  expect(curlOf(request, BASE)).toBe(
+  expect(toCurl(request, BASE)).toBe(
     [
       `curl -X POST 'https://admin.example.com/console/v1/tenants/acme/rename?dry_run=true' \\`,
       `  -H "Authorization: Bearer $ADMIN_KEY" \\`,
@@ -63,7 +63,7 @@ it('writes a request as a curl command, with the key as a variable', () => {
 
 it.each(NASTY)("passes a request's JSON through a shell: %j", (text) => {
   const request: ApiRequest = { method: 'POST', path: 'find', json: { text } };
-  const [method, post, url, , authorization, , type, , json = ''] = run(curlOf(request, BASE));
+  const [method, post, url, , authorization, , type, , json = ''] = run(toCurl(request, BASE));
   expect([method, post, url, authorization, type]).toStrictEqual([
     '-X',
     'POST',
@@ -82,7 +82,7 @@ it("sends a file's content by standard input, because curl reads @ as a file", (
     headers: { 'if-none-match': '*' },
     body: '@/etc/passwd\n',
   };
-  const [, , url, , , , header, option, source, input] = run(curlOf(request, BASE), true);
+  const [, , url, , , , header, option, source, input] = run(toCurl(request, BASE), true);
   expect([url, header, option, source, input]).toStrictEqual([
     'https://admin.example.com/console/v1/tenants/a/file?path=%2Fmemories%2Fa+b.md',
     'if-none-match: *',
@@ -90,7 +90,7 @@ it("sends a file's content by standard input, because curl reads @ as a file", (
     '@-',
     '@/etc/passwd\n',
   ]);
-  const put = run(cliOf(request, BASE) ?? '', true);
+  const put = run(toCommandLine(request, BASE) ?? '', true);
   expect(put).toStrictEqual([
     'put',
     'a',
@@ -113,7 +113,7 @@ it.each(NASTY.filter((text) => text !== ''))("passes a command's text through a 
       tenants: { found_by: 'JOB', except: ['-a'] },
     },
   };
-  const words = run(cliOf(request, BASE) ?? '').slice(0, -2);
+  const words = run(toCommandLine(request, BASE) ?? '').slice(0, -2);
   const isDashed = text.startsWith('-');
   const by = isDashed ? [`--by=${text}`] : ['--by', text];
   const options = [
@@ -138,7 +138,7 @@ it('passes the text to erase by standard input, which other users cannot see', (
     dry_run: false,
     tenants: {},
   };
-  const words = run(cliOf({ method: 'POST', path: 'erase', json }, BASE) ?? '', true).slice(0, -1);
+  const words = run(toCommandLine({ method: 'POST', path: 'erase', json }, BASE) ?? '', true).slice(0, -1);
   expect(words).toStrictEqual([
     'erase',
     '--ignore-case',
@@ -154,9 +154,9 @@ it('passes the text to erase by standard input, which other users cannot see', (
 });
 
 it('offers no command for a request that only the API can make', () => {
-  expect(cliOf({ method: 'POST', path: 'jobs/x/apply' }, BASE)).toBeNull();
-  expect(cliOf({ method: 'DELETE', path: 'keys/x/previous-secret' }, BASE)).toBeNull();
+  expect(toCommandLine({ method: 'POST', path: 'jobs/x/apply' }, BASE)).toBeNull();
+  expect(toCommandLine({ method: 'DELETE', path: 'keys/x/previous-secret' }, BASE)).toBeNull();
   const resolutions = [{ memory_id: 'x', take: 'current' }];
   const json = { by: 'x', since: '1h', resolutions };
-  expect(cliOf({ method: 'POST', path: 'tenants/a/revert', json }, BASE)).toBeNull();
+  expect(toCommandLine({ method: 'POST', path: 'tenants/a/revert', json }, BASE)).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { hasHidden, hiddenParts } from '../text/visible.tsx';
-import { type ApiRequest, urlOf } from './api-client.ts';
+import { type ApiRequest, toUrl } from './api-client.ts';
 
 /* Turns a console request into a command for a POSIX shell. The admin key is a shell variable. */
 
@@ -12,17 +12,17 @@ const SAFE = /^[\w@%+=:,./-]+$/;
  * Quotes a word for a POSIX shell. Invisible characters are written as octal numbers, so that the command shows them,
  * and a terminal does not interpret them.
  */
-export function quoted(word: string): string {
+export function quoteWord(word: string): string {
   if (SAFE.test(word)) return word;
   if (word === '') return "''";
   return hiddenParts(word)
     .map(({ text, isHidden }) =>
-      isHidden ? `"$(printf '${octal(text)}')"` : `'${text.replaceAll("'", `'\\''`)}'`,
+      isHidden ? `"$(printf '${toOctal(text)}')"` : `'${text.replaceAll("'", `'\\''`)}'`,
     )
     .join('');
 }
 
-function octal(text: string): string {
+function toOctal(text: string): string {
   const bytes = new TextEncoder().encode(text);
   return Array.from(bytes, (byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
@@ -32,11 +32,11 @@ function visibleJson(value: unknown): string {
   const json = JSON.stringify(value);
   if (!hasHidden(json)) return json;
   return hiddenParts(json)
-    .map(({ text, isHidden }) => (isHidden ? escaped(text) : text))
+    .map(({ text, isHidden }) => (isHidden ? escapeUnits(text) : text))
     .join('');
 }
 
-function escaped(text: string): string {
+function escapeUnits(text: string): string {
   const units = Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
@@ -46,21 +46,21 @@ function escaped(text: string): string {
  *
  * @param the console's base URL
  */
-export function curlOf({ method, path, query, headers = {}, json, body }: ApiRequest, base: string): string {
-  const url = new URL(urlOf(path, query), base).href;
+export function toCurl({ method, path, query, headers = {}, json, body }: ApiRequest, base: string): string {
+  const url = new URL(toUrl(path, query), base).href;
   const content =
     json !== undefined
-      ? [`-H 'Content-Type: application/json'`, `-d ${quoted(visibleJson(json))}`]
+      ? [`-H 'Content-Type: application/json'`, `-d ${quoteWord(visibleJson(json))}`]
       : body !== undefined
         ? ['--data-binary @-']
         : [];
   const parts = [
-    `curl -X ${method} ${quoted(url)}`,
+    `curl -X ${method} ${quoteWord(url)}`,
     `-H "Authorization: Bearer ${KEY}"`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoteWord(`${name}: ${value}`)}`),
     ...content,
   ];
-  const input = json === undefined && body !== undefined ? `printf %s ${quoted(body)} | ` : '';
+  const input = json === undefined && body !== undefined ? `printf %s ${quoteWord(body)} | ` : '';
   return input + parts.join(NEXT_LINE);
 }
 
@@ -210,12 +210,12 @@ const COMMANDS: Record<string, ToCommand> = {
   }),
 };
 
-const kebab = (name: string) => name.replaceAll('_', '-');
+const toKebabCase = (name: string) => name.replaceAll('_', '-');
 
 function tenantOptions({ settings = {}, name, description, metadata = {} }: Body): Options {
   const options: Options = { name, description };
   for (const [setting, value] of Object.entries(settings))
-    options[kebab(setting)] = value === null ? 'default' : String(value);
+    options[toKebabCase(setting)] = value === null ? 'default' : String(value);
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value ?? ''}`);
   return { ...options, metadata: pairs };
 }
@@ -234,7 +234,7 @@ function selectionOptions({ ids, search, status, metadata, except, found_by }: B
 }
 
 /** Returns the command line for a request, or null if no command makes the same request. */
-function commandOf(request: ApiRequest): CliCommand | null {
+function findCommand(request: ApiRequest): CliCommand | null {
   const { method, path, json, ...rest } = request;
   const segments = path.split('/');
   for (const [pattern, toCommand] of Object.entries(COMMANDS)) {
@@ -248,25 +248,25 @@ function commandOf(request: ApiRequest): CliCommand | null {
   return null;
 }
 
-export const hasCommand = (request: ApiRequest) => commandOf(request) !== null;
+export const hasCommand = (request: ApiRequest) => findCommand(request) !== null;
 
 /** Returns a request as a `memory-service` command, or null if no command makes the same request. */
-export function cliOf(request: ApiRequest, base: string): string | null {
-  const command = commandOf(request);
-  return command && written(command, base);
+export function toCommandLine(request: ApiRequest, base: string): string | null {
+  const command = findCommand(request);
+  return command && formatCommand(command, base);
 }
 
-function written({ words, args = [], options = {}, input }: CliCommand, base: string): string {
+function formatCommand({ words, args = [], options = {}, input }: CliCommand, base: string): string {
   const named = Object.entries(options).flatMap(([name, value]) => optionTexts(`--${name}`, value));
   const given = args.filter((arg) => arg !== undefined);
   // After `--`, an argument may begin with a dash.
   const all = given.some((arg) => arg.startsWith('-'))
-    ? [...named, ['--', ...given.map(quoted)].join(' ')]
-    : [...given.map(quoted), ...named];
+    ? [...named, ['--', ...given.map(quoteWord)].join(' ')]
+    : [...given.map(quoteWord), ...named];
   const url = new URL('.', base).href;
-  const environment = `MEMORY_ADMIN_URL=${quoted(url)} MEMORY_ADMIN_KEY="${KEY}"`;
+  const environment = `MEMORY_ADMIN_URL=${quoteWord(url)} MEMORY_ADMIN_KEY="${KEY}"`;
   const command = `memory-service ${words.join(' ')}`;
-  const before = input === undefined ? '' : `printf %s ${quoted(input)} | `;
+  const before = input === undefined ? '' : `printf %s ${quoteWord(input)} | `;
   return `${before}${environment}${NEXT_LINE}${[command, ...all].join(' ')}`;
 }
 
@@ -275,5 +275,5 @@ function optionTexts(name: string, value: string | number | true | readonly stri
   if (value === true) return [name];
   if (typeof value === 'object') return value.flatMap((each) => optionTexts(name, each));
   const text = String(value);
-  return [text.startsWith('-') && text !== '-' ? `${name}=${quoted(text)}` : `${name} ${quoted(text)}`];
+  return [text.startsWith('-') && text !== '-' ? `${name}=${quoteWord(text)}` : `${name} ${quoteWord(text)}`];
 }

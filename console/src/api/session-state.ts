@@ -20,7 +20,7 @@ export const onlyTenants = computed(() => session.value?.tenants ?? null);
 export const canManageFleet = computed(() => canManage.value && onlyTenants.value === null);
 
 /** Whether the session uses the key `keyId`. */
-export function isOfSession(keyId: string): boolean {
+export function isSessionKey(keyId: string): boolean {
   const actor = session.value?.actor;
   return actor?.type === 'admin_key' && actor.id === keyId;
 }

@@ -1,4 +1,4 @@
-import { ApiError, authorization, failed, type Problem, send, urlOf } from './api-client.ts';
+import { ApiError, authorizationHeaders, noteError, type Problem, send, toUrl } from './api-client.ts';
 import type { ImportResult } from './api-types.ts';
 import { lineReader } from './line-reader.ts';
 import { tenantPath } from './tenants-api.ts';
@@ -52,7 +52,7 @@ export function importArchive(
 ): Promise<ImportResult> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const fail = (status: number, problem: Problem) => reject(failed(new ApiError(status, problem)));
+    const fail = (status: number, problem: Problem) => reject(noteError(new ApiError(status, problem)));
     const read = lineReader<ImportLine>((line) => {
       if (line.type === 'result') resolve(line);
       else if (line.type === 'error') fail(line.problem.status, line.problem);
@@ -63,14 +63,14 @@ export function importArchive(
       if (areLines) read(request.responseText);
       return areLines;
     };
-    request.open('POST', urlOf(tenantPath(tenant, '/import'), { dry_run: dryRun }));
+    request.open('POST', toUrl(tenantPath(tenant, '/import'), { dry_run: dryRun }));
     request.setRequestHeader('content-type', 'application/x-tar');
     request.setRequestHeader('accept', LINES);
-    for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
+    for (const [name, value] of Object.entries(authorizationHeaders())) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total }) => onProgress({ step: 'send', done: loaded, of: total });
     request.onprogress = readLines;
     request.onload = () => {
-      if (!readLines()) fail(request.status, parsed(request.responseText));
+      if (!readLines()) fail(request.status, parseObject(request.responseText));
       // A promise ignores this call if a line already resolved or rejected it.
       reject(new TypeError('The response ended early.'));
     };
@@ -81,7 +81,7 @@ export function importArchive(
   });
 }
 
-function parsed(text: string): object {
+function parseObject(text: string): object {
   try {
     return JSON.parse(text);
   } catch {

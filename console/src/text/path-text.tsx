@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { visible } from './visible.tsx';
+import { revealHidden } from './visible.tsx';
 
 /** Characters in scripts that are written from right to left. */
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Nko}\p{Script=Syriac}\p{Script=Thaana}]/u;
@@ -24,7 +24,7 @@ export function pathParts(path: string): { text: string; isRightToLeft: boolean 
  */
 export function pathText(
   path: string,
-  render: (text: string) => ComponentChildren = visible,
+  render: (text: string) => ComponentChildren = revealHidden,
 ): ComponentChildren {
   return pathParts(path).map(({ text, isRightToLeft }) =>
     isRightToLeft ? <bdi dir="ltr">{render(text)}</bdi> : render(text),

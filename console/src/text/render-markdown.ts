@@ -44,8 +44,8 @@ const OPTIONS = {
 const markdown = new Marked({
   gfm: true,
   renderer: {
-    html: ({ text }) => escaped(text),
-    image: ({ raw }) => escaped(raw),
+    html: ({ text }) => escapeHtml(text),
+    image: ({ raw }) => escapeHtml(raw),
     // A check box in a task list. A real `<input>` would be a form control.
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
   },
@@ -59,7 +59,7 @@ const PART = 10_000;
  *
  * @throws RangeError if blocks are nested too deeply
  */
-export function* partsOf(content: string): Generator<DocumentFragment> {
+export function* renderParts(content: string): Generator<DocumentFragment> {
   let part: Token[] = [];
   let length = 0;
   for (const token of markdown.lexer(content)) {
@@ -84,7 +84,7 @@ function render(blocks: Token[]): DocumentFragment {
   return fragment;
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   const element = document.createElement('p');
   element.textContent = text;
   return element.innerHTML;

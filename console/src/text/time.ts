@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Rounds down to minutes, because an age is not exact. An age below one hour is rounded to seconds. */
-function rounded(time: number, age: number): number {
+function roundTime(time: number, age: number): number {
   const unit = age >= HOUR_MS ? 60_000 : 1000;
   return Math.floor(time / unit) * unit;
 }
@@ -36,7 +36,7 @@ export function parseTime(text: string, now: number): string | null {
   if (isTime(given.toUpperCase())) return given.toUpperCase();
   const duration =
     given === 'yesterday' ? DAY_MS : parseDuration(given.replace(/^-| ago$/g, '').replaceAll(' ', ''));
-  if (duration !== undefined) return new Date(rounded(now - duration, duration)).toISOString();
+  if (duration !== undefined) return new Date(roundTime(now - duration, duration)).toISOString();
   const [, date, clock = '00:00'] = LOCAL.exec(given.toUpperCase()) ?? [];
   const local = new Date(`${date}T${clock}`);
   return date === undefined || Number.isNaN(local.getTime()) ? null : local.toISOString();

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { visible } from './visible.tsx';
+import { revealHidden } from './visible.tsx';
 
 it('shows a limited number of codes, so that a line with many invisible characters does not block the page', () => {
-  expect(visible('a\u202E')).toMatchObject(['a', { props: { children: 'U+202E' } }, false]);
-  const shown = visible(`${'a\u200B'.repeat(100_000)}b`);
+  expect(revealHidden('a\u202E')).toMatchObject(['a', { props: { children: 'U+202E' } }, false]);
+  const shown = revealHidden(`${'a\u200B'.repeat(100_000)}b`);
   expect(shown).toHaveLength(1001);
   expect(shown).toMatchObject({
     999: { props: { children: 'U+200B' } },

@@ -33,14 +33,14 @@ export const MAX_CODES = 500;
  * Renders a text with invisible characters shown as `U+202E`. After about `MAX_CODES` codes, highlights the remaining
  * text instead.
  */
-export function visible(text: string): ComponentChildren {
+export function revealHidden(text: string): ComponentChildren {
   if (!hasHidden(text)) return text;
   const parts = hiddenParts(text);
   // Each code has at most one text before it.
   const rest = parts.splice(2 * MAX_CODES);
   return [
     ...parts.map((part) =>
-      part.isHidden ? <span class="hidden-character">{nameOf(part.text)}</span> : part.text,
+      part.isHidden ? <span class="hidden-character">{characterCode(part.text)}</span> : part.text,
     ),
     rest.length > 0 && <span class="hidden-character">{rest.map((part) => part.text).join('')}</span>,
   ];
@@ -48,11 +48,11 @@ export function visible(text: string): ComponentChildren {
 
 /** Returns the same text as a plain string, for a tooltip. */
 export function visibleText(text: string): string {
-  return text.replace(HIDDEN, nameOf);
+  return text.replace(HIDDEN, characterCode);
 }
 
 /** Names a character by its code, such as `U+202E`. */
-export function nameOf(character: string): string {
+export function characterCode(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }

@@ -39,7 +39,7 @@ export function BarPlot({ label, ...chart }: Chart & { label: string }) {
   useEffect(() => {
     const element = container.current;
     if (element === null) return;
-    const plot = new uPlot(optionsOf(chart, element), dataOf(chart), element);
+    const plot = new uPlot(plotOptions(chart, element), plotData(chart), element);
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
     resize.observe(element);
     const scheme = matchMedia('(prefers-color-scheme: dark)');
@@ -55,7 +55,7 @@ export function BarPlot({ label, ...chart }: Chart & { label: string }) {
 }
 
 /** Returns the bars' indexes, and for each series its sum with all series below it, per bar. */
-function dataOf({ series, bars }: Chart): uPlot.AlignedData {
+function plotData({ series, bars }: Chart): uPlot.AlignedData {
   const sumUpTo = (values: number[], i: number) => values.slice(0, i + 1).reduce((sum, value) => sum + value);
   const sums = series.map((_, i) =>
     bars.map(({ values }) => (values.length > 0 ? sumUpTo(values, i) : null)),
@@ -63,12 +63,12 @@ function dataOf({ series, bars }: Chart): uPlot.AlignedData {
   return [[...bars.keys()], ...sums];
 }
 
-function optionsOf({ period, series, bars, format, isBytes }: Chart, element: Element): uPlot.Options {
+function plotOptions({ period, series, bars, format, isBytes }: Chart, element: Element): uPlot.Options {
   const last = bars.length - 1;
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const axis = { stroke: tokenColor('muted'), font, ticks: { show: false } };
   const paths = uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.8] }) };
-  const textOf = (value: number | undefined) => (value === undefined ? '–' : format(value));
+  const valueText = (value: number | undefined) => (value === undefined ? '–' : format(value));
   return {
     width: element.clientWidth,
     height: HEIGHT,
@@ -103,7 +103,7 @@ function optionsOf({ period, series, bars, format, isBytes }: Chart, element: El
         ...paths,
         points: { show: false },
         value: (_: uPlot, _sum: number, _i: number, index: number | null) =>
-          textOf(bars[index ?? last]?.values[i]),
+          valueText(bars[index ?? last]?.values[i]),
       })),
     ],
     // Draws each series only above the one below it.

@@ -1,5 +1,5 @@
 import type { ApiRequest } from '../api/api-client.ts';
-import { cliOf, curlOf, hasCommand } from '../api/request-commands.ts';
+import { hasCommand, toCommandLine, toCurl } from '../api/request-commands.ts';
 import { CopyButton } from './copy-button.tsx';
 
 /** One request, or several that are sent one after the other. */
@@ -8,14 +8,14 @@ export type Requests = ApiRequest | readonly ApiRequest[];
 /** Buttons that copy requests as commands. The commands read the admin key from a shell variable. */
 export function CopyAs({ request }: { request: Requests }) {
   const requests = 'path' in request ? [request] : request;
-  const linesOf = (command: (request: ApiRequest, base: string) => string | null) => () =>
+  const commandLines = (command: (request: ApiRequest, base: string) => string | null) => () =>
     requests.map((each) => command(each, document.baseURI)).join('\n');
   return (
     <span class="copy-as">
       <span class="muted small">Copy as</span>
-      <CopyButton isLarge label="curl" what="as curl" text={linesOf(curlOf)} />
+      <CopyButton isLarge label="curl" what="as curl" text={commandLines(toCurl)} />
       {requests.every(hasCommand) && (
-        <CopyButton isLarge label="CLI" what="as CLI command" text={linesOf(cliOf)} />
+        <CopyButton isLarge label="CLI" what="as CLI command" text={commandLines(toCommandLine)} />
       )}
     </span>
   );

@@ -1,7 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { formatNumber } from '../text/format.ts';
-import { visible } from '../text/visible.tsx';
+import { revealHidden } from '../text/visible.tsx';
 import { Icon } from './icon.tsx';
 import { useDebounced } from './use-debounced.ts';
 
@@ -143,19 +143,19 @@ export function FindBar({ find, label }: { find: Find; label: string }) {
 }
 
 /** Marks the places in a text that match the query, which is in lower case. */
-export function found(text: string, query: string): ComponentChildren {
+export function markOccurrences(text: string, query: string): ComponentChildren {
   const lower = query === '' ? '' : text.toLowerCase();
   // In lower case, a few letters are longer, which would move the marks.
-  if (query === '' || lower.length !== text.length || !lower.includes(query)) return visible(text);
+  if (query === '' || lower.length !== text.length || !lower.includes(query)) return revealHidden(text);
   const parts: ComponentChildren[] = [];
   let end = 0;
   for (let start = lower.indexOf(query); start !== -1; start = lower.indexOf(query, end)) {
     const next = start + query.length;
     parts.push(
-      visible(text.slice(end, start)),
-      <mark class="found">{visible(text.slice(start, next))}</mark>,
+      revealHidden(text.slice(end, start)),
+      <mark class="found">{revealHidden(text.slice(start, next))}</mark>,
     );
     end = next;
   }
-  return [...parts, visible(text.slice(end))];
+  return [...parts, revealHidden(text.slice(end))];
 }

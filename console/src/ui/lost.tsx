@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'preact/hooks';
-import { messageOf } from '../api/api-client.ts';
+import { errorMessage } from '../api/api-client.ts';
 import { Time } from './inline.tsx';
 
 /** A view whose updates fail. */
@@ -14,7 +14,7 @@ export function useLost(): { lost: Lost | null; onResult: (error: unknown) => vo
   const [lost, setLost] = useState<Lost | null>(null);
   const onResult = useCallback((error: unknown) => {
     if (error === undefined) return setLost(null);
-    setLost((before) => ({ since: before?.since ?? new Date().toISOString(), message: messageOf(error) }));
+    setLost((before) => ({ since: before?.since ?? new Date().toISOString(), message: errorMessage(error) }));
   }, []);
   return { lost, onResult };
 }

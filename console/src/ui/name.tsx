@@ -1,5 +1,5 @@
 import { pathText } from '../text/path-text.tsx';
-import { visible } from '../text/visible.tsx';
+import { revealHidden } from '../text/visible.tsx';
 import { CopyButton } from './copy-button.tsx';
 
 interface Props {
@@ -18,7 +18,7 @@ export function Name({ text, shown = text, keepsEnd = false, copies }: Props) {
   return (
     <span class="name">
       <span class={keepsEnd ? 'name-text keeps-end' : 'name-text'} dir={isPath ? 'ltr' : 'auto'} title={text}>
-        {isPath ? <bdi dir="ltr">{pathText(shown)}</bdi> : visible(shown)}
+        {isPath ? <bdi dir="ltr">{pathText(shown)}</bdi> : revealHidden(shown)}
       </span>
       {copies && <CopyButton text={text} what={copies} />}
     </span>

@@ -1,4 +1,4 @@
-import { visible } from '../text/visible.tsx';
+import { revealHidden } from '../text/visible.tsx';
 import { confirm } from './confirm.tsx';
 
 /** A value that someone else changed after the form was opened. */
@@ -18,7 +18,7 @@ export async function mayOverwrite(newer: readonly NewerValue[]): Promise<boolea
         Someone else has changed this since you opened it.
         {newer.map(({ name, now }) => (
           <span key={name} class="block">
-            {name} is now: <bdi>{visible(now)}</bdi>
+            {name} is now: <bdi>{revealHidden(now)}</bdi>
           </span>
         ))}
       </>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { ApiError, messageOf } from '../api/api-client.ts';
+import { ApiError, errorMessage } from '../api/api-client.ts';
 import { waiting } from '../api/retry.ts';
 import { Icon } from './icon.tsx';
 import { dismiss, toasts } from './toasts.ts';
@@ -24,7 +24,7 @@ interface LoadErrorProps {
 export function LoadError({ error, onRetry, children }: LoadErrorProps) {
   return (
     <div class="notice error" role="alert">
-      <p>{messageOf(error)}</p>
+      <p>{errorMessage(error)}</p>
       {error instanceof ApiError && error.requestId !== null && (
         <p class="muted small">
           Request <code>{error.requestId}</code>

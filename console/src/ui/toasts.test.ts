@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { dismiss, dismissDone, toast, toasts } from './toasts.ts';
 
-const shown = () => toasts.value.map(({ text }) => text);
+const shownTexts = () => toasts.value.map(({ text }) => text);
 const undo = async () => {};
 
 beforeEach(() => {
@@ -15,23 +15,23 @@ afterEach(() => {
 it('shows at most five messages, and keeps offers to undo the longest', () => {
   toast('Deleted a.', undo);
   for (let i = 1; i <= 6; i++) toast(`Saved ${i}.`);
-  expect(shown()).toStrictEqual(['Deleted a.', 'Saved 3.', 'Saved 4.', 'Saved 5.', 'Saved 6.']);
+  expect(shownTexts()).toStrictEqual(['Deleted a.', 'Saved 3.', 'Saved 4.', 'Saved 5.', 'Saved 6.']);
   for (let i = 1; i <= 6; i++) toast(`Deleted ${i}.`, undo);
-  expect(shown()).toStrictEqual(['Deleted 2.', 'Deleted 3.', 'Deleted 4.', 'Deleted 5.', 'Deleted 6.']);
+  expect(shownTexts()).toStrictEqual(['Deleted 2.', 'Deleted 3.', 'Deleted 4.', 'Deleted 5.', 'Deleted 6.']);
 });
 
 it('removes old successes when the next action starts, except offers to undo', () => {
   toast('Imported 3 files.');
   toast('Deleted a.', undo);
   dismissDone();
-  expect(shown()).toStrictEqual(['Deleted a.']);
+  expect(shownTexts()).toStrictEqual(['Deleted a.']);
 });
 
 it('removes a message after some seconds, or when the user dismisses it', () => {
   toast('Saved.');
   toast('Deleted a.', undo);
   vi.advanceTimersByTime(8000);
-  expect(shown()).toStrictEqual(['Deleted a.']);
+  expect(shownTexts()).toStrictEqual(['Deleted a.']);
   dismiss(toasts.value[0]?.id ?? 0);
-  expect(shown()).toStrictEqual([]);
+  expect(shownTexts()).toStrictEqual([]);
 });

@@ -29,7 +29,7 @@ export function removeUnsaved(item: Unsaved): void {
  * @param to the navigation's target; without a target, all unsaved input counts
  */
 export async function mayDiscard(to?: Route): Promise<boolean> {
-  const lost = lostAt(to);
+  const lost = findLost(to);
   if (lost.length === 0) return true;
   if (!(await confirm(lost.at(-1)?.question ?? DISCARD))) return false;
   for (const item of lost) item.discard();
@@ -37,11 +37,11 @@ export async function mayDiscard(to?: Route): Promise<boolean> {
   return true;
 }
 
-function lostAt(to: Route | undefined): readonly Unsaved[] {
+function findLost(to: Route | undefined): readonly Unsaved[] {
   return to === undefined ? unsaved.value : unsaved.value.filter((item) => !item.isKeptAt?.(to));
 }
 
-const GUARD = { isNeeded: (to: Route) => lostAt(to).length > 0, ask: mayDiscard };
+const GUARD = { isNeeded: (to: Route) => findLost(to).length > 0, ask: mayDiscard };
 const warn = (event: Event) => event.preventDefault();
 effect(() => {
   const isClean = unsaved.value.length === 0;

@@ -1,5 +1,5 @@
 import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { isAborted, messageOf } from '../api/api-client.ts';
+import { errorMessage, isAborted } from '../api/api-client.ts';
 import { dismissDone } from './toasts.ts';
 
 export interface Loaded<T> {
@@ -64,7 +64,7 @@ export function useAction(): Action {
       await work(controller.signal);
       setState(IDLE);
     } catch (error) {
-      setState({ isRunning: false, error: isAborted(error) ? null : messageOf(error) });
+      setState({ isRunning: false, error: isAborted(error) ? null : errorMessage(error) });
     }
   }, []);
   return { ...state, run, clear: useCallback(() => setState(IDLE), []) };

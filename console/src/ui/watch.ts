@@ -23,7 +23,7 @@ export function watch(
 ): () => void {
   const controller = new AbortController();
   let isLooking = false;
-  const lookIfVisible = async () => {
+  const checkIfVisible = async () => {
     if (document.hidden || isLooking) return;
     isLooking = true;
     try {
@@ -35,12 +35,12 @@ export function watch(
       isLooking = false;
     }
   };
-  if (now) void lookIfVisible();
-  const timer = setInterval(lookIfVisible, intervalMs);
-  document.addEventListener('visibilitychange', lookIfVisible);
+  if (now) void checkIfVisible();
+  const timer = setInterval(checkIfVisible, intervalMs);
+  document.addEventListener('visibilitychange', checkIfVisible);
   return () => {
     controller.abort();
     clearInterval(timer);
-    document.removeEventListener('visibilitychange', lookIfVisible);
+    document.removeEventListener('visibilitychange', checkIfVisible);
   };
 }

@@ -1,5 +1,5 @@
 import { type Document, type Media, type Operation, type Response, resolve } from './document.ts';
-import { describe, fields, inCell, type SchemasPage } from './schema.ts';
+import { describe, escapeForCell, fields, type SchemasPage } from './schema.ts';
 
 const PLACES: Record<string, string> = { path: 'in the path', query: 'query', header: 'header' };
 
@@ -56,7 +56,7 @@ function responses(
   }
   const errors = entries.filter(([status]) => status >= '400');
   if (errors.length === 0) return parts;
-  const rows = errors.map(([status, { description }]) => `| ${status} | ${inCell(description)} |`);
+  const rows = errors.map(([status, { description }]) => `| ${status} | ${escapeForCell(description)} |`);
   return [
     ...parts,
     `### Errors {#${operationId}-errors}`,

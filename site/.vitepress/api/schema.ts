@@ -3,26 +3,28 @@ import type { Schema } from './document.ts';
 /** Path to the page with the shared schemas, which types link to. */
 export type SchemasPage = string;
 
-const variantsOf = (schema: Schema) => schema.anyOf ?? schema.oneOf ?? [];
-const nameOf = (ref: string) => ref.split('/').at(-1) ?? '';
+const schemaVariants = (schema: Schema) => schema.anyOf ?? schema.oneOf ?? [];
+const refName = (ref: string) => ref.split('/').at(-1) ?? '';
 
-export function typeOf(schema: Schema, page: SchemasPage): string {
+export function describeType(schema: Schema, page: SchemasPage): string {
   if (schema.$ref !== undefined)
-    return `[${nameOf(schema.$ref)}](${page}#${nameOf(schema.$ref).toLowerCase()})`;
+    return `[${refName(schema.$ref)}](${page}#${refName(schema.$ref).toLowerCase()})`;
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
-  const variants = variantsOf(schema);
-  if (variants.length > 0) return [...new Set(variants.map((variant) => typeOf(variant, page)))].join(' or ');
-  if (schema.type === 'array' && schema.items !== undefined) return `array of ${typeOf(schema.items, page)}`;
+  const variants = schemaVariants(schema);
+  if (variants.length > 0)
+    return [...new Set(variants.map((variant) => describeType(variant, page)))].join(' or ');
+  if (schema.type === 'array' && schema.items !== undefined)
+    return `array of ${describeType(schema.items, page)}`;
   if (schema.additionalProperties instanceof Object)
-    return `map to ${typeOf(schema.additionalProperties, page)}`;
+    return `map to ${describeType(schema.additionalProperties, page)}`;
   return [schema.type ?? 'any'].flat().join(' or ');
 }
 
 /**
  * Describes a schema's bounds and default. Bounds beyond the safe integers come from a number format and are omitted.
  */
-function boundsOf({ minimum, maximum, maxLength, default: initial }: Schema): string {
+function describeBounds({ minimum, maximum, maxLength, default: initial }: Schema): string {
   const isMeant = (bound: number | undefined) =>
     bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
   const bounds = [
@@ -35,7 +37,7 @@ function boundsOf({ minimum, maximum, maxLength, default: initial }: Schema): st
 }
 
 /** Converts Markdown to a single line for a table cell. List items are separated by `<br>`. */
-export const inCell = (markdown: string) =>
+export const escapeForCell = (markdown: string) =>
   markdown
     .replace(/^- /, '')
     .replaceAll(/\s*\n- /g, '<br>')
@@ -43,8 +45,9 @@ export const inCell = (markdown: string) =>
     .replaceAll('|', '\\|');
 
 export function describe(schema: Schema, page: SchemasPage, description = schema.description): string {
-  const bounds = boundsOf(schema.anyOf?.find(({ type }) => type !== 'null') ?? schema) || boundsOf(schema);
-  return `${inCell(typeOf(schema, page))}${bounds} | ${inCell(description ?? '')}`;
+  const bounds =
+    describeBounds(schema.anyOf?.find(({ type }) => type !== 'null') ?? schema) || describeBounds(schema);
+  return `${escapeForCell(describeType(schema, page))}${bounds} | ${escapeForCell(description ?? '')}`;
 }
 
 /**
@@ -56,7 +59,7 @@ function objectIn(schema: Schema): [suffix: string, Schema] | undefined {
   const [suffix, inner] =
     schema.items !== undefined
       ? ['[]', schema.items]
-      : ['', variantsOf(schema).find(({ properties }) => properties)];
+      : ['', schemaVariants(schema).find(({ properties }) => properties)];
   const found = inner && objectIn(inner);
   return found && [`${suffix}${found[0]}`, found[1]];
 }
@@ -72,11 +75,11 @@ function* rows(schema: Schema, page: SchemasPage, prefix = ''): Generator<string
 
 /** Renders a schema as a field table, or as a type if the schema has no fields. */
 export function fields(schema: Schema, page: SchemasPage): string {
-  const variants = variantsOf(schema).filter(({ properties }) => properties);
+  const variants = schemaVariants(schema).filter(({ properties }) => properties);
   if (variants.length > 1) return variants.map((variant) => fields(variant, page)).join('\n\nor\n\n');
   const [suffix, object] = objectIn(schema) ?? [];
   if (object === undefined || suffix === undefined)
-    return typeOf(schema, page).replace(/^array of /, 'An array of ');
+    return describeType(schema, page).replace(/^array of /, 'An array of ');
   return [
     '| Field | Type | Description |',
     '| --- | --- | --- |',

@@ -89,7 +89,11 @@ it('rejects a request whose connection was reset before its address was read', a
 it("ends a request's trace when its client resets the connection", async () => {
   const { app } = await listen();
   const ended: object[] = [];
-  const trace = { traceId: 'a', within: (work: () => void) => work(), end: (how: object) => ended.push(how) };
+  const trace = {
+    traceId: 'a',
+    runWithin: (work: () => void) => work(),
+    end: (how: object) => ended.push(how),
+  };
   await app.register(requestTracing, { tracing: { startRequest: () => trace } as unknown as Tracing });
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@ import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 import { ImportDialog } from './import-dialog.tsx';
-import { amountOf, type Progress } from './import-progress.ts';
+import { byteProgress, type Progress } from './import-progress.ts';
 
 const EXPORTING: Progress = { what: 'Making the archive', fraction: null };
 
@@ -23,7 +23,7 @@ export function Transfer({ tenant }: { tenant: string }) {
   const download = () =>
     action.run(async (signal) => {
       setProgress(EXPORTING);
-      const onProgress = (done: number, of: number) => setProgress(amountOf('Downloading', done, of));
+      const onProgress = (done: number, of: number) => setProgress(byteProgress('Downloading', done, of));
       const archive = await exportArchive(tenant, { history: withHistory }, onProgress, signal);
       save(archive, `${tenant}.tar`);
       toast(`Exported ${tenant}: ${formatBytes(archive.size)}.`);

@@ -74,10 +74,10 @@ function Archives({ archives, isComplete, isSaved, onSaved }: ArchivesProps) {
     action.run(async () => {
       const [first, ...others] = archives;
       if (first === undefined) return;
-      const { archiveOfArchives } = await import('../../api/pack-archive.ts');
+      const { packArchives } = await import('../../api/pack-archive.ts');
       const files = [...archives].map(([tenant, archive]) => ({ name: `${tenant}.tar`, archive }));
       if (others.length === 0) save(first[1], `${first[0]}.tar`);
-      else save(await archiveOfArchives(files), 'memories.tar');
+      else save(await packArchives(files), 'memories.tar');
       onSaved();
     });
   useEffect(() => {

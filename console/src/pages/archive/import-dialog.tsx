@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ImportResult } from '../../api/api-types.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { type ImportProgress, importArchive } from '../../api/transfer-api.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -10,7 +10,7 @@ import { toast } from '../../ui/toasts.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { WorkProgress } from '../../ui/work-progress.tsx';
-import { amountOf, type Progress } from './import-progress.ts';
+import { byteProgress, type Progress } from './import-progress.ts';
 
 const ROW_HEIGHT = 33;
 /** Maximum number of files that are named because secrets are masked in them. */
@@ -25,8 +25,10 @@ interface Props {
 
 /** Previews an archive import with a dry run, and imports the archive after a confirmation. */
 export function ImportDialog({ tenant, archive, verb, onClose }: Props) {
-  const [progress, setProgress] = useState<Progress>(progressOf({ step: 'send', done: 0, of: archive.size }));
-  const onProgress = (step: ImportProgress) => setProgress(progressOf(step));
+  const [progress, setProgress] = useState<Progress>(
+    importProgress({ step: 'send', done: 0, of: archive.size }),
+  );
+  const onProgress = (step: ImportProgress) => setProgress(importProgress(step));
   const { data, error, isLoading, reload } = useLoad(
     (signal) => importArchive(tenant, archive, { dryRun: true }, onProgress, signal),
     [tenant, archive],
@@ -35,7 +37,7 @@ export function ImportDialog({ tenant, archive, verb, onClose }: Props) {
   const start = () =>
     action.run(async (signal) => {
       const imported = await importArchive(tenant, archive, { dryRun: false }, onProgress, signal);
-      changed();
+      noteChange();
       toast(importedText(`${verb}ed`, imported));
       onClose();
     });
@@ -103,8 +105,8 @@ function ImportPreview({ imported }: { imported: ImportResult }) {
   );
 }
 
-function progressOf({ step, done, of }: ImportProgress): Progress {
-  if (step === 'send') return amountOf('Uploading and checking', done, of);
+function importProgress({ step, done, of }: ImportProgress): Progress {
+  if (step === 'send') return byteProgress('Uploading and checking', done, of);
   return { what: `Writing ${formatNumber(done)} of ${count(of, 'file')}`, fraction: done / of };
 }
 

@@ -6,7 +6,7 @@ export interface Progress {
   fraction: number | null;
 }
 
-export function amountOf(doing: string, done: number, of: number): Progress {
+export function byteProgress(doing: string, done: number, of: number): Progress {
   // A proxy that compresses the archive removes its length.
   if (of === 0) return { what: `${doing} ${formatBytes(done)}`, fraction: null };
   return { what: `${doing} ${formatBytes(done)} of ${formatBytes(of)}`, fraction: done / of };

@@ -76,7 +76,7 @@ export const actionText = (action: string) => ACTIONS[action] ?? action;
  * Returns the operations whose name or description contains a text, as a filter for the audit trail. A text without a
  * match is used as an operation's name.
  */
-export function actionsWith(text: string): string[] {
+export function findActions(text: string): string[] {
   const part = text.trim().toLowerCase();
   if (part === '') return [];
   const matches = Object.entries(ACTIONS).filter(

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { AuditEvent } from '../../api/api-types.ts';
-import { actionsWith } from './actions.ts';
+import { findActions } from './actions.ts';
 import { exportAudit } from './audit-export.ts';
 
 const event = (id: number, more: Partial<AuditEvent> = {}): AuditEvent => ({
@@ -58,9 +58,9 @@ it.each([
 });
 
 it('finds operations by a part of their name or description', () => {
-  expect(actionsWith('suspend')).toStrictEqual(['suspendTenant']);
-  expect(actionsWith(' ROTATE A key')).toStrictEqual(['rotateKey']);
-  expect(actionsWith('kept')).toStrictEqual(['removeKeptOut', 'removeKeptOutOfAll']);
-  expect(actionsWith('otherOperation')).toStrictEqual(['otherOperation']);
-  expect(actionsWith('')).toStrictEqual([]);
+  expect(findActions('suspend')).toStrictEqual(['suspendTenant']);
+  expect(findActions(' ROTATE A key')).toStrictEqual(['rotateKey']);
+  expect(findActions('kept')).toStrictEqual(['removeKeptOut', 'removeKeptOutOfAll']);
+  expect(findActions('otherOperation')).toStrictEqual(['otherOperation']);
+  expect(findActions('')).toStrictEqual([]);
 });

@@ -24,7 +24,7 @@ const HEADER = [
   'details',
 ];
 
-export function rowOf(event: AuditEvent): string {
+export function eventRow(event: AuditEvent): string {
   const { at, actor, action, dry_run, outcome, tenant, key, channel, address, request_id, details } = event;
   return csvRow([
     at,
@@ -60,7 +60,7 @@ export async function exportAudit(
   for (let after: string | null = null; ; ) {
     const page = await load(query, after, signal);
     const events = page.events.slice(0, maxRows - rows);
-    parts.push(events.map(rowOf).join(''));
+    parts.push(events.map(eventRow).join(''));
     rows += events.length;
     onProgress(rows);
     after = page.next;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { AuditEvent } from '../../api/api-types.ts';
 import { type AuditQuery, listAudit } from '../../api/audit-api.ts';
-import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
@@ -14,7 +14,7 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { IncidentLink } from '../incidents/incident-link.tsx';
-import { ACTIONS, actionsWith, actionText, canUndo } from './actions.ts';
+import { ACTIONS, actionText, canUndo, findActions } from './actions.ts';
 import { exportAudit } from './audit-export.ts';
 
 const OUTCOMES = { '': 'Any outcome', ok: 'Done', failed: 'Failed' };
@@ -36,14 +36,14 @@ const FIELDS = { tenant_contains: 'Tenant', by_contains: 'Actor', action: 'Actio
 /** Lists the audit trail with the admins' changes, newest first. */
 export function AuditPage() {
   const { query } = route.value;
-  const of = (name: string) => query.get(name) ?? '';
+  const queryValue = (name: string) => query.get(name) ?? '';
   const filter: AuditQuery = {
-    tenant: of('tenant'),
-    tenant_contains: of('tenant_contains'),
-    by_contains: of('by_contains'),
-    action: actionsWith(of('action')),
-    outcome: of('outcome'),
-    since: of('since'),
+    tenant: queryValue('tenant'),
+    tenant_contains: queryValue('tenant_contains'),
+    by_contains: queryValue('by_contains'),
+    action: findActions(queryValue('action')),
+    outcome: queryValue('outcome'),
+    since: queryValue('since'),
   };
   const debounced = useDebounced(JSON.stringify(filter), 200);
   const pages = usePages<AuditEvent>(
@@ -71,7 +71,7 @@ export function AuditPage() {
               type="search"
               placeholder={title}
               {...(name === 'action' && { list: 'actions' })}
-              value={of(name)}
+              value={queryValue(name)}
               onInput={(event) => replaceQuery({ [name]: event.currentTarget.value })}
             />
           </label>
@@ -81,8 +81,8 @@ export function AuditPage() {
             <option key={action} value={text} />
           ))}
         </datalist>
-        <Choice name="outcome" title="Outcome" texts={OUTCOMES} value={of('outcome')} />
-        <Choice name="since" title="Time" texts={SPANS} value={of('since')} />
+        <Choice name="outcome" title="Outcome" texts={OUTCOMES} value={queryValue('outcome')} />
+        <Choice name="since" title="Time" texts={SPANS} value={queryValue('since')} />
         {filter.tenant !== '' && (
           <p class="chip">
             <span class="muted">Of</span> <Name text={filter.tenant} />
@@ -154,7 +154,7 @@ function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: bool
             {event.dry_run && <Badge kind="neutral">dry run</Badge>}
             <Outcome outcome={event.outcome} />
             {event.tenant !== null && (
-              <a class="name-link" href={hrefOf(['tenants', event.tenant])}>
+              <a class="name-link" href={toHref(['tenants', event.tenant])}>
                 <Name text={event.tenant} />
               </a>
             )}
@@ -187,11 +187,11 @@ function Details({ details }: { details: AuditEvent['details'] }) {
           <dt class="muted">{name}</dt>
           <dd>
             {(name === 'job' || name === 'dry_run') && typeof value === 'string' ? (
-              <a href={hrefOf(['incidents', value])}>{value}</a>
+              <a href={toHref(['incidents', value])}>{value}</a>
             ) : isChange(value) ? (
-              `${shown(value.old)} → ${shown(value.new)}`
+              `${formatDetail(value.old)} → ${formatDetail(value.new)}`
             ) : (
-              shown(value)
+              formatDetail(value)
             )}
           </dd>
         </div>
@@ -204,7 +204,7 @@ function isChange(value: unknown): value is { old: unknown; new: unknown } {
   return typeof value === 'object' && value !== null && 'old' in value && 'new' in value;
 }
 
-function shown(value: unknown): string {
+function formatDetail(value: unknown): string {
   if (value === null || value === '') return 'none';
   if (typeof value === 'number') return formatNumber(value);
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -4,8 +4,8 @@ import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { GROUPS, type Group, grouped, pathsOf, sidesText } from './draft-texts.ts';
-import { type Progress, progressOf, type Resolution, type Resolutions } from './kept-resolutions.ts';
+import { changedPaths, GROUPS, type Group, groupChanges, sidesText } from './draft-texts.ts';
+import { type Progress, type Resolution, type Resolutions, reviewProgress } from './kept-resolutions.ts';
 import { isViewed } from './viewed.ts';
 
 type Row = { title: string } | { change: DraftChange };
@@ -24,7 +24,7 @@ interface Props {
 /** Lists the changed files by the kind of change, conflicts first. */
 export function ChangeList({ draft, changes, resolutions, comments, selected, onSelect }: Props) {
   const list = useRef<VirtualListHandle>(null);
-  const rows = useMemo(() => rowsOf(changes), [changes]);
+  const rows = useMemo(() => groupedRows(changes), [changes]);
   const index = rows.findIndex((row) => 'change' in row && row.change.memory_id === selected);
   useEffect(() => {
     if (index !== -1) list.current?.scrollTo(index);
@@ -61,8 +61,8 @@ export function ChangeList({ draft, changes, resolutions, comments, selected, on
   );
 }
 
-function rowsOf(changes: readonly DraftChange[]): Row[] {
-  return grouped(changes).flatMap(([group, members]): Row[] => [
+function groupedRows(changes: readonly DraftChange[]): Row[] {
+  return groupChanges(changes).flatMap(([group, members]): Row[] => [
     { title: `${GROUPS[group]} (${formatNumber(members.length)})` },
     ...members.map((change) => ({ change })),
   ]);
@@ -74,7 +74,7 @@ function Counts({ draft, changes }: Pick<Props, 'draft' | 'changes'>) {
   const viewed = toView.filter((change) => isViewed(draft, change)).length;
   return (
     <p class="review-counts small" role="status">
-      {grouped(changes).map(([group, { length }]) => (
+      {groupChanges(changes).map(([group, { length }]) => (
         <span key={group} class={group === 'conflict' ? 'to-resolve' : 'muted'}>
           {formatNumber(length)} {COUNTED[group]}
           {group === 'conflict' && length > 1 ? 's' : ''}
@@ -109,7 +109,7 @@ interface RowProps {
 
 function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelect }: RowProps) {
   const kind = change.conflict === null ? (change.in_draft ?? change.in_original ?? '') : 'conflict';
-  const progress = progressOf(change, resolution);
+  const progress = reviewProgress(change, resolution);
   return (
     <button
       type="button"
@@ -120,7 +120,7 @@ function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelec
       <span class="version-line">
         <span class={change.in_draft === null ? 'change' : `change ${kind}`}>{kind}</span>
         <span class="version-path">
-          <MovedPath {...pathsOf(change)} />
+          <MovedPath {...changedPaths(change)} />
         </span>
         {isViewed && (
           <>

@@ -12,11 +12,11 @@ import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
 import { DiffView } from '../history/diff-view.tsx';
-import { shownOf, type View, viewsOf } from './comparison-views.ts';
+import { availableViews, type View, viewContent } from './comparison-views.ts';
 import { markedText } from './conflict-marks.ts';
 import { Comments, type DraftComments } from './draft-comments.tsx';
-import { conflictText, pathsOf, sidesText } from './draft-texts.ts';
-import { type Resolution, resolve, stateOf, textOf } from './kept-resolutions.ts';
+import { changedPaths, conflictText, sidesText } from './draft-texts.ts';
+import { changeFingerprint, type Resolution, resolve, resolvedText } from './kept-resolutions.ts';
 import { OwnText } from './own-text-editor.tsx';
 import { Parts } from './parts.tsx';
 import { choosableParts, type Side, withSides } from './regions.ts';
@@ -37,12 +37,12 @@ interface Props {
 
 /** Shows the changes to a file and its resolution. */
 export function ChangePane({ comments, tenant, draft, change, resolution, onStale, onResolved }: Props) {
-  const state = stateOf(change);
+  const state = changeFingerprint(change);
   const { data, error, isLoading, reload } = useLoad(
     (signal) => diffDraft(tenant, draft, change.memory_id, signal),
     [tenant, draft, state],
   );
-  const isStale = data !== undefined && !isLoading && stateOf(data.change) !== state;
+  const isStale = data !== undefined && !isLoading && changeFingerprint(data.change) !== state;
   useLayoutEffect(() => {
     if (isStale) onStale();
   }, [isStale]);
@@ -53,7 +53,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
     const text = sides.includes(null) ? null : markedText(withSides(parts, sides));
     resolve(tenant, draft, change.memory_id, { ...resolution, of: state, parts: { sides, text } });
   };
-  const { from, path } = pathsOf(change);
+  const { from, path } = changedPaths(change);
   return (
     <>
       <div class="pane-head file-head">
@@ -102,7 +102,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
           <Differences
             key={state}
             diff={data}
-            chosen={resolution === undefined ? null : textOf(resolution)}
+            chosen={resolution === undefined ? null : resolvedText(resolution)}
           />
           {canWrite.value &&
             resolution?.choice === 'parts' &&
@@ -152,12 +152,12 @@ function Differences({ diff, chosen: current }: { diff: DraftDiff; chosen: strin
   // Comparing long texts on each key press would delay the next key press.
   const chosen = useDebounced(current, 200);
   const hasText = chosen !== null;
-  const views = useMemo(() => viewsOf(diff, hasText), [diff, hasText]);
+  const views = useMemo(() => availableViews(diff, hasText), [diff, hasText]);
   const [selected, setSelected] = useState<View | null>(null);
   const view = views.some(([name]) => name === selected) ? selected : null;
   const shown = view ?? views[0]?.[0] ?? 'draft';
   const { files, summary } = useMemo(
-    () => shownOf(diff, shown, chosen),
+    () => viewContent(diff, shown, chosen),
     [diff, shown, shown === 'chosen' ? chosen : null],
   );
   return (

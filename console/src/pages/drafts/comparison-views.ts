@@ -1,5 +1,5 @@
 import type { DraftDiff } from '../../api/drafts-api.ts';
-import { hunksBetween, type ShownDiff, shownDiff } from '../history/diff-rows.ts';
+import { findHunks, type ShownDiff, shownDiff } from '../history/diff-rows.ts';
 import { mergedText } from './conflict-marks.ts';
 
 /**
@@ -21,26 +21,26 @@ const ORIGINAL: Named = ['original', 'In the original'];
  *
  * @param hasText whether the file's resolution has a text
  */
-export function viewsOf(diff: DraftDiff, hasText: boolean): Named[] {
-  const views = changesOf(diff);
+export function availableViews(diff: DraftDiff, hasText: boolean): Named[] {
+  const views = changeViews(diff);
   return hasText ? [['chosen', 'Result'], ...views] : views;
 }
 
-function changesOf({ change, texts, regions }: DraftDiff): Named[] {
-  if (change.changed_in === 'draft') return change.conflict === null ? [DRAFT] : besides([DRAFT], texts);
+function changeViews({ change, texts, regions }: DraftDiff): Named[] {
+  if (change.changed_in === 'draft') return change.conflict === null ? [DRAFT] : addSidesView([DRAFT], texts);
   if (change.changed_in === 'original') return [ORIGINAL];
   if (mergedText(regions) !== null) return [['result', 'Changes of the merge'], DRAFT, ORIGINAL];
-  return besides([DRAFT, ORIGINAL], texts);
+  return addSidesView([DRAFT, ORIGINAL], texts);
 }
 
-function besides(views: Named[], { draft, original }: DraftDiff['texts']): Named[] {
+function addSidesView(views: Named[], { draft, original }: DraftDiff['texts']): Named[] {
   return draft === null || original === null || draft === original
     ? views
     : [['sides', 'Original and draft'], ...views];
 }
 
 /** @param chosen the resolution's text */
-export function shownOf(
+export function viewContent(
   diff: DraftDiff,
   view: View,
   chosen: string | null,
@@ -48,11 +48,11 @@ export function shownOf(
   const { draft, original } = diff.texts;
   switch (view) {
     case 'sides':
-      return between(original, draft, 'Red: only in the original. Green: only in the draft.');
+      return compareTexts(original, draft, 'Red: only in the original. Green: only in the draft.');
     case 'result':
-      return between(original, mergedText(diff.regions), 'Red: the original. Green: the merged file.');
+      return compareTexts(original, mergedText(diff.regions), 'Red: the original. Green: the merged file.');
     case 'chosen':
-      return between(original, chosen, 'Red: the original. Green: your resolution.');
+      return compareTexts(original, chosen, 'Red: the original. Green: your resolution.');
     case 'draft':
       return { files: [{ ...shownDiff(diff.draft), title: null }], summary: 'Since the base, in the draft' };
     case 'original':
@@ -63,8 +63,8 @@ export function shownOf(
   }
 }
 
-function between(old: string | null, now: string | null, summary: string) {
-  const hunks = hunksBetween(old ?? '', now ?? '');
+function compareTexts(old: string | null, now: string | null, summary: string) {
+  const hunks = findHunks(old ?? '', now ?? '');
   return {
     files: [{ title: null, hunks, note: hunks.length === 0 ? 'The content is the same.' : null }],
     summary,

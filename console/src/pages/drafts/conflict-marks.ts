@@ -36,20 +36,20 @@ export function startingText({ regions, texts }: Pick<DraftDiff, 'regions' | 'te
 
 /** Joins the parts of a file, with marks around the parts that conflict. */
 export function markedText(regions: readonly Region[], [draft, original] = REVIEWED): string {
-  const textOf = (region: Region) =>
+  const regionText = (region: Region) =>
     region.kind === 'merged'
       ? region.text
       : [
           `${START_MARK} ${draft}\n`,
-          ended(region.draft),
+          endWithNewline(region.draft),
           `${MIDDLE_MARK}\n`,
-          ended(region.original),
+          endWithNewline(region.original),
           `${END_MARK} ${original}\n`,
         ].join('');
-  return regions.map(textOf).join('');
+  return regions.map(regionText).join('');
 }
 
-const ended = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
+const endWithNewline = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
 /** Returns a file's merged text. Returns null if there is a conflict, or if only one side changed the content. */
 export function mergedText(regions: readonly Region[] | null): string | null {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { addComment, type DraftComment, deleteComment } from '../../api/drafts-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { count } from '../../text/format.ts';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
@@ -62,7 +62,7 @@ export function Comments({ tenant, draft, file, all, reload }: Props) {
                 </button>
               )}
             </p>
-            <p class="comment-text">{visible(written)}</p>
+            <p class="comment-text">{revealHidden(written)}</p>
           </li>
         ))}
       </ul>

@@ -3,7 +3,7 @@ import type { Tenant } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { type Draft, getDraft } from '../../api/drafts-api.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -58,7 +58,7 @@ function ClosedDraft({ draft }: { draft: Draft }) {
           <p class="muted small">The draft was not merged. Only this record remains.</p>
         ) : (
           <div class="buttons">
-            <a class="button" href={hrefOf(['tenants', tenant, 'history'], { by: id })}>
+            <a class="button" href={toHref(['tenants', tenant, 'history'], { by: id })}>
               <Icon name="clock" /> Its changes
             </a>
             {canWrite.value && (

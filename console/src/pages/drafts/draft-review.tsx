@@ -15,10 +15,10 @@ import { useLoad } from '../../ui/use-load.ts';
 import { ChangeList } from './change-list.tsx';
 import { ChangePane } from './change-pane.tsx';
 import { Comments } from './draft-comments.tsx';
-import { grouped } from './draft-texts.ts';
+import { groupChanges } from './draft-texts.ts';
 import { DraftTitle } from './draft-title.tsx';
 import { Author } from './drafts-section.tsx';
-import { storedResolutions, unresolved } from './kept-resolutions.ts';
+import { storedResolutions, unresolvedChanges } from './kept-resolutions.ts';
 import { ReviewActions } from './review-actions.tsx';
 import { type Rejection, StaleReview } from './stale-review.tsx';
 import { selectedFile, useReviewKeys } from './use-review-keys.ts';
@@ -39,14 +39,14 @@ export function Review({ draft }: { draft: Draft }) {
   const chosen = route.value.query.get('file');
   const resolutions = storedResolutions(tenant, id);
   const ordered = useMemo(
-    () => (data ? grouped(data.changes).flatMap(([, members]) => members) : []),
+    () => (data ? groupChanges(data.changes).flatMap(([, members]) => members) : []),
     [data],
   );
   const selected = selectedFile(ordered);
   const pane = useRef<HTMLElement>(null);
   useReviewKeys(id, ordered);
   const openNextConflict = (resolved: DraftChange) => {
-    const left = new Set(unresolved(ordered, storedResolutions(tenant, id)));
+    const left = new Set(unresolvedChanges(ordered, storedResolutions(tenant, id)));
     const at = ordered.indexOf(resolved);
     const next = [...ordered.slice(at + 1), ...ordered.slice(0, at)].find((each) => left.has(each));
     if (next === undefined) return;
@@ -55,7 +55,7 @@ export function Review({ draft }: { draft: Draft }) {
     pane.current?.focus({ preventScroll: true });
   };
   const change = data?.changes.find(({ memory_id }) => memory_id === selected);
-  const rejected = (message: string) => {
+  const showRejection = (message: string) => {
     if (data !== undefined) setRejection({ message, seen: data });
     reload();
   };
@@ -68,7 +68,7 @@ export function Review({ draft }: { draft: Draft }) {
           resolutions={resolutions}
           isLoading={isLoading}
           onStart={() => setRejection(null)}
-          onRejected={rejected}
+          onRejected={showRejection}
         />
       )}
       <Comments tenant={tenant} draft={id} file={null} {...comments} />
@@ -107,7 +107,7 @@ export function Review({ draft }: { draft: Draft }) {
                 draft={id}
                 comments={comments}
                 resolution={resolutions.get(selected)}
-                onStale={() => rejected('This file has changed since you opened the review.')}
+                onStale={() => showRejection('This file has changed since you opened the review.')}
                 onResolved={() => openNextConflict(change)}
               />
             )}

@@ -23,7 +23,7 @@ export function conflictText({ conflict, base, draft, original, blocked_by }: Dr
 }
 
 /** Returns a file's old and new path: the draft's path, unless only the original changed the file. */
-export function pathsOf({ path, base, draft, original, in_draft }: DraftChange) {
+export function changedPaths({ path, base, draft, original, in_draft }: DraftChange) {
   const now = in_draft === null ? original : draft;
   return { from: base?.path ?? null, path: now?.path ?? base?.path ?? path };
 }
@@ -40,15 +40,15 @@ export const GROUPS = {
 
 export type Group = keyof typeof GROUPS;
 
-export function groupOf({ conflict, changed_in, in_draft }: DraftChange): Group {
+export function changeGroup({ conflict, changed_in, in_draft }: DraftChange): Group {
   if (conflict !== null) return 'conflict';
   if (changed_in === 'both') return 'both';
   return in_draft ?? 'original';
 }
 
 /** Returns the changes by group, conflicts first, in the order in which a reviewer reads them. */
-export function grouped(changes: readonly DraftChange[]): [Group, DraftChange[]][] {
-  const groups = Map.groupBy(changes, groupOf);
+export function groupChanges(changes: readonly DraftChange[]): [Group, DraftChange[]][] {
+  const groups = Map.groupBy(changes, changeGroup);
   return (Object.keys(GROUPS) as Group[]).flatMap((group) => {
     const members = groups.get(group);
     return members === undefined ? [] : [[group, members] as [Group, DraftChange[]]];

@@ -1,5 +1,5 @@
 import type { Draft } from '../../api/drafts-api.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
 
@@ -7,7 +7,7 @@ import { Name } from '../../ui/name.tsx';
 export function DraftTitle({ draft }: { draft: Draft }) {
   return (
     <h2 class="draft-title">
-      <a class="button icon-button" href={hrefOf(['tenants', draft.tenant, 'drafts'])}>
+      <a class="button icon-button" href={toHref(['tenants', draft.tenant, 'drafts'])}>
         <Icon name="back" />
         <span class="visually-hidden">All drafts of the tenant</span>
       </a>

@@ -1,7 +1,7 @@
 import { actorSource, actorText } from '../../../../src/core/memory/origin.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts-api.ts';
-import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -105,7 +105,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
           <tr key={draft.id}>
             <th scope="row">
               <div class="tenant-name">
-                <a class="name-link" href={hrefOf(['tenants', draft.tenant, 'drafts', draft.id])}>
+                <a class="name-link" href={toHref(['tenants', draft.tenant, 'drafts', draft.id])}>
                   <Name text={draft.title} />
                 </a>
                 <span class="muted small">
@@ -115,7 +115,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
             </th>
             {hasTenants && (
               <td class="key-tenant" data-title="Tenant">
-                <a class="name-link" href={hrefOf(['tenants', draft.tenant])}>
+                <a class="name-link" href={toHref(['tenants', draft.tenant])}>
                   <Name text={draft.tenant} />
                 </a>
               </td>

@@ -72,7 +72,7 @@ export function resolve(tenant: string, draft: string, id: string, resolution: R
 }
 
 /** Returns a comparable representation of a change. */
-export const stateOf = (change: DraftChange) => JSON.stringify(change);
+export const changeFingerprint = (change: DraftChange) => JSON.stringify(change);
 
 export type Progress = 'merges' | 'open' | 'resolved' | 'marked' | 'stale';
 
@@ -83,23 +83,23 @@ export type Progress = 'merges' | 'open' | 'resolved' | 'marked' | 'stale';
  * - `marked`: its text still contains conflict markers.
  * - `stale`: changed after it was resolved.
  */
-export function progressOf(change: DraftChange, resolution: Resolution | undefined): Progress {
+export function reviewProgress(change: DraftChange, resolution: Resolution | undefined): Progress {
   if (resolution === undefined) return change.conflict === null ? 'merges' : 'open';
-  if (resolution.of !== stateOf(change)) return 'stale';
-  if (resolution.choice === 'parts') return textOf(resolution) === null ? 'open' : 'resolved';
+  if (resolution.of !== changeFingerprint(change)) return 'stale';
+  if (resolution.choice === 'parts') return resolvedText(resolution) === null ? 'open' : 'resolved';
   return resolution.choice === 'text' && hasMarks(resolution.text ?? '') ? 'marked' : 'resolved';
 }
 
 /** Returns the text that a resolution gives to the file, if the resolution has one. */
-export function textOf({ choice, text, parts }: Resolution): string | null {
+export function resolvedText({ choice, text, parts }: Resolution): string | null {
   if (choice === 'parts') return parts?.text ?? null;
   return choice === 'text' ? (text ?? '') : null;
 }
 
 /** Returns the changes that prevent a merge. */
-export const unresolved = (changes: readonly DraftChange[], resolutions: Resolutions) =>
+export const unresolvedChanges = (changes: readonly DraftChange[], resolutions: Resolutions) =>
   changes.filter((change) =>
-    ['open', 'marked', 'stale'].includes(progressOf(change, resolutions.get(change.memory_id))),
+    ['open', 'marked', 'stale'].includes(reviewProgress(change, resolutions.get(change.memory_id))),
   );
 
 /** Returns the resolutions to send with a merge, except for files that no longer differ in the draft. */
@@ -112,6 +112,6 @@ export function toResolutionInputs(
     if (resolution === undefined || in_draft === null) return [];
     const { choice } = resolution;
     if (choice === 'draft' || choice === 'original') return [{ memory_id, take: choice }];
-    return [{ memory_id, text: textOf(resolution) ?? '' }];
+    return [{ memory_id, text: resolvedText(resolution) ?? '' }];
   });
 }

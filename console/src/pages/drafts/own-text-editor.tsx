@@ -1,6 +1,6 @@
 import type { DraftDiff } from '../../api/drafts-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
-import { lineEndingOf, withLineEnding } from '../memory/line-endings.ts';
+import { detectLineEnding, withLineEnding } from '../memory/line-endings.ts';
 import { hasMarks } from './conflict-marks.ts';
 import { type Resolution, resolve } from './kept-resolutions.ts';
 
@@ -14,7 +14,7 @@ interface Props {
 /** Editor for the reviewer's text for a file. */
 export function OwnText({ tenant, draft, resolution, diff }: Props) {
   const text = resolution.text ?? '';
-  const ending = endingOf(diff);
+  const ending = fileLineEnding(diff);
   return (
     <div class="own-text field">
       <span>
@@ -51,4 +51,5 @@ export function MarksLeft() {
 }
 
 /** The file's line ending. The editor converts all line endings to line feeds, so a change must restore them. */
-const endingOf = ({ texts: { draft, original } }: DraftDiff) => lineEndingOf(draft ?? original ?? '') ?? '\n';
+const fileLineEnding = ({ texts: { draft, original } }: DraftDiff) =>
+  detectLineEnding(draft ?? original ?? '') ?? '\n';

@@ -1,6 +1,6 @@
 import type { Region } from '../../api/drafts-api.ts';
 import { count, formatNumber } from '../../text/format.ts';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import type { Side } from './regions.ts';
 
@@ -65,10 +65,11 @@ export function Parts({ regions, sides, onChoose }: Props) {
   );
 }
 
-const textOf = (region: Region | undefined) => (region?.kind === 'merged' ? region.text : '');
-const firstLines = (region: Region | undefined) => textOf(region).split('\n').slice(0, CONTEXT).join('\n');
+const mergedRegionText = (region: Region | undefined) => (region?.kind === 'merged' ? region.text : '');
+const firstLines = (region: Region | undefined) =>
+  mergedRegionText(region).split('\n').slice(0, CONTEXT).join('\n');
 const lastLines = (region: Region | undefined) =>
-  textOf(region).replace(/\n$/, '').split('\n').slice(-CONTEXT).join('\n');
+  mergedRegionText(region).replace(/\n$/, '').split('\n').slice(-CONTEXT).join('\n');
 
 function Lines({ text, kind, name }: { text: string; kind: string; name?: string }) {
   if (text === '') return name === undefined ? null : <p class={`part-none ${kind}`}>{name}: no lines</p>;
@@ -77,7 +78,7 @@ function Lines({ text, kind, name }: { text: string; kind: string; name?: string
   return (
     <div class={kind}>
       {name !== undefined && <span class="visually-hidden">{name}: </span>}
-      <span class="line-text">{visible(lines.slice(0, SHOWN).join('\n'))}</span>
+      <span class="line-text">{revealHidden(lines.slice(0, SHOWN).join('\n'))}</span>
       {hidden > 0 && <p class="muted small">and {count(hidden, 'more line')}</p>}
     </div>
   );

@@ -25,12 +25,12 @@ it('merges edits to different lines, and keeps edits to the same or adjacent lin
   ]);
 });
 
-const diffOf = (texts: DraftDiff['texts'], regions: Region[] | null = null) =>
+const createDiff = (texts: DraftDiff['texts'], regions: Region[] | null = null) =>
   ({ change: { in_draft: 'changed' }, texts, regions }) as DraftDiff;
 
 it('composes a text from one side for each part', () => {
   const original = 'a\nb\nc\nd\ne\n';
-  const parts = choosableParts(diffOf({ base: original, draft: 'A\nb\nc\nd\ne\nf', original }));
+  const parts = choosableParts(createDiff({ base: original, draft: 'A\nb\nc\nd\ne\nf', original }));
   expect(parts).toStrictEqual([
     { kind: 'conflict', base: 'a\n', draft: 'A\n', original: 'a\n' },
     { kind: 'merged', text: 'b\nc\nd\ne\n' },
@@ -43,14 +43,14 @@ it('composes a text from one side for each part', () => {
     { kind: 'merged', text: 'same\n' },
     { kind: 'conflict', base: 'x', draft: 'y', original: 'z' },
   ];
-  expect(choosableParts(diffOf({ base: 'same\nx', draft: 'same\ny', original: 'same\nz' }, regions))).toBe(
-    regions,
-  );
+  expect(
+    choosableParts(createDiff({ base: 'same\nx', draft: 'same\ny', original: 'same\nz' }, regions)),
+  ).toBe(regions);
   expect(text(withSides(regions, ['both']))).toBe('same\ny\nz');
 });
 
 it('offers no choice by part for a deleted file or a file that is one part', () => {
-  expect(choosableParts(diffOf({ base: 'a\n', draft: null, original: 'b\n' }))).toBeNull();
-  expect(choosableParts(diffOf({ base: 'a\n', draft: 'b\n', original: 'a\n' }))).toBeNull();
-  expect(choosableParts(diffOf({ base: 'a\n', draft: 'a\n', original: 'a\n' }))).toBeNull();
+  expect(choosableParts(createDiff({ base: 'a\n', draft: null, original: 'b\n' }))).toBeNull();
+  expect(choosableParts(createDiff({ base: 'a\n', draft: 'b\n', original: 'a\n' }))).toBeNull();
+  expect(choosableParts(createDiff({ base: 'a\n', draft: 'a\n', original: 'a\n' }))).toBeNull();
 });

@@ -24,9 +24,9 @@ interface Edit {
  * @param texts the `draft` and the `original` are the two sides
  */
 export function mergeSides(texts: { base: string; draft: string; original: string }): Region[] {
-  const base = linesOf(texts.base);
-  const draft = editsOf(base, linesOf(texts.draft));
-  const original = editsOf(base, linesOf(texts.original));
+  const base = splitLines(texts.base);
+  const draft = findEdits(base, splitLines(texts.draft));
+  const original = findEdits(base, splitLines(texts.original));
   if (draft === null || original === null) return [{ kind: 'conflict', ...texts }];
   const regions: Region[] = [];
   let at = 0;
@@ -35,7 +35,10 @@ export function mergeSides(texts: { base: string; draft: string; original: strin
     addMerged(regions, base.slice(at, start).join(''));
     at = end;
     const before = base.slice(start, end).join('');
-    const [mine, other] = [ours, theirs].map((edits) => applied(base, start, end, edits)) as [string, string];
+    const [mine, other] = [ours, theirs].map((edits) => applyEdits(base, start, end, edits)) as [
+      string,
+      string,
+    ];
     if (theirs.length === 0 || mine === other) addMerged(regions, mine);
     else if (ours.length === 0) addMerged(regions, other);
     else regions.push({ kind: 'conflict', base: before, draft: mine, original: other });
@@ -69,7 +72,7 @@ function takeGroup(draft: Edit[], original: Edit[]) {
   return { start, end, ours, theirs };
 }
 
-function applied(base: readonly string[], start: number, end: number, edits: readonly Edit[]): string {
+function applyEdits(base: readonly string[], start: number, end: number, edits: readonly Edit[]): string {
   const lines: string[] = [];
   let at = start;
   for (const edit of edits) {
@@ -87,7 +90,7 @@ function addMerged(regions: Region[], text: string): void {
 }
 
 /** Returns null if the texts differ in too many lines. */
-function editsOf(base: string[], side: string[]): Edit[] | null {
+function findEdits(base: string[], side: string[]): Edit[] | null {
   const parts = diffArrays(base, side, { maxEditLength: MAX_EDITS });
   if (parts === undefined) return null;
   const edits: Edit[] = [];
@@ -104,7 +107,7 @@ function editsOf(base: string[], side: string[]): Edit[] | null {
 }
 
 /** Splits a text into lines with their line endings. */
-const linesOf = (text: string) => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+const splitLines = (text: string) => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
 /**
  * Returns a file in parts, each of which takes one side: the conflicts between both sides, or the changes in a merge
@@ -114,16 +117,16 @@ export function choosableParts({ change, texts, regions }: DraftDiff): Region[] 
   const { draft, original } = texts;
   if (draft === null || original === null || change.in_draft === null) return null;
   const isConflict = regions?.some(({ kind }) => kind === 'conflict') ?? false;
-  const merged = regions === null ? draft : regions.map((region) => textOf(region, 'draft')).join('');
-  const parts = isConflict && regions !== null ? regions : changesBetween(original, merged);
+  const merged = regions === null ? draft : regions.map((region) => sideText(region, 'draft')).join('');
+  const parts = isConflict && regions !== null ? regions : findChanges(original, merged);
   const count = parts.filter(({ kind }) => kind === 'conflict').length;
   return count > 0 && count <= MAX_PARTS && (count > 1 || parts.length > 1) ? parts : null;
 }
 
 /** Returns the differences between two texts as parts. */
-function changesBetween(original: string, draft: string): Region[] {
-  const base = linesOf(original);
-  const edits = editsOf(base, linesOf(draft));
+function findChanges(original: string, draft: string): Region[] {
+  const base = splitLines(original);
+  const edits = findEdits(base, splitLines(draft));
   if (edits === null) return [];
   const regions: Region[] = [];
   let at = 0;
@@ -137,7 +140,7 @@ function changesBetween(original: string, draft: string): Region[] {
   return regions;
 }
 
-function textOf(region: Region, side: Side): string {
+function sideText(region: Region, side: Side): string {
   if (region.kind === 'merged') return region.text;
   const { draft, original } = region;
   if (side !== 'both') return region[side];
@@ -150,6 +153,6 @@ export function withSides(regions: readonly Region[], sides: readonly (Side | nu
   return regions.map((region): Region => {
     if (region.kind === 'merged') return region;
     const side = sides[index++] ?? null;
-    return side === null ? region : { kind: 'merged', text: textOf(region, side) };
+    return side === null ? region : { kind: 'merged', text: sideText(region, side) };
   });
 }

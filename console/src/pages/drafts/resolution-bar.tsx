@@ -2,7 +2,13 @@ import type { DraftChange, DraftDiff, Region } from '../../api/drafts-api.ts';
 import { Segmented } from '../../ui/segmented.tsx';
 import { withLineEnding } from '../memory/line-endings.ts';
 import { markedText, startingText } from './conflict-marks.ts';
-import { type Choice, progressOf, type Resolution, resolve, stateOf } from './kept-resolutions.ts';
+import {
+  type Choice,
+  changeFingerprint,
+  type Resolution,
+  resolve,
+  reviewProgress,
+} from './kept-resolutions.ts';
 import { withSides } from './regions.ts';
 
 type Shown = Choice | 'merge';
@@ -26,31 +32,31 @@ export function ResolutionBar({ tenant, draft, change, resolution, diff, parts, 
   const set = (next: Resolution | null) => resolve(tenant, draft, change.memory_id, next);
   const choose = (choice: Shown) => {
     if (choice === 'merge') return set(null);
-    const next = { ...KEPT, ...resolution, choice, of: stateOf(change) };
-    if (choice === 'text') next.text ??= withLineEnding(startOf(diff, parts, resolution), '\n');
-    if (choice === 'parts' && parts !== null) next.parts ??= partsAtStart(parts, change);
+    const next = { ...KEPT, ...resolution, choice, of: changeFingerprint(change) };
+    if (choice === 'text') next.text ??= withLineEnding(initialText(diff, parts, resolution), '\n');
+    if (choice === 'parts' && parts !== null) next.parts ??= initialParts(parts, change);
     set(next);
     if (progress === 'open' && (choice === 'draft' || choice === 'original')) onResolved();
   };
-  const progress = progressOf(change, resolution);
+  const progress = reviewProgress(change, resolution);
   return (
     <div class="resolution-bar">
       <Segmented
         label="Resolution of this file"
-        options={optionsOf(change, diff !== undefined, parts !== null)}
+        options={choiceOptions(change, diff !== undefined, parts !== null)}
         value={chosen}
         onChange={choose}
       />
       {progress === 'stale' && resolution ? (
         <span class="stale small" role="status">
           It has changed since you chose.{' '}
-          <button type="button" onClick={() => set({ ...resolution, of: stateOf(change) })}>
+          <button type="button" onClick={() => set({ ...resolution, of: changeFingerprint(change) })}>
             Choose it again
           </button>
         </span>
       ) : (
         <span class="muted small">
-          {chosen === null ? 'Choose the version to merge.' : hintOf(chosen, change)}
+          {chosen === null ? 'Choose the version to merge.' : choiceHint(chosen, change)}
         </span>
       )}
     </div>
@@ -61,13 +67,13 @@ export function ResolutionBar({ tenant, draft, change, resolution, diff, parts, 
  * Whether another file or directory blocks the path for the reviewer's text. The text is stored at the draft's path,
  * unless only the original moved the file.
  */
-const textIsBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
+const isTextBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
   conflict === 'occupied' || (blocked_by !== null && draft?.path !== base?.path);
 
 const KEPT = { text: null };
 
 /** Returns the reviewer's initial text: the text from the chosen parts, or from both sides. */
-function startOf(
+function initialText(
   diff: DraftDiff | undefined,
   parts: readonly Region[] | null,
   resolution: Resolution | undefined,
@@ -78,25 +84,25 @@ function startOf(
 }
 
 /** Returns the parts' initial sides: the draft, unless the parts conflict. */
-function partsAtStart(parts: readonly Region[], change: DraftChange): NonNullable<Resolution['parts']> {
+function initialParts(parts: readonly Region[], change: DraftChange): NonNullable<Resolution['parts']> {
   const side = change.conflict === null ? 'draft' : null;
   const sides = parts.filter(({ kind }) => kind === 'conflict').map(() => side);
   return { sides, text: side === null ? null : markedText(withSides(parts, sides)) };
 }
 
-function optionsOf(change: DraftChange, isLoaded: boolean, hasParts: boolean) {
+function choiceOptions(change: DraftChange, isLoaded: boolean, hasParts: boolean) {
   const { conflict, changed_in, draft, original } = change;
   const options: (readonly [Shown, string])[] = conflict === null ? [['merge', 'Merge']] : [];
   if (conflict !== null || changed_in === 'both') options.push(['draft', 'Draft']);
   options.push(['original', conflict === null && changed_in === 'draft' ? 'Leave out' : 'Original']);
   // A text cannot remove a blocking file, and needs a file that still exists on one side.
-  const mayHaveText = !textIsBlocked(change) && (draft !== null || original !== null);
+  const mayHaveText = !isTextBlocked(change) && (draft !== null || original !== null);
   if (mayHaveText && hasParts) options.push(['parts', 'By part']);
   if (mayHaveText && isLoaded) options.push(['text', 'Own text']);
   return options;
 }
 
-function hintOf(choice: Shown, { draft, original, blocked_by, changed_in }: DraftChange): string {
+function choiceHint(choice: Shown, { draft, original, blocked_by, changed_in }: DraftChange): string {
   switch (choice) {
     case 'merge':
       return changed_in === 'both'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { ApiError, messageOf } from '../../api/api-client.ts';
-import { changed } from '../../api/change-signals.ts';
+import { ApiError, errorMessage } from '../../api/api-client.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import {
   type Comparison,
   closeDraft,
@@ -11,7 +11,7 @@ import {
 } from '../../api/drafts-api.ts';
 import type { MergedDraft } from '../../api/schema.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -19,8 +19,13 @@ import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
-import { undoOf } from '../history/undo-changes.ts';
-import { forgetResolutions, type Resolutions, toResolutionInputs, unresolved } from './kept-resolutions.ts';
+import { createUndo } from '../history/undo-changes.ts';
+import {
+  forgetResolutions,
+  type Resolutions,
+  toResolutionInputs,
+  unresolvedChanges,
+} from './kept-resolutions.ts';
 import { forgetViewed } from './viewed.ts';
 
 interface Props {
@@ -42,7 +47,7 @@ export function ReviewActions({ comparison, resolutions, isLoading, onStart, onR
   const { tenant, id } = draft;
   const [dialog, setDialog] = useState<'replace' | 'reject' | null>(null);
   const merging = useAction();
-  const open = unresolved(changes, resolutions);
+  const open = unresolvedChanges(changes, resolutions);
   const ofDraft = changes.filter(({ in_draft }) => in_draft !== null).length;
   const merge = () =>
     merging.run(async () => {
@@ -50,11 +55,11 @@ export function ReviewActions({ comparison, resolutions, isLoading, onStart, onR
       try {
         const done = await mergeDraft(tenant, id, review, toResolutionInputs(changes, resolutions));
         forgetReview(draft.id);
-        changed();
-        toast(`Merged ${draft.title}: ${count(done.files.length, 'file')} changed.`, undoOfMerge(done));
+        noteChange();
+        toast(`Merged ${draft.title}: ${count(done.files.length, 'file')} changed.`, createMergeUndo(done));
       } catch (error) {
         if (!isStale(error)) throw error;
-        onRejected(messageOf(error));
+        onRejected(errorMessage(error));
       }
     });
   const onClose = () => setDialog(null);
@@ -88,7 +93,7 @@ export function ReviewActions({ comparison, resolutions, isLoading, onStart, onR
             </button>
           </>
         )}
-        <a class="button" href={hrefOf(['tenants', id])}>
+        <a class="button" href={toHref(['tenants', id])}>
           <Icon name="directory" /> Open the draft
         </a>
         {canWrite.value && open.length > 0 && (
@@ -107,8 +112,8 @@ export function ReviewActions({ comparison, resolutions, isLoading, onStart, onR
   );
 }
 
-const undoOfMerge = ({ draft, merged_at }: MergedDraft) =>
-  undoOf(draft.tenant, { changed_at: merged_at }, draft.id);
+const createMergeUndo = ({ draft, merged_at }: MergedDraft) =>
+  createUndo(draft.tenant, { changed_at: merged_at }, draft.id);
 
 /** Discards the choices and marks for a closed draft. */
 function forgetReview(draft: string): void {
@@ -131,11 +136,11 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRejected'
       try {
         const done = await replaceByDraft(draft.tenant, draft.id, review);
         forgetReview(draft.id);
-        changed();
-        toast(`Replaced the memory by ${draft.title}.`, undoOfMerge(done));
+        noteChange();
+        toast(`Replaced the memory by ${draft.title}.`, createMergeUndo(done));
       } catch (error) {
         if (!isStale(error)) throw error;
-        onRejected(messageOf(error));
+        onRejected(errorMessage(error));
       }
       onClose();
     });
@@ -173,7 +178,7 @@ function RejectDialog({ comparison: { draft }, onClose }: DialogProps) {
     action.run(async () => {
       await closeDraft(draft.tenant, draft.id);
       forgetReview(draft.id);
-      changed();
+      noteChange();
       toast(`Rejected ${draft.title}.`);
       onClose();
     });

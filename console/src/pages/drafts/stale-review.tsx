@@ -1,9 +1,9 @@
 import type { Comparison, DraftChange } from '../../api/drafts-api.ts';
-import { hrefOf, route } from '../../router.ts';
+import { route, toHref } from '../../router.ts';
 import { count, withLocalTimes } from '../../text/format.ts';
 import { PathName } from '../../ui/path-name.tsx';
 import { sidesText } from './draft-texts.ts';
-import { stateOf } from './kept-resolutions.ts';
+import { changeFingerprint } from './kept-resolutions.ts';
 
 const SHOWN = 5;
 
@@ -16,7 +16,7 @@ export interface Rejection {
 
 /** Lists the files that changed between a rejected merge and the current comparison. */
 export function StaleReview({ rejection, now }: { rejection: Rejection; now: Comparison }) {
-  const changed = changedBetween(rejection.seen.changes, now.changes);
+  const changed = findStaleChanges(rejection.seen.changes, now.changes);
   const { segments } = route.value;
   return (
     <div class="notice warning" role="alert">
@@ -31,7 +31,7 @@ export function StaleReview({ rejection, now }: { rejection: Rejection; now: Com
               {isGone ? (
                 <PathName path={change.path} />
               ) : (
-                <a class="name-link" href={hrefOf(segments, { file: change.memory_id })}>
+                <a class="name-link" href={toHref(segments, { file: change.memory_id })}>
                   <PathName path={change.path} />
                 </a>
               )}{' '}
@@ -45,12 +45,12 @@ export function StaleReview({ rejection, now }: { rejection: Rejection; now: Com
   );
 }
 
-function changedBetween(before: readonly DraftChange[], after: readonly DraftChange[]) {
-  const old = new Map(before.map((change) => [change.memory_id, stateOf(change)]));
+function findStaleChanges(before: readonly DraftChange[], after: readonly DraftChange[]) {
+  const old = new Map(before.map((change) => [change.memory_id, changeFingerprint(change)]));
   const ids = new Set(after.map(({ memory_id }) => memory_id));
   return [
     ...after
-      .filter((change) => old.get(change.memory_id) !== stateOf(change))
+      .filter((change) => old.get(change.memory_id) !== changeFingerprint(change))
       .map((change) => ({ change, isGone: false })),
     ...before.filter(({ memory_id }) => !ids.has(memory_id)).map((change) => ({ change, isGone: true })),
   ];

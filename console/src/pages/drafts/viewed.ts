@@ -32,15 +32,15 @@ function write(next: Record<string, Marks>): void {
 }
 
 /** Identifies a change's content. The content differs if a side has another version. */
-const contentOf = ({ draft, original }: DraftChange) => `${draft?.version ?? ''} ${original?.version ?? ''}`;
+const contentKey = ({ draft, original }: DraftChange) => `${draft?.version ?? ''} ${original?.version ?? ''}`;
 
 export const isViewed = (draft: string, change: DraftChange) =>
-  viewed.value[draft]?.[change.memory_id] === contentOf(change);
+  viewed.value[draft]?.[change.memory_id] === contentKey(change);
 
 export function markViewed(draft: string, change: DraftChange, isMarked: boolean): void {
   const { [draft]: marks = {}, ...others } = viewed.value;
   const { [change.memory_id]: _, ...rest } = marks;
-  write({ ...others, [draft]: isMarked ? { ...rest, [change.memory_id]: contentOf(change) } : rest });
+  write({ ...others, [draft]: isMarked ? { ...rest, [change.memory_id]: contentKey(change) } : rest });
 }
 
 /** Removes the marks for a closed draft. */

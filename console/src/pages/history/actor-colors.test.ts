@@ -1,24 +1,24 @@
 import { expect, it } from 'vitest';
-import { assigned } from './actor-colors.ts';
+import { assignColors } from './actor-colors.ts';
 
 const EIGHT = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 it('assigns the same colors to actors in another order', () => {
-  const colors = assigned({}, EIGHT);
+  const colors = assignColors({}, EIGHT);
   expect(new Set(Object.values(colors)).size).toBe(8);
-  expect(assigned({}, EIGHT.toReversed())).toStrictEqual(colors);
+  expect(assignColors({}, EIGHT.toReversed())).toStrictEqual(colors);
 });
 
 it('keeps actor colors when other actors appear and disappear', () => {
-  const first = assigned({}, ['support', 'billing', 'crawler']);
-  const more = assigned(first, ['a', 'b', 'crawler', 'c', 'd', 'e', 'support', 'billing']);
+  const first = assignColors({}, ['support', 'billing', 'crawler']);
+  const more = assignColors(first, ['a', 'b', 'crawler', 'c', 'd', 'e', 'support', 'billing']);
   expect(more).toMatchObject(first);
   expect(new Set(Object.values(more)).size).toBe(8);
-  expect(assigned(more, ['billing'])).toMatchObject(first);
+  expect(assignColors(more, ['billing'])).toMatchObject(first);
 });
 
 it('gives two shown actors two colors, though each had the same color before', () => {
-  const { a, b } = assigned({ a: 3, b: 3 }, ['a', 'b']);
+  const { a, b } = assignColors({ a: 3, b: 3 }, ['a', 'b']);
   expect([a, b]).toContain(3);
   expect(a).not.toBe(b);
 });

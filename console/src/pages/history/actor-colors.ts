@@ -5,7 +5,10 @@ export const SERIES = 8;
  * Assigns a color to each key. A key keeps its color; a new one gets the color that its name selects, or the next one
  * that no shown key has.
  */
-export function assigned(before: Record<string, number>, shown: readonly string[]): Record<string, number> {
+export function assignColors(
+  before: Record<string, number>,
+  shown: readonly string[],
+): Record<string, number> {
   const colors: Record<string, number> = {};
   const taken = new Set<number>();
   const take = (key: string, color: number) => {
@@ -18,7 +21,7 @@ export function assigned(before: Record<string, number>, shown: readonly string[
   }
   // Sorted, because the actors' order depends on their numbers of changes.
   for (const key of shown.filter((each) => colors[each] === undefined).sort()) {
-    let color = hashOf(key) % SERIES;
+    let color = hashText(key) % SERIES;
     while (taken.has(color)) color = (color + 1) % SERIES;
     take(key, color);
   }
@@ -26,7 +29,7 @@ export function assigned(before: Record<string, number>, shown: readonly string[
 }
 
 /** FNV-1a. */
-export function hashOf(text: string): number {
+export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
   return hash;

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { Changes, Conflict, FileChange } from '../../api/api-types.ts';
-import { diffOfVersion, getVersion } from '../../api/history-api.ts';
+import { getVersion, readVersionDiff } from '../../api/history-api.ts';
 import { count, withLocalTimes } from '../../text/format.ts';
 import { Name } from '../../ui/name.tsx';
 import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { hunksBetween, type ShownDiff, shownDiff } from './diff-rows.ts';
+import { findHunks, type ShownDiff, shownDiff } from './diff-rows.ts';
 import { DiffView } from './diff-view.tsx';
 import { MergedDifference, RevertConflict } from './revert-conflict.tsx';
 import type { RevertReview } from './revert-review.ts';
@@ -34,19 +34,22 @@ const VERBS: Record<string, string> = {
 
 /** Formats the counts for changes that are not made yet: `2 files will be added, 1 file will be renamed`. */
 function plannedText({ files, directories_made, directories_removed }: Changes): string {
-  const kinds = files.map(kindOf);
-  const planned = (n: number, what: string, change: string) => (n === 0 ? [] : [`${what} will be ${change}`]);
+  const kinds = files.map(changeKind);
+  const plannedPart = (n: number, what: string, change: string) =>
+    n === 0 ? [] : [`${what} will be ${change}`];
   return [
     ...Object.keys(VERBS).flatMap((kind) => {
       const n = kinds.filter((each) => each === kind).length;
-      return planned(n, count(n, 'file'), kind);
+      return plannedPart(n, count(n, 'file'), kind);
     }),
     ...(
       [
         ['made', directories_made],
         ['removed', directories_removed],
       ] as const
-    ).flatMap(([change, { length }]) => planned(length, count(length, 'directory', 'directories'), change)),
+    ).flatMap(([change, { length }]) =>
+      plannedPart(length, count(length, 'directory', 'directories'), change),
+    ),
   ].join(', ');
 }
 
@@ -65,9 +68,9 @@ export function ChangesPreview({ tenant, changes, review, opensConflict = false 
   const [only] = files;
   const [selected, setSelected] = useState<string | null>(
     opensConflict && conflicts[0] !== undefined
-      ? keyOf({ kind: 'conflict', conflict: conflicts[0] })
+      ? rowKey({ kind: 'conflict', conflict: conflicts[0] })
       : files.length === 1 && only !== undefined
-        ? keyOf({ file: only })
+        ? rowKey({ file: only })
         : null,
   );
   const left = conflicts.filter(({ resolution }) => resolution === null);
@@ -76,11 +79,11 @@ export function ChangesPreview({ tenant, changes, review, opensConflict = false 
       kind: conflict.resolution === null ? ('conflict' as const) : ('resolved' as const),
       conflict,
     })),
-    ...files.map((file) => ({ kind: kindOf(file), file })),
+    ...files.map((file) => ({ kind: changeKind(file), file })),
     ...directories_made.map((directory) => ({ kind: 'made' as const, directory })),
     ...directories_removed.map((directory) => ({ kind: 'removed' as const, directory })),
   ];
-  const row = rows.find((each) => keyOf(each) === selected);
+  const row = rows.find((each) => rowKey(each) === selected);
   return (
     <>
       {left.length > 0 && (
@@ -115,18 +118,26 @@ export function ChangesPreview({ tenant, changes, review, opensConflict = false 
           }}
         </VirtualList>
       )}
-      {row && <Selected key={selected} tenant={tenant} row={row} review={review} />}
+      {row && <SelectedDifference key={selected} tenant={tenant} row={row} review={review} />}
     </>
   );
 }
 
 /** Identifies a row that can be selected; null for a directory. */
-function keyOf(row: Row | { file: FileChange }): string | null {
+function rowKey(row: Row | { file: FileChange }): string | null {
   if ('file' in row) return `file ${row.file.memory_id}`;
   return 'conflict' in row && row.conflict.memory_id !== null ? `conflict ${row.conflict.memory_id}` : null;
 }
 
-function Selected({ tenant, row, review }: { tenant: string; row: Row; review: RevertReview | undefined }) {
+function SelectedDifference({
+  tenant,
+  row,
+  review,
+}: {
+  tenant: string;
+  row: Row;
+  review: RevertReview | undefined;
+}) {
   if ('file' in row) {
     const { merged, memory_id } = row.file;
     if (merged && review) return <MergedDifference tenant={tenant} memoryId={memory_id} review={review} />;
@@ -153,7 +164,7 @@ function PreviewRow({ row, selected, setSelected }: RowProps) {
     ) : (
       <PathName path={`${row.directory}/`} />
     );
-  const key = keyOf(row);
+  const key = rowKey(row);
   if (key === null) {
     return (
       <div class="preview-row">
@@ -182,13 +193,13 @@ function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) 
   const { data, error, reload } = useLoad(
     async (signal): Promise<ShownDiff[]> => {
       if (old_version !== null && version !== null) {
-        const { changes } = await diffOfVersion(tenant, version, signal, old_version);
+        const { changes } = await readVersionDiff(tenant, version, signal, old_version);
         return changes.map((change) => ({ ...shownDiff(change), title: null }));
       }
       const { content } = await getVersion(tenant, version ?? old_version ?? '', signal);
       const [old, now] = version === null ? [content ?? '', ''] : ['', content ?? ''];
       const note = content === '' ? 'The content is empty.' : null;
-      return [{ title: null, hunks: hunksBetween(old, now), note }];
+      return [{ title: null, hunks: findHunks(old, now), note }];
     },
     [tenant, old_version, version],
   );
@@ -204,12 +215,12 @@ function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) 
 const SAME: ShownDiff = { title: null, hunks: [], note: 'The content stays the same.' };
 
 /** A renamed file may have a new content as well. */
-const kindOf = ({ change, content_changed }: FileChange) =>
+const changeKind = ({ change, content_changed }: FileChange) =>
   change === 'renamed' && content_changed ? 'renamed and modified' : change;
 
 export const hasChanges = ({ files, directories_made, directories_removed }: Changes) =>
   files.length + directories_made.length + directories_removed.length > 0;
 
 /** Describes a change's size: the number of files, or "directories" if no file changes. */
-export const amountOf = (changes: Changes | undefined) =>
+export const changeAmount = (changes: Changes | undefined) =>
   changes?.files.length ? count(changes.files.length, 'file') : 'directories';

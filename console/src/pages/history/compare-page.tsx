@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
-import { diffBetween } from '../../api/history-api.ts';
+import { compareTimes } from '../../api/history-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -19,7 +19,7 @@ import { Timeline } from './history-timeline.tsx';
  */
 const BOUND = { files: 1000, characters: 8_000_000 };
 
-const raised = (files: number, characters: number) => ({
+const raiseBound = (files: number, characters: number) => ({
   files: files + BOUND.files,
   characters: characters + BOUND.characters,
 });
@@ -36,7 +36,7 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
   const [bound, setBound] = useState(BOUND);
   const pages = usePages(
     async (after, signal) => {
-      const { changes, next } = await diffBetween(tenant.id, JSON.parse(times), after, signal);
+      const { changes, next } = await compareTimes(tenant.id, JSON.parse(times), after, signal);
       return { items: changes, next };
     },
     [tenant.id, times, changesMade.value],
@@ -101,7 +101,7 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
             {more && isFull && (
               <p class="notice flat" role="status">
                 The first {count(files.length, 'file')} of the comparison. A search finds only their lines.{' '}
-                <button type="button" onClick={() => setBound(raised(files.length, characters))}>
+                <button type="button" onClick={() => setBound(raiseBound(files.length, characters))}>
                   Load more
                 </button>
               </p>

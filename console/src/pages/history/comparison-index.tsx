@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { formatNumber } from '../../text/format.ts';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { type DiffKind, kindOf, type ShownDiff } from './diff-rows.ts';
+import { type DiffKind, diffKind, type ShownDiff } from './diff-rows.ts';
 
 const KINDS: readonly DiffKind[] = ['added', 'modified', 'renamed', 'deleted'];
 
@@ -10,7 +10,7 @@ export const isKind = (text: string | null): text is DiffKind => KINDS.some((kin
 
 /** Returns the files with one kind of change, or all files. */
 export const withKind = (files: readonly ShownDiff[], kind: DiffKind | null) =>
-  kind === null ? [...files] : files.filter(({ title }) => title !== null && kindOf(title) === kind);
+  kind === null ? [...files] : files.filter(({ title }) => title !== null && diffKind(title) === kind);
 
 interface Props {
   /** All files in the comparison. */
@@ -26,7 +26,7 @@ interface Props {
 /** Lists the files in a comparison, with a filter by the kind of change and the number of files for each kind. */
 export function ComparisonIndex({ files, shown, kind, onKind, onSelect }: Props) {
   const counts = useMemo(
-    () => Map.groupBy(files, ({ title }) => (title === null ? 'modified' : kindOf(title))),
+    () => Map.groupBy(files, ({ title }) => (title === null ? 'modified' : diffKind(title))),
     [files],
   );
   return (
@@ -57,7 +57,7 @@ export function ComparisonIndex({ files, shown, kind, onKind, onSelect }: Props)
           const title = shown[index]?.title;
           if (!title) return null;
           const { oldPath, path } = title;
-          const change = kindOf(title);
+          const change = diffKind(title);
           return (
             <button type="button" class="index-row" onClick={() => onSelect(index)}>
               <span class={`change-dot ${change}`} aria-hidden="true" />

@@ -31,7 +31,7 @@ export type DiffRow =
 const MAX_EDITS = 1000;
 
 export function shownDiff({ old_path, path, patch, no_patch_reason }: FileDiff): ShownDiff {
-  const hunks = patch === null ? [] : hunksOf(patch);
+  const hunks = patch === null ? [] : parseHunks(patch);
   const isMoved = old_path !== null && path !== null && old_path !== path;
   const nothing = isMoved ? 'Moved, with the same content.' : 'The content is empty or the same.';
   const note =
@@ -44,12 +44,12 @@ export function shownDiff({ old_path, path, patch, no_patch_reason }: FileDiff):
 }
 
 /** Parses the hunks in a single-file patch. The header is skipped, because its paths are untrusted. */
-function hunksOf(patch: string): Hunk[] {
+function parseHunks(patch: string): Hunk[] {
   const start = patch.search(/^@@ /m);
   return start === -1 ? [] : (parsePatch(patch.slice(start))[0]?.hunks ?? []);
 }
 
-export function hunksBetween(old: string, now: string): Hunk[] {
+export function findHunks(old: string, now: string): Hunk[] {
   const patch = structuredPatch('', '', old, now, undefined, undefined, { maxEditLength: MAX_EDITS });
   if (patch) return patch.hunks;
   const lines = [...old.split('\n').map((line) => `-${line}`), ...now.split('\n').map((line) => `+${line}`)];
@@ -59,14 +59,14 @@ export function hunksBetween(old: string, now: string): Hunk[] {
 export type DiffKind = 'added' | 'modified' | 'renamed' | 'deleted';
 
 /** Returns the kind of change to a file. */
-export function kindOf({ oldPath, path }: NonNullable<ShownDiff['title']>): DiffKind {
+export function diffKind({ oldPath, path }: NonNullable<ShownDiff['title']>): DiffKind {
   if (oldPath === null) return 'added';
   if (path === null) return 'deleted';
   return oldPath === path ? 'modified' : 'renamed';
 }
 
 /** Returns each row's text, for a search. */
-export function textsOf(rows: readonly DiffRow[], files: readonly ShownDiff[]): string[] {
+export function rowTexts(rows: readonly DiffRow[], files: readonly ShownDiff[]): string[] {
   return rows.map((row) => {
     if (row.kind === 'line') {
       const [old, now] = [row.old?.text, row.now?.text];

@@ -2,13 +2,13 @@ import { signal } from '@preact/signals';
 import { diffWordsWithSpace } from 'diff';
 import type { Ref } from 'preact';
 import { useCallback, useImperativeHandle, useMemo, useRef, useState } from 'preact/hooks';
-import { visible } from '../../text/visible.tsx';
-import { FindBar, found, useFind, useFindKey } from '../../ui/find-bar.tsx';
+import { revealHidden } from '../../text/visible.tsx';
+import { FindBar, markOccurrences, useFind, useFindKey } from '../../ui/find-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { type DiffRow, diffRows, kindOf, type ShownDiff, type Side, textsOf } from './diff-rows.ts';
+import { type DiffRow, diffKind, diffRows, rowTexts, type ShownDiff, type Side } from './diff-rows.ts';
 
 const LINE_HEIGHT = 21;
 /** Maximum total length for two lines whose differing words are highlighted. Comparing longer lines is slow. */
@@ -46,7 +46,7 @@ export function DiffView({ files, summary = '', handle }: Props) {
     [files, split, collapsed],
   );
   const find = useFind(
-    useCallback(() => textsOf(rows, files), [rows, files]),
+    useCallback(() => rowTexts(rows, files), [rows, files]),
     (index) => list.current?.scrollTo(index, 'center'),
   );
   const openFind = () => {
@@ -124,7 +124,7 @@ interface TitleProps {
 function Title({ file, isOpen, onToggle }: TitleProps) {
   if (!file?.title) return null;
   const { oldPath, path } = file.title;
-  const kind = kindOf(file.title);
+  const kind = diffKind(file.title);
   return (
     <div>
       <button type="button" class="diff-title" aria-expanded={isOpen} onClick={onToggle}>
@@ -224,18 +224,18 @@ function Text({ kind, text, other, query }: TextProps) {
       </span>
       <span class="line-text">
         {query !== '' || other === null || text.length + other.length > MAX_COMPARED
-          ? found(text, query)
-          : words(kind, text, other)}
+          ? markOccurrences(text, query)
+          : markWords(kind, text, other)}
       </span>
     </>
   );
 }
 
-function words(kind: LineKind, text: string, other: string) {
+function markWords(kind: LineKind, text: string, other: string) {
   const isOld = kind === 'removed';
   const parts = isOld ? diffWordsWithSpace(text, other) : diffWordsWithSpace(other, text);
   return parts.map(({ value, added, removed }) => {
     if (isOld ? added : removed) return null;
-    return added || removed ? <mark>{visible(value)}</mark> : visible(value);
+    return added || removed ? <mark>{revealHidden(value)}</mark> : revealHidden(value);
   });
 }

@@ -15,7 +15,7 @@ interface Props {
 /** Bar chart with one bar per bucket, stacked by actor. Bars after `at` are faded. */
 export function Histogram({ activity, colors, at }: Props) {
   const { buckets, actors, bucket_seconds } = activity;
-  const bars = useMemo(() => barsOf(activity, colors), [activity, colors]);
+  const bars = useMemo(() => histogramBars(activity, colors), [activity, colors]);
   const last = at === null ? Number.POSITIVE_INFINITY : Date.parse(at);
   return (
     <svg
@@ -46,7 +46,7 @@ interface Bar {
 }
 
 /** Heights are square roots, so that one change remains visible beside a thousand. */
-function barsOf({ buckets }: Activity, colors: readonly string[]): Bar[] {
+function histogramBars({ buckets }: Activity, colors: readonly string[]): Bar[] {
   const totals = buckets.map(({ counts, others }) => counts.reduce((sum, n) => sum + n, others));
   const highest = Math.sqrt(Math.max(1, ...totals));
   return buckets.flatMap(({ start, counts, others }, x) => {

@@ -12,7 +12,7 @@ import { usePages } from '../../ui/use-pages.ts';
 import { NewChanges } from './new-changes.tsx';
 import { RevertDialog } from './revert-dialog.tsx';
 import { VersionComparison } from './version-comparison.tsx';
-import { actorOf, Filters, filterOf, nameOf } from './version-filters.tsx';
+import { actorLabel, Filters, filterActor, readFilter } from './version-filters.tsx';
 import { VersionList } from './version-list.tsx';
 import { VersionPane } from './version-pane.tsx';
 
@@ -24,8 +24,8 @@ const PAGE = 200;
  */
 export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
-  const filter = filterOf(query);
-  const actor = actorOf(filter);
+  const filter = readFilter(query);
+  const actor = filterActor(filter);
   const selected = query.get('version');
   const against = query.get('against');
   const debounced = useDebounced(JSON.stringify(filter), 250);
@@ -83,8 +83,8 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
         <RevertDialog
           tenant={tenant.id}
           actor={actor}
-          name={nameOf(actor, items ?? [])}
-          {...dayOf(reverting, tenant.history_since)}
+          name={actorLabel(actor, items ?? [])}
+          {...localDay(reverting, tenant.history_since)}
           onClose={() => setReverting(null)}
         />
       )}
@@ -93,7 +93,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
 }
 
 /** Returns the local day that contains a time, limited to the history. A day that has not ended has no end. */
-function dayOf(time: string, earliest: string): { since: string; until: string | null } {
+function localDay(time: string, earliest: string): { since: string; until: string | null } {
   const [start, end] = [new Date(time), new Date(time)];
   start.setHours(0, 0, 0, 0);
   end.setHours(23, 59, 59, 999);

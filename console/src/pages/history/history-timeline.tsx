@@ -13,10 +13,10 @@ import { LoadError } from '../../ui/status-messages.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { GoToDialog } from './go-to-dialog.tsx';
-import { colorsOf } from './kept-colors.ts';
+import { actorColors } from './kept-colors.ts';
 import { Legend } from './legend.tsx';
 import { NewChanges } from './new-changes.tsx';
-import { ALL, isAll, moved, periodOf, periodsSince, type Range, zoomed } from './range.ts';
+import { ALL, availablePeriods, isAll, moveRange, periodKey, type Range, zoomRange } from './range.ts';
 import { TimelineChart } from './timeline-chart.tsx';
 import { type MoveTo, type Step, useSteps } from './use-steps.ts';
 
@@ -51,15 +51,15 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
     async (signal) => (isShown ? readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal) : undefined),
     [tenant.id, range.since, range.until, isShown, changesMade.value],
   );
-  const colors = useMemo(() => colorsOf(tenant.id, data?.actors ?? []), [tenant.id, data]);
+  const colors = useMemo(() => actorColors(tenant.id, data?.actors ?? []), [tenant.id, data]);
   const moveTo: MoveTo = async (time) => {
     if (!(await onChange(time))) return false;
-    const next = data && moved(data, tenant.history_since, time ?? new Date().toISOString());
+    const next = data && moveRange(data, tenant.history_since, time ?? new Date().toISOString());
     if (next) setRange(next);
     return true;
   };
   const step = useSteps(tenant.id, at, moveTo);
-  const zoom = (factor: number) => data && setRange(zoomed(data, tenant.history_since, at, factor));
+  const zoom = (factor: number) => data && setRange(zoomRange(data, tenant.history_since, at, factor));
   const endsNow = range.until === null;
   return (
     <section class={at !== null && past ? 'timeline is-past' : 'timeline'} aria-label="Timeline">
@@ -103,7 +103,7 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
           />
           <div class="timeline-foot">
             <Legend tenant={tenant.id} activity={data} colors={colors} />
-            {periodOf(range) === 'range' && <ExactRange activity={data} range={range} setRange={setRange} />}
+            {periodKey(range) === 'range' && <ExactRange activity={data} range={range} setRange={setRange} />}
             <Zoom tenant={tenant} range={range} setRange={setRange} zoom={zoom} />
           </div>
         </>
@@ -177,8 +177,8 @@ function Zoom({ tenant, range, setRange, zoom }: ZoomProps) {
       <IconButton icon="minus" title="Zoom out" disabled={isAll(range)} onClick={() => zoom(4)} />
       <label>
         <span class="visually-hidden">Period</span>
-        <select value={periodOf(range)} onChange={(event) => choose(event.currentTarget.value)}>
-          <Options texts={periodsSince(tenant.history_since)} />
+        <select value={periodKey(range)} onChange={(event) => choose(event.currentTarget.value)}>
+          <Options texts={availablePeriods(tenant.history_since)} />
         </select>
       </label>
     </fieldset>

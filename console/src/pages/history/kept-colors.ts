@@ -1,6 +1,6 @@
 import type { Actor } from '../../../../src/core/memory/origin.ts';
 import { keptSignal } from '../../ui/kept.ts';
-import { assigned, hashOf, SERIES } from './actor-colors.ts';
+import { assignColors, hashText, SERIES } from './actor-colors.ts';
 
 const OTHER = 'series-other';
 
@@ -11,9 +11,9 @@ const OTHER = 'series-other';
 const kept = keptSignal<Record<string, number>>('actor-colors');
 
 /** Returns the actors' color classes, the busiest actor first. Actors beyond the number of colors share one. */
-export function colorsOf(tenant: string, actors: readonly Actor[]): string[] {
-  const keys = actors.map((actor) => String(hashOf(`${tenant} ${JSON.stringify(actor)}`)));
-  const colors = assigned(kept.peek() ?? {}, keys.slice(0, SERIES));
+export function actorColors(tenant: string, actors: readonly Actor[]): string[] {
+  const keys = actors.map((actor) => String(hashText(`${tenant} ${JSON.stringify(actor)}`)));
+  const colors = assignColors(kept.peek() ?? {}, keys.slice(0, SERIES));
   kept.value = colors;
   return keys.map((key, i) => (i < SERIES ? `series-${colors[key]}` : OTHER));
 }

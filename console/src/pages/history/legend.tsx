@@ -1,6 +1,6 @@
 import { actorText } from '../../../../src/core/memory/origin.ts';
 import type { Activity } from '../../api/api-types.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { formatNumber } from '../../text/format.ts';
 import { Name } from '../../ui/name.tsx';
@@ -22,7 +22,7 @@ export function Legend({ tenant, activity, colors }: Props) {
       {actors.map((actor, i) => (
         <li key={actorText(actor)}>
           <span class={`swatch ${colors[i]}`} />
-          <a href={hrefOf(['tenants', tenant, 'history'], { by: actorFilter(actor) })}>
+          <a href={toHref(['tenants', tenant, 'history'], { by: actorFilter(actor) })}>
             <Name text={actorText(actor)} />
           </a>
           <span class="muted">

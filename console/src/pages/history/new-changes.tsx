@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { getTenant } from '../../api/tenants-api.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { watch } from '../../ui/watch.ts';
@@ -19,7 +19,7 @@ export function NewChanges({ tenant }: { tenant: Tenant }) {
   return (
     <span role="status">
       {isNew && (
-        <button type="button" class="new-changes" onClick={changed}>
+        <button type="button" class="new-changes" onClick={noteChange}>
           <Icon name="refresh" /> New changes
         </button>
       )}

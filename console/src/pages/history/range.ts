@@ -21,14 +21,14 @@ const PERIODS = [
 ] as const;
 
 /** Returns the titles for the selectable periods in a history that begins at `start`. */
-export function periodsSince(start: string): Record<string, string> {
+export function availablePeriods(start: string): Record<string, string> {
   const seconds = (Date.now() - Date.parse(start)) / 1000;
   const periods = PERIODS.filter(([, , length]) => length < seconds).map(([since, title]) => [since, title]);
   return { ...Object.fromEntries(periods), all: 'All', range: 'Range…' };
 }
 
 /** Returns a range's key in `periodsSince`. */
-export function periodOf({ since, until }: Range): string {
+export function periodKey({ since, until }: Range): string {
   if (until !== null) return 'range';
   if (since === null) return 'all';
   return PERIODS.some(([period]) => period === since) ? since : 'range';
@@ -41,26 +41,26 @@ const MIN_MS = 1000;
  *
  * @param at the time, or null for now
  */
-export function zoomed(shown: Activity, start: string, at: string | null, factor: number): Range {
+export function zoomRange(shown: Activity, start: string, at: string | null, factor: number): Range {
   const [since, until, first] = [shown.since, shown.until, start].map(Date.parse) as [number, number, number];
   const now = Date.now();
   const length = Math.max((until - since) * factor, MIN_MS);
   const middle = Math.min(Math.max(at === null ? until : Date.parse(at), since), until);
   // `at` keeps its position on the screen.
   const from = middle - ((middle - since) / (until - since)) * length;
-  return rangeOf(from, from + length, first, now);
+  return toRange(from, from + length, first, now);
 }
 
 /** Centers a range on `at` and keeps the length. Returns null if the range already contains `at`. */
-export function moved(shown: Activity, start: string, at: string): Range | null {
+export function moveRange(shown: Activity, start: string, at: string): Range | null {
   const [since, until, first] = [shown.since, shown.until, start].map(Date.parse) as [number, number, number];
   const middle = Date.parse(at);
   if (middle >= since && middle <= until) return null;
   const half = (until - since) / 2;
-  return rangeOf(middle - half, middle + half, first, Date.now());
+  return toRange(middle - half, middle + half, first, Date.now());
 }
 
-function rangeOf(from: number, to: number, first: number, now: number): Range {
+function toRange(from: number, to: number, first: number, now: number): Range {
   return {
     since: from <= first ? null : new Date(from).toISOString(),
     until: to >= now ? null : new Date(to).toISOString(),

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Version } from '../../api/api-types.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { checkRedaction, redaction, redactVersion } from '../../api/history-api.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -47,7 +47,7 @@ function RedactForm({ tenant, version, versions, onClose }: Props & { versions: 
   const apply = () =>
     action.run(async () => {
       const { versions: redacted, drafts } = await redactVersion(tenant, version.id);
-      changed();
+      noteChange();
       const left = drafts.length === 0 ? '' : ` ${count(drafts.length, 'open draft')} still with the file.`;
       toast(`Redacted ${count(redacted, 'version')}.${left}`);
       onClose();

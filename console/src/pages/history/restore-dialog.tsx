@@ -3,9 +3,9 @@ import { replaceQuery } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
+import { ChangesPreview, changeAmount, hasChanges } from './changes-preview.tsx';
 import { StalePreview } from './stale-preview.tsx';
-import { undoOf, warningsOf } from './undo-changes.ts';
+import { changeWarnings, createUndo } from './undo-changes.ts';
 import { usePreview } from './use-preview.ts';
 
 interface Props {
@@ -24,12 +24,12 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
     apply: (plan) => restore(tenant, target, plan),
     onDone: (done) => {
       replaceQuery({ at: null });
-      toast(`${warningsOf(done)}Restored ${what}: ${done.summary}.`, undoOf(tenant, done));
+      toast(`${changeWarnings(done)}Restored ${what}: ${done.summary}.`, createUndo(tenant, done));
       onClose();
     },
   });
   const isReady = changes !== undefined && !isLoading && hasChanges(changes);
-  const doing = `Restoring ${amountOf(changes)}`;
+  const doing = `Restoring ${changeAmount(changes)}`;
   return (
     <FormDialog
       title="Restore"

@@ -1,11 +1,11 @@
 import type { Conflict, RevertResolution } from '../../api/api-types.ts';
-import { diffOfRevert } from '../../api/history-api.ts';
+import { readRevertDiff } from '../../api/history-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
-import { lineEndingOf, withLineEnding } from '../memory/line-endings.ts';
-import { hunksBetween, type ShownDiff, shownDiff } from './diff-rows.ts';
+import { detectLineEnding, withLineEnding } from '../memory/line-endings.ts';
+import { findHunks, type ShownDiff, shownDiff } from './diff-rows.ts';
 import { DiffView } from './diff-view.tsx';
 import type { RevertReview } from './revert-review.ts';
 
@@ -30,7 +30,7 @@ interface Props {
 export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
   const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
   const resolution = review.resolutions[memoryId];
-  const chosen = choiceOf(resolution);
+  const chosen = resolutionChoice(resolution);
   const options = choices
     .filter((choice) => choice !== 'text' || data !== undefined)
     .map((choice) => [choice, CHOICES[choice]] as const);
@@ -58,7 +58,7 @@ export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
             label="Own text"
             text={withLineEnding(resolution.text, '\n')}
             onChange={(changed) => {
-              const text = withLineEnding(changed, lineEndingOf(start) ?? '\n');
+              const text = withLineEnding(changed, detectLineEnding(start) ?? '\n');
               review.resolve(memoryId, { memory_id: memoryId, text });
             }}
           />
@@ -75,7 +75,7 @@ export function MergedDifference({ tenant, memoryId, review }: Omit<Props, 'choi
   const shown: ShownDiff | undefined =
     data &&
     (resolution !== undefined && 'text' in resolution
-      ? { title: null, hunks: hunksBetween(data.texts.current ?? '', resolution.text), note: null }
+      ? { title: null, hunks: findHunks(data.texts.current ?? '', resolution.text), note: null }
       : { ...shownDiff(data.difference), title: null });
   return (
     <section class="preview-difference" aria-label="Difference">
@@ -88,11 +88,11 @@ export function MergedDifference({ tenant, memoryId, review }: Omit<Props, 'choi
 
 const useRevertDiff = (tenant: string, memoryId: string, { target }: RevertReview) =>
   useLoad(
-    (signal) => diffOfRevert(tenant, target, memoryId, signal),
+    (signal) => readRevertDiff(tenant, target, memoryId, signal),
     [tenant, memoryId, JSON.stringify(target)],
   );
 
-function choiceOf(resolution: RevertResolution | undefined): Choice | null {
+function resolutionChoice(resolution: RevertResolution | undefined): Choice | null {
   if (resolution === undefined) return null;
   return 'text' in resolution ? 'text' : resolution.take;
 }

@@ -12,9 +12,9 @@ import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
-import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
+import { ChangesPreview, changeAmount, hasChanges } from './changes-preview.tsx';
 import { StalePreview } from './stale-preview.tsx';
-import { undoOf, warningsOf } from './undo-changes.ts';
+import { changeWarnings, createUndo } from './undo-changes.ts';
 import { usePreview } from './use-preview.ts';
 
 interface Props {
@@ -61,7 +61,10 @@ export function RevertDialog({
     dependencies: [debounced],
     apply: (plan) => revert(tenant, request, plan),
     onDone: (done) => {
-      toast(`${warningsOf(done)}Reverted the changes of ${name}: ${done.summary}.`, undoOf(tenant, done));
+      toast(
+        `${changeWarnings(done)}Reverted the changes of ${name}: ${done.summary}.`,
+        createUndo(tenant, done),
+      );
       onDone?.();
       onClose();
     },
@@ -73,7 +76,7 @@ export function RevertDialog({
       title="Revert an actor"
       verb="Revert"
       isWide
-      doing={`Reverting ${amountOf(changes)}`}
+      doing={`Reverting ${changeAmount(changes)}`}
       action={action}
       isReady={isReady}
       onClose={onClose}

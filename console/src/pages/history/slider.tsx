@@ -25,7 +25,7 @@ export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZo
   const [start, end] = [Date.parse(activity.since), Date.parse(activity.until)];
   const step = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
   const value = Math.max(0, Math.min(STEPS, step));
-  const timeOf = (step: number) => {
+  const stepTime = (step: number) => {
     if (step >= STEPS) return endsNow ? null : activity.until;
     // `activity.since` has microseconds, which a `Date` would lose.
     const time = step <= 0 ? activity.since : new Date(start + ((end - start) * step) / STEPS).toISOString();
@@ -51,7 +51,7 @@ export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZo
       onInput={({ currentTarget }) => {
         const chosen = currentTarget.valueAsNumber;
         currentTarget.value = String(value);
-        onChange(timeOf(chosen));
+        onChange(stepTime(chosen));
       }}
       onKeyDown={onKeyDown}
     />

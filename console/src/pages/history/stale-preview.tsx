@@ -9,7 +9,7 @@ const SHOWN = 5;
 
 /** Lists the files that changed between two previews. */
 export function StalePreview({ tenant, before, after }: { tenant: string; before: Changes; after: Changes }) {
-  const files = changedBetween(before, after);
+  const files = findChangedFiles(before, after);
   return (
     <div class="notice warning" role="alert">
       <p>
@@ -20,7 +20,7 @@ export function StalePreview({ tenant, before, after }: { tenant: string; before
         <ul class="stale-changes" aria-label="Changed since the preview">
           {files.slice(0, SHOWN).map(({ path, version }) => (
             <li key={path}>
-              <PathName path={path} /> {version && <By tenant={tenant} version={version} />}
+              <PathName path={path} /> {version && <ChangedBy tenant={tenant} version={version} />}
             </li>
           ))}
           {files.length > SHOWN && <li>and {count(files.length - SHOWN, 'more file')}</li>}
@@ -31,7 +31,7 @@ export function StalePreview({ tenant, before, after }: { tenant: string; before
 }
 
 /** Shows a version's actor and time. */
-function By({ tenant, version }: { tenant: string; version: string }) {
+function ChangedBy({ tenant, version }: { tenant: string; version: string }) {
   const { data } = useLoad((signal) => getVersion(tenant, version, signal), [tenant, version]);
   return data === undefined ? null : (
     <span>
@@ -41,9 +41,9 @@ function By({ tenant, version }: { tenant: string; version: string }) {
 }
 
 /** Returns the files that differ between two previews, with their current version if known. */
-function changedBetween(before: Changes, after: Changes): { path: string; version: string | null }[] {
-  const old = new Set(before.files.map(keyOf));
-  const changed = after.files.filter((file) => !old.has(keyOf(file)));
+function findChangedFiles(before: Changes, after: Changes): { path: string; version: string | null }[] {
+  const old = new Set(before.files.map(changeKey));
+  const changed = after.files.filter((file) => !old.has(changeKey(file)));
   const paths = new Set(after.files.map(({ path }) => path));
   const gone = before.files.filter(({ path }) => !paths.has(path));
   return [
@@ -52,4 +52,5 @@ function changedBetween(before: Changes, after: Changes): { path: string; versio
   ];
 }
 
-const keyOf = ({ path, old_version, version }: FileChange) => JSON.stringify([path, old_version, version]);
+const changeKey = ({ path, old_version, version }: FileChange) =>
+  JSON.stringify([path, old_version, version]);

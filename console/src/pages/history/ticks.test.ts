@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { ticksBetween } from './ticks.ts';
+import { findTicks } from './ticks.ts';
 
 /** Returns a local time as ISO 8601. */
 const local = (text: string) => new Date(text).toISOString();
 const labels = (since: string, until: string, most: number) =>
-  ticksBetween(local(since), local(until), most).map(({ label }) => label);
+  findTicks(local(since), local(until), most).map(({ label }) => label);
 
 it('marks the days in a period, the hours in a day, and the months in a year', () => {
   expect(labels('2026-11-22T09:30', '2026-11-26T12:00', 8)).toStrictEqual([
@@ -31,10 +31,10 @@ it('returns no more marks than asked for, at their positions', () => {
   for (const hours of [0.1, 1, 5, 30, 200, 2000, 20_000, 200_000]) {
     const since = local('2001-01-01T00:00:01');
     const until = new Date(Date.parse(since) + hours * 3_600_000).toISOString();
-    expect(ticksBetween(since, until, 8).length).toBeLessThanOrEqual(9);
+    expect(findTicks(since, until, 8).length).toBeLessThanOrEqual(9);
   }
-  expect(ticksBetween(local('2026-11-22T12:00'), local('2026-11-23T12:00'), 1)).toStrictEqual([
+  expect(findTicks(local('2026-11-22T12:00'), local('2026-11-23T12:00'), 1)).toStrictEqual([
     { at: 0.5, label: '23 Nov' },
   ]);
-  expect(ticksBetween(local('2026-11-22T12:00'), local('2026-11-22T12:00'), 8)).toStrictEqual([]);
+  expect(findTicks(local('2026-11-22T12:00'), local('2026-11-22T12:00'), 8)).toStrictEqual([]);
 });

@@ -20,12 +20,12 @@ const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric' });
 
 /** Returns at most `most` marks between two times. A mark at midnight has the day as its label. */
-export function ticksBetween(since: string, until: string, most: number): Tick[] {
+export function findTicks(since: string, until: string, most: number): Tick[] {
   const [start, end] = [Date.parse(since), Date.parse(until)];
   const step = STEPS.find(({ length }) => (end - start) / length <= most) ?? STEPS.at(-1);
   if (step === undefined || !(end > start)) return [];
   const ticks: Tick[] = [];
-  for (let time = firstOf(start, step); time.getTime() < end; time = nextOf(time, step)) {
+  for (let time = firstTick(start, step); time.getTime() < end; time = nextTick(time, step)) {
     if (time.getTime() < start) continue;
     const isMidnight = time.getHours() === 0 && time.getMinutes() === 0;
     const format = 'months' in step ? MONTH : isMidnight ? DAY : CLOCK;
@@ -37,7 +37,7 @@ export function ticksBetween(since: string, until: string, most: number): Tick[]
 type Step = (typeof STEPS)[number];
 
 /** Returns the start of the day or the month that contains a time. */
-function firstOf(start: number, step: Step): Date {
+function firstTick(start: number, step: Step): Date {
   const time = new Date(start);
   time.setHours(0, 0, 0, 0);
   // Weeks begin on Monday.
@@ -50,7 +50,7 @@ function firstOf(start: number, step: Step): Date {
 }
 
 /** Returns the next mark. Local dates keep midnight when the clocks change. */
-function nextOf(time: Date, step: Step): Date {
+function nextTick(time: Date, step: Step): Date {
   const next = new Date(time);
   if ('minutes' in step) next.setTime(time.getTime() + step.length);
   else if ('days' in step) next.setDate(time.getDate() + step.days);

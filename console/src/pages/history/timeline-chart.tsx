@@ -2,10 +2,10 @@ import { useMemo, useState } from 'preact/hooks';
 import { actorText } from '../../../../src/core/memory/origin.ts';
 import type { Activity } from '../../api/api-types.ts';
 import { count, formatNumber, formatTime } from '../../text/format.ts';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { Histogram } from './histogram.tsx';
 import { Slider, type SliderProps } from './slider.tsx';
-import { type Tick, ticksBetween } from './ticks.ts';
+import { findTicks, type Tick } from './ticks.ts';
 
 const MOST_TICKS = 24;
 const MOST_LABELS = 8;
@@ -20,7 +20,7 @@ interface Colors {
 /** The histogram with its slider, the time axis, and a tooltip for the bar below the pointer. */
 export function TimelineChart({ activity, colors, endsNow, at, ...slider }: SliderProps & Colors) {
   const { since, until, buckets } = activity;
-  const ticks = useMemo(() => ticksBetween(since, until, MOST_TICKS), [since, until]);
+  const ticks = useMemo(() => findTicks(since, until, MOST_TICKS), [since, until]);
   const [hovered, setHovered] = useState<number | null>(null);
   const bucketAt = ({ currentTarget, clientX }: PointerEvent) => {
     if (!(currentTarget instanceof Element)) return null;
@@ -104,7 +104,7 @@ function Tooltip({ activity, colors, index }: { activity: Activity; index: numbe
       <span class="muted">to {formatTime(end)}</span>
       {shown.map(({ number, i, actor }) => (
         <span key={i}>
-          <span class={`swatch ${colors[i]}`} /> {actor === undefined ? '' : visible(actorText(actor))}{' '}
+          <span class={`swatch ${colors[i]}`} /> {actor === undefined ? '' : revealHidden(actorText(actor))}{' '}
           {formatNumber(number)}
         </span>
       ))}

@@ -1,5 +1,5 @@
 import type { Changes } from '../../api/api-types.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { revert } from '../../api/history-api.ts';
 import { session } from '../../api/session-state.ts';
 import { actorFilter } from '../../text/actor.ts';
@@ -10,7 +10,7 @@ import { toast } from '../../ui/toasts.ts';
  * Returns a function that undoes exactly the change that this page made. Returns undefined if the change cannot be
  * undone.
  */
-export function undoOf(
+export function createUndo(
   tenant: string,
   { changed_at }: Pick<Changes, 'changed_at'>,
   by = session.value === null ? null : actorFilter(session.value.actor),
@@ -18,13 +18,16 @@ export function undoOf(
   if (by === null || changed_at === null) return undefined;
   return async () => {
     const undone = await revert(tenant, { by, since: changed_at, until: changed_at });
-    changed();
-    toast(`${warningsOf(undone)}Undone: ${undone.summary}.`, undoOf(tenant, undone));
+    noteChange();
+    toast(`${changeWarnings(undone)}Undone: ${undone.summary}.`, createUndo(tenant, undone));
   };
 }
 
 /** Describes the conflicts without a resolution and the texts that are kept out, for the beginning of a message. */
-export function warningsOf({ conflicts = [], kept_out }: Pick<Changes, 'conflicts' | 'kept_out'>): string {
+export function changeWarnings({
+  conflicts = [],
+  kept_out,
+}: Pick<Changes, 'conflicts' | 'kept_out'>): string {
   const left = conflicts.filter(({ resolution }) => resolution === null).length;
   const warnings = [
     ...(left > 0 ? [`Not reverted: ${count(left, 'conflict')} with changes of others.`] : []),

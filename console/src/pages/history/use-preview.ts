@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { ApiError } from '../../api/api-client.ts';
 import type { Changes } from '../../api/api-types.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { type Action, useAction, useLoad } from '../../ui/use-load.ts';
 
 export interface Preview {
@@ -35,7 +35,7 @@ export function usePreview({ load, dependencies, apply, onDone }: Options): Prev
       if (data === undefined) return;
       try {
         const done = await apply(data.plan);
-        changed();
+        noteChange();
         onDone(done);
       } catch (cause) {
         if (!(cause instanceof ApiError) || cause.status !== 412) throw cause;

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { messageOf } from '../../api/api-client.ts';
+import { errorMessage } from '../../api/api-client.ts';
 import { adjacentChanges } from '../../api/history-api.ts';
 import { toast } from '../../ui/toasts.ts';
 
@@ -25,12 +25,12 @@ export function useSteps(tenant: string, at: string | null, moveTo: MoveTo): Ste
     if (isCanceled()) return;
     try {
       const from = latest.current;
-      const to = await timeBeside(tenant, from, direction);
+      const to = await findAdjacentTime(tenant, from, direction);
       if (isCanceled() || to === from) return;
       latest.current = to;
       if (!(await moveTo(to))) latest.current = from;
     } catch (error) {
-      toast(messageOf(error));
+      toast(errorMessage(error));
     }
   };
   return (direction) => {
@@ -39,7 +39,11 @@ export function useSteps(tenant: string, at: string | null, moveTo: MoveTo): Ste
   };
 }
 
-async function timeBeside(tenant: string, at: string | null, direction: 1 | -1): Promise<string | null> {
+async function findAdjacentTime(
+  tenant: string,
+  at: string | null,
+  direction: 1 | -1,
+): Promise<string | null> {
   const { previous, next } = await adjacentChanges(tenant, at);
   if (direction === -1) return previous ?? at;
   if (next === null) return null;

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { actorText } from '../../../../src/core/memory/origin.ts';
 import type { Version } from '../../api/api-types.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { hrefOf, pushQuery } from '../../router.ts';
+import { pushQuery, toHref } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IncidentLink } from '../incidents/incident-link.tsx';
@@ -17,10 +17,10 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
   const by = actorFilter(actor);
   const onClose = () => setDialog(null);
   const place = operation === 'deleted' ? {} : { path };
-  const restorable = restorableOf(version);
+  const restorable = restoreOption(version);
   return (
     <div class="toolbar" role="toolbar" aria-label="Version">
-      <a class="button" href={hrefOf(['tenants', tenant], { at: created_at, ...place })}>
+      <a class="button" href={toHref(['tenants', tenant], { at: created_at, ...place })}>
         <Icon name="clock" /> See the memory then
       </a>
       {path !== null && (
@@ -76,7 +76,7 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
 }
 
 /** Returns the version to restore: for a deletion, the version before it. */
-function restorableOf({ id, path, operation, previous_version }: Version) {
+function restoreOption({ id, path, operation, previous_version }: Version) {
   if (path === null) return null;
   if (operation !== 'deleted') return { target: { version: id }, what: `${path} as this version left it` };
   if (previous_version === null) return null;

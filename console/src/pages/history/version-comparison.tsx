@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Version } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
-import { diffOfVersion, getVersion } from '../../api/history-api.ts';
+import { getVersion, readVersionDiff } from '../../api/history-api.ts';
 import { pushQuery } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -27,7 +27,7 @@ export function VersionComparison({ tenant, from, to }: Props) {
       const [old, now, { changes }] = await Promise.all([
         getVersion(tenant, from, signal),
         getVersion(tenant, to, signal),
-        diffOfVersion(tenant, to, signal, from),
+        readVersionDiff(tenant, to, signal, from),
       ]);
       return { old, now, changes };
     },

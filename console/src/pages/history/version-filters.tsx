@@ -30,7 +30,7 @@ const OPERATIONS = {
 };
 
 /** Reads the version filter from the URL query. */
-export function filterOf(query: URLSearchParams): Filter {
+export function readFilter(query: URLSearchParams): Filter {
   return Object.fromEntries(NAMES.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : [])));
 }
 
@@ -67,7 +67,7 @@ export function Filters({ filter, versions }: Props) {
         value={filter.until ?? null}
         onChange={(until) => replaceQuery({ until })}
       />
-      <Exactly {...filter} versions={versions} />
+      <ExactMatch {...filter} versions={versions} />
     </div>
   );
 }
@@ -116,13 +116,13 @@ function Source({ source, versions }: { source: string | undefined; versions: re
 }
 
 /** Returns the actor or the source in the filter, or null. */
-export function actorOf({ by, source }: Filter): ActorQuery | null {
+export function filterActor({ by, source }: Filter): ActorQuery | null {
   if (source !== undefined) return { source };
   return by === undefined ? null : { by };
 }
 
 /** Returns the displayed name for an actor or a source in the filter. */
-export function nameOf(query: ActorQuery, versions: readonly Version[]): string {
+export function actorLabel(query: ActorQuery, versions: readonly Version[]): string {
   if ('source' in query) return `source ${query.source}`;
   const { by } = query;
   const actor = versions.find((version) => actorFilter(version.actor) === by)?.actor;
@@ -130,7 +130,7 @@ export function nameOf(query: ActorQuery, versions: readonly Version[]): string 
 }
 
 /** Chips for a path or an actor from a link, each with a button to remove the filter. */
-function Exactly({ path, by, versions }: Filter & { versions: readonly Version[] }) {
+function ExactMatch({ path, by, versions }: Filter & { versions: readonly Version[] }) {
   return (
     <>
       {path !== undefined && (
@@ -141,7 +141,7 @@ function Exactly({ path, by, versions }: Filter & { versions: readonly Version[]
       )}
       {by !== undefined && (
         <p class="chip">
-          <span class="muted">By</span> <Name text={nameOf({ by }, versions)} />
+          <span class="muted">By</span> <Name text={actorLabel({ by }, versions)} />
           <Remove what="the actor" name="by" />
         </p>
       )}

@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks';
 import type { Version } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
-import { diffOfVersion, getVersion } from '../../api/history-api.ts';
-import { hrefOf, pushQuery } from '../../router.ts';
-import { visible } from '../../text/visible.tsx';
+import { getVersion, readVersionDiff } from '../../api/history-api.ts';
+import { pushQuery, toHref } from '../../router.ts';
+import { revealHidden } from '../../text/visible.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
@@ -21,7 +21,7 @@ export function VersionPane({ tenant, id }: { tenant: string; id: string }) {
     async (signal) => {
       const [version, diff] = await Promise.all([
         getVersion(tenant, id, signal),
-        diffOfVersion(tenant, id, signal),
+        readVersionDiff(tenant, id, signal),
       ]);
       return { version, diff };
     },
@@ -70,7 +70,7 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
           {version.request_id !== null && (
             <>
               {' '}
-              · request <code>{visible(version.request_id)}</code>
+              · request <code>{revealHidden(version.request_id)}</code>
             </>
           )}
         </p>
@@ -100,7 +100,7 @@ function Provenance({ tenant, version }: { tenant: string; version: Version }) {
       )}
       {draft !== null && (
         <span>
-          merged from <a href={hrefOf(['tenants', tenant, 'drafts', draft])}>a draft</a>
+          merged from <a href={toHref(['tenants', tenant, 'drafts', draft])}>a draft</a>
           {approved_by && (
             <>
               , approved by <ActorName actor={approved_by} />

@@ -21,7 +21,7 @@ it('groups changes by one actor in one request, or at one time without a request
     version('f', null),
     version('g', null, 'one', 1),
   ];
-  const shown = (isOpen: () => boolean) =>
+  const shownRows = (isOpen: () => boolean) =>
     versionRows(versions, isOpen).flatMap((row) =>
       row.kind === 'day'
         ? []
@@ -29,8 +29,8 @@ it('groups changes by one actor in one request, or at one time without a request
           ? [row.version.id]
           : [row.versions.map(({ id }) => id).join('+')],
     );
-  expect(shown(() => false)).toStrictEqual(['a+b', 'c', 'd', 'e+f', 'g']);
-  expect(shown(() => true)).toStrictEqual(['a+b', 'a', 'b', 'c', 'd', 'e+f', 'e', 'f', 'g']);
+  expect(shownRows(() => false)).toStrictEqual(['a+b', 'c', 'd', 'e+f', 'g']);
+  expect(shownRows(() => true)).toStrictEqual(['a+b', 'a', 'b', 'c', 'd', 'e+f', 'e', 'f', 'g']);
   expect(versionRows(versions, null).map(({ kind }) => kind)).toStrictEqual([
     'day',
     ...versions.map(() => 'version'),

@@ -18,7 +18,7 @@ export function versionRows(
 ): VersionRow[] {
   const rows: VersionRow[] = [];
   let last: string | undefined;
-  for (const group of isOpen === null ? versions.map((version) => [version]) : groupsOf(versions)) {
+  for (const group of isOpen === null ? versions.map((version) => [version]) : groupVersions(versions)) {
     const [first] = group;
     if (first === undefined) continue;
     const day = formatDay(first.created_at);
@@ -34,7 +34,7 @@ export function versionRows(
 }
 
 /** Splits versions into runs from one request, or from one time and actor where no request is known. */
-function groupsOf(versions: readonly Version[]): Version[][] {
+function groupVersions(versions: readonly Version[]): Version[][] {
   const groups: Version[][] = [];
   for (const version of versions) {
     const group = groups.at(-1);

@@ -3,7 +3,7 @@ import type { Tenant } from '../../api/api-types.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { formatChosenTime, formatExactTime } from '../../text/format.ts';
 import { isBefore, isTime } from '../../text/time.ts';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
 
 interface Props {
@@ -35,7 +35,7 @@ function InvalidTime({ name, time, without }: TimeProps) {
   return (
     <Empty title="The address does not contain a valid time">
       <p>
-        <bdi>{visible(time)}</bdi> is no time such as 2026-11-22T09:30:00Z.
+        <bdi>{revealHidden(time)}</bdi> is no time such as 2026-11-22T09:30:00Z.
       </p>
       <div class="buttons">
         <Remove name={name} without={without} />

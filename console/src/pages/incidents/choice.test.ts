@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { ALL, wholeSelectionOf } from './choice.ts';
+import { ALL, wholeChosenSelection } from './choice.ts';
 
 it("selects a job's tenants by the same earlier job, without that job's state", () => {
   const job = { selection: { found_by: 'JOB', found_by_state: 'cancelled' as const }, only_tenants: null };
-  expect(wholeSelectionOf(ALL, job)).toStrictEqual({ found_by: 'JOB' });
+  expect(wholeChosenSelection(ALL, job)).toStrictEqual({ found_by: 'JOB' });
 });

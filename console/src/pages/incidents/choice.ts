@@ -15,7 +15,7 @@ export const isChosen = ({ isAll, tenants }: Choice, tenant: string) =>
 export const isEverything = ({ isAll, tenants }: Choice) => isAll && Object.keys(tenants).length === 0;
 
 /** Selects or unselects a tenant. */
-export function toggled({ isAll, tenants }: Choice, tenant: string, counts: Counts): Choice {
+export function toggleTenant({ isAll, tenants }: Choice, tenant: string, counts: Counts): Choice {
   const others = Object.entries(tenants).filter(([id]) => id !== tenant);
   const isNamed = others.length < Object.keys(tenants).length;
   return { isAll, tenants: Object.fromEntries(isNamed ? others : [...others, [tenant, counts]]) };
@@ -34,7 +34,7 @@ export function chosenSum({ isAll, tenants }: Choice, name: string, all: number)
 }
 
 /** Returns the chosen tenants with an outcome in a job as the selection for another job. */
-export function selectionOf(choice: Choice, job: string): TenantSelection {
+export function chosenSelection(choice: Choice, job: string): TenantSelection {
   const names = Object.keys(choice.tenants);
   if (!choice.isAll) return { ids: names };
   return { found_by: job, ...(names.length > 0 && { except: names }) };
@@ -49,7 +49,7 @@ export function readTenants(choice: Choice, { tenants }: Pick<Job, 'tenants'>): 
  * Returns a job's tenants, except the unselected ones, as the selection for another job. Unlike with `chosenSelection`,
  * the other job also processes tenants that had no outcome, for example because the text was written later.
  */
-export function wholeSelectionOf(
+export function wholeChosenSelection(
   choice: Choice,
   job: Pick<Job, 'selection' | 'only_tenants'>,
 ): TenantSelection {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { eraseRequest, sendJob, type TenantSelection } from '../../api/incidents-api.ts';
 import { canManageFleet, onlyTenants } from '../../api/session-state.ts';
-import { goTo, hrefOf } from '../../router.ts';
+import { goTo, toHref } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { keepText } from './state.ts';
@@ -45,7 +45,7 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, o
     action.run(async () => {
       const { id } = await sendJob(request);
       keepText(id, text);
-      goTo(hrefOf(['incidents', id]));
+      goTo(toHref(['incidents', id]));
     });
   return (
     <FormDialog

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { MODES, modesFrom } from '../../../../src/features/search/modes.ts';
 import { findRequest, type Part, type Place, sendJob } from '../../api/incidents-api.ts';
-import { goTo, hrefOf } from '../../router.ts';
+import { goTo, toHref } from '../../router.ts';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Options } from '../../ui/options.tsx';
@@ -42,7 +42,7 @@ export function FindForm() {
       if (request === undefined) return;
       const { id } = await sendJob(request);
       keepText(id, input.text);
-      goTo(hrefOf(['incidents', id]));
+      goTo(toHref(['incidents', id]));
     });
   return (
     <form

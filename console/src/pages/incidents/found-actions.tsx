@@ -4,17 +4,17 @@ import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import {
   type Choice,
+  chosenSelection,
   chosenSum,
   chosenTenants,
   readTenants,
-  selectionOf,
-  wholeSelectionOf,
+  wholeChosenSelection,
 } from './choice.ts';
 import { EraseDialog } from './erase-dialog.tsx';
 import { MAX_NAMED } from './form-input.ts';
-import { actorFields, isEverywhere, requestOf } from './incident-texts.ts';
+import { actorFields, isEverywhere, storedRequest } from './incident-texts.ts';
 import { KeepOutDialog } from './keep-out-dialog.tsx';
-import { textOf } from './state.ts';
+import { keptText } from './state.ts';
 import { UndoDialog } from './undo-dialog.tsx';
 
 interface Props {
@@ -32,13 +32,13 @@ export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
   const [dialog, setDialog] = useState<'erase' | 'keep-out' | null>(null);
   const chosen = chosenTenants(choice, total);
   const hits = chosenSum(choice, 'hits', job.counts.hits ?? 0);
-  const request = requestOf(job);
+  const request = storedRequest(job);
   const isLiteral = job.kind === 'erase' || request.mode === 'literal';
   const isComplete = job.state === 'done' && (job.kind === 'erase' || isEverywhere(request));
   const where = count(chosen, 'tenant');
   const tooMany = Object.keys(choice.tenants).length > MAX_NAMED;
   const isDisabled = chosen === 0 || tooMany;
-  const text = textOf(job.id);
+  const text = keptText(job.id);
   const bound = job.is_exact ? '' : 'at least ';
   const fields = undoing ? { actor: undoing } : actorFields(request.by);
   const close = () => setDialog(null);
@@ -64,7 +64,7 @@ export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
       {undoing !== null && (
         <UndoDialog
           fields={{ ...fields, since: request.since ?? '' }}
-          tenants={selectionOf(choice, job.id)}
+          tenants={chosenSelection(choice, job.id)}
           where={where}
           onClose={() => onUndo(null)}
         />
@@ -73,7 +73,7 @@ export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
         <EraseDialog
           text={text}
           comparison={{ exact: request.isExact ?? false, ignore_case: request.ignoresCase ?? false }}
-          tenants={wholeSelectionOf(choice, job)}
+          tenants={wholeChosenSelection(choice, job)}
           reads={count(readTenants(choice, job), 'tenant')}
           places={isComplete ? `${bound}${count(hits, 'hit')} in ${where}` : undefined}
           onClose={close}

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import { actorText } from '../../../../src/core/memory/origin.ts';
 import { type Hit, listHits } from '../../api/incidents-api.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { count, formatNumber } from '../../text/format.ts';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { PathName } from '../../ui/path-name.tsx';
 import { Empty, ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -74,7 +74,7 @@ function HitRow({ tenant, hit, onUndo }: { tenant: string; hit: Hit; onUndo: Pro
         )}
         {hit.in === 'path' && <span class="muted small">the path matches</span>}
       </p>
-      {excerpt !== null && <p class="hit-excerpt code">{visible(excerpt)}</p>}
+      {excerpt !== null && <p class="hit-excerpt code">{revealHidden(excerpt)}</p>}
       {actor !== null && at !== null && (
         <p class="hit-line muted small">
           {hit.operation} by <ActorName actor={actor} /> · <Time value={at} />
@@ -100,10 +100,10 @@ function HitLink({ tenant, hit }: { tenant: string; hit: Hit }) {
   if (path === null) return <span class="muted">{redacted ? '(redacted)' : '(no longer kept)'}</span>;
   const href =
     draft !== null
-      ? hrefOf(['tenants', tenant, 'drafts', draft], { file: hit.memory_id })
+      ? toHref(['tenants', tenant, 'drafts', draft], { file: hit.memory_id })
       : place === 'current'
-        ? hrefOf(['tenants', tenant], { path, line })
-        : hrefOf(['tenants', tenant, 'history'], { version: version_id });
+        ? toHref(['tenants', tenant], { path, line })
+        : toHref(['tenants', tenant, 'history'], { version: version_id });
   return (
     <a class="name-link" href={href}>
       <PathName path={path} />

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../../src/core/memory/origin.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 
 interface Props {
@@ -15,7 +15,7 @@ export function IncidentLink({ actor, since, isButton = false }: Props) {
   const by = actorFilter(actor);
   if (by === null || !canWrite.value) return null;
   return (
-    <a class={isButton ? 'button' : ''} href={hrefOf(['incidents'], { by, since })}>
+    <a class={isButton ? 'button' : ''} href={toHref(['incidents'], { by, since })}>
       Undo in all tenants…
     </a>
   );

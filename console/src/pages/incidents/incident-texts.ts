@@ -2,7 +2,7 @@ import { MODES, type Mode } from '../../../../src/features/search/modes.ts';
 import type { ActorQuery } from '../../api/history-api.ts';
 import type { Counts, Job, JobOutcome, TenantSelection } from '../../api/incidents-api.ts';
 import { count } from '../../text/format.ts';
-import { textOf } from './state.ts';
+import { keptText } from './state.ts';
 
 /* Sentences about jobs and their counts. */
 
@@ -22,7 +22,7 @@ export interface StoredRequest {
   dryRunOf?: string | null;
 }
 
-export const requestOf = ({ request }: Pick<Job, 'request'>) => request as StoredRequest;
+export const storedRequest = ({ request }: Pick<Job, 'request'>) => request as StoredRequest;
 
 const SOURCE = 'source:';
 
@@ -44,16 +44,16 @@ export function actorFields(by: string | null | undefined): { actorKind: 'by' | 
 export const KINDS: Record<Job['kind'], string> = { find: 'Find', revert: 'Undo', erase: 'Erase' };
 
 /** Returns a job's title. The job's text is known only to the tab that started the job. */
-export function titleOfJob(job: Job): string {
-  const { by, isDryRun } = requestOf(job);
+export function jobTitle(job: Job): string {
+  const { by, isDryRun } = storedRequest(job);
   const verb = isDryRun ? `Dry run: ${KINDS[job.kind].toLowerCase()}` : KINDS[job.kind];
   if (job.kind === 'revert') return `${verb} ${by ? actorName(by) : 'a period'}`;
-  const text = textOf(job.id);
-  return text === undefined ? `${verb} a text` : `${verb} “${shortened(text)}”`;
+  const text = keptText(job.id);
+  return text === undefined ? `${verb} a text` : `${verb} “${shortenTitle(text)}”`;
 }
 
 const MAX_TITLE = 80;
-const shortened = (text: string) => (text.length > MAX_TITLE ? `${text.slice(0, MAX_TITLE)}…` : text);
+const shortenTitle = (text: string) => (text.length > MAX_TITLE ? `${text.slice(0, MAX_TITLE)}…` : text);
 
 const modeText = (mode: Mode) => MODES[mode].form.label.toLowerCase();
 const PARTS = { both: 'contents and paths', content: 'contents', path: 'paths' };
@@ -100,16 +100,16 @@ export function describeTenants({
   const { search, status, metadata = {}, except = [], found_by } = selection;
   const parts = [
     ...(found_by ? ['tenants of an earlier job'] : []),
-    ...(only_tenants === null ? [] : [listed(only_tenants)]),
+    ...(only_tenants === null ? [] : [joinTenants(only_tenants)]),
     ...(search ? [`tenants with “${search}”`] : []),
     ...(status ? [`${status} tenants`] : []),
     ...Object.entries(metadata).map(([key, value]) => `${key}=${value}`),
   ];
   const all = parts.length === 0 ? 'all tenants' : parts.join(', ');
-  return except.length === 0 ? all : `${all}, except ${listed(except)}`;
+  return except.length === 0 ? all : `${all}, except ${joinTenants(except)}`;
 }
 
-const listed = (tenants: string[]) =>
+const joinTenants = (tenants: string[]) =>
   tenants.length > 3 ? count(tenants.length, 'tenant') : tenants.join(', ');
 
 type Counted = Pick<JobOutcome, 'counts' | 'is_exact'>;

@@ -1,7 +1,7 @@
 import './incident.css';
 import { useLayoutEffect } from 'preact/hooks';
 import { canWrite, onlyTenants } from '../../api/session-state.ts';
-import { hrefOf, replacePlace, route } from '../../router.ts';
+import { replacePlace, route, toHref } from '../../router.ts';
 import { FindForm } from './find-form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobPage } from './job-page.tsx';
@@ -41,6 +41,6 @@ function usePrefilled(): void {
   useLayoutEffect(() => {
     if (!by && !source) return;
     newForm({ actorKind: source ? 'source' : 'by', actor: by || source || '', since: since ?? '' });
-    replacePlace(hrefOf(segments));
+    replacePlace(toHref(segments));
   }, [by, source, since]);
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Job, listJobs } from '../../api/incidents-api.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LostNotice, useLost } from '../../ui/lost.tsx';
@@ -14,8 +14,8 @@ import {
   describeTenants,
   erasedText,
   foundText,
-  requestOf,
-  titleOfJob,
+  jobTitle,
+  storedRequest,
 } from './incident-texts.ts';
 import { isActive } from './use-job.ts';
 
@@ -67,8 +67,8 @@ export function JobList() {
           {jobs.map((job) => (
             <tr key={job.id}>
               <th scope="row">
-                <a class="name-link" href={hrefOf(['incidents', job.id])}>
-                  <Name text={titleOfJob(job)} />
+                <a class="name-link" href={toHref(['incidents', job.id])}>
+                  <Name text={jobTitle(job)} />
                 </a>
                 <span class="about muted small">
                   <Name text={describeTenants(job)} />
@@ -82,7 +82,7 @@ export function JobList() {
                   ? `${formatNumber(job.tenants_done)} of ${formatNumber(job.tenants)}`
                   : formatNumber(job.tenants_done)}
               </td>
-              <td data-title="Result">{resultOf(job)}</td>
+              <td data-title="Result">{jobResult(job)}</td>
               <td data-title="Started" class="muted">
                 <span class="job-start">
                   <Time value={job.created_at} isAge /> by <ActorName actor={job.created_by} />
@@ -106,11 +106,11 @@ export function StateBadge({ job }: { job: Job }) {
   return <Badge kind={kind}>{job.state}</Badge>;
 }
 
-function resultOf(job: Job): string {
+function jobResult(job: Job): string {
   const { counts, kind } = job;
   if (kind === 'find') return foundText(job, !isActive(job));
   if (kind === 'erase') return erasedText(job, !isActive(job));
   const conflicts = counts.conflicts ?? 0;
-  const verb = requestOf(job).isDryRun ? 'would change ' : 'changed ';
+  const verb = storedRequest(job).isDryRun ? 'would change ' : 'changed ';
   return `${verb}${changesText(counts)}${conflicts > 0 ? `, ${count(conflicts, 'conflict')}` : ''}`;
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { cancelRequest, type Job, type JobOutcome, sendJob } from '../../api/incidents-api.ts';
 import { canWrite, onlyTenants } from '../../api/session-state.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count, formatNumber, formatTime, keptOutText } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LostNotice } from '../../ui/lost.tsx';
@@ -19,15 +19,15 @@ import {
   erasedText,
   foundByText,
   foundText,
+  jobTitle,
   leftText,
   literalText,
-  requestOf,
-  titleOfJob,
+  storedRequest,
 } from './incident-texts.ts';
 import { StateBadge } from './job-list.tsx';
 import { OutcomeList } from './outcome-list.tsx';
 import { Receipts } from './receipt-list.tsx';
-import { choiceOf, choose } from './state.ts';
+import { choose, keptChoice } from './state.ts';
 import { ReviewButton, UndoActions } from './undo-actions.tsx';
 import { isActive, useJob } from './use-job.ts';
 import { useOutcomes } from './use-outcomes.ts';
@@ -51,15 +51,15 @@ function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) 
   const cancel = () => action.run(async () => onChange(await sendJob(cancelRequest(job.id))));
   const { tenants, tenants_done, tenants_failed } = job;
   const active = isActive(job);
-  const { dryRunOf } = requestOf(job);
+  const { dryRunOf } = storedRequest(job);
   const { found_by } = job.selection;
   const { kept_out = 0 } = job.counts;
   return (
     <>
       <div class="page-head job-head">
         <h1>
-          <a href={hrefOf(['incidents'])}>Incident</a> <span aria-hidden="true">/</span>
-          <Name text={titleOfJob(job)} />
+          <a href={toHref(['incidents'])}>Incident</a> <span aria-hidden="true">/</span>
+          <Name text={jobTitle(job)} />
         </h1>
         <StateBadge job={job} />
         <span class="spacer" />
@@ -77,8 +77,8 @@ function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) 
         <span>
           started <Time value={job.created_at} /> by <ActorName actor={job.created_by} />
         </span>
-        {found_by !== undefined && <a href={hrefOf(['incidents', found_by])}>Earlier find</a>}
-        {dryRunOf && <a href={hrefOf(['incidents', dryRunOf])}>Dry run</a>}
+        {found_by !== undefined && <a href={toHref(['incidents', found_by])}>Earlier find</a>}
+        {dryRunOf && <a href={toHref(['incidents', dryRunOf])}>Dry run</a>}
       </p>
       <ErrorText message={action.error} />
       {active && (
@@ -99,7 +99,7 @@ function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) 
         )}
       {!active && (
         <p class="job-result" role="status">
-          <strong>{capitalized(resultText(job))}.</strong> Read {count(tenants_done, 'tenant')}
+          <strong>{capitalize(resultText(job))}.</strong> Read {count(tenants_done, 'tenant')}
           {tenants_failed > 0 && (
             <>
               , <span class="failures">{formatNumber(tenants_failed)} failed</span>
@@ -118,12 +118,12 @@ function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) 
   );
 }
 
-const capitalized = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+const capitalize = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 
 function describeJob(job: Job): string {
-  const { by, since, until, keepsOut } = requestOf(job);
-  if (job.kind === 'find') return describeFind(requestOf(job));
-  if (job.kind === 'erase') return `${literalText(requestOf(job))}${keepsOut ? ', kept out' : ''}`;
+  const { by, since, until, keepsOut } = storedRequest(job);
+  if (job.kind === 'find') return describeFind(storedRequest(job));
+  if (job.kind === 'erase') return `${literalText(storedRequest(job))}${keepsOut ? ', kept out' : ''}`;
   const start = since ? ` since ${formatTime(since)}` : '';
   const end = until ? ` until ${formatTime(until)}` : '';
   return `changes ${by ? `by ${actorName(by)}` : 'of all actors'}${start}${end}`;
@@ -133,7 +133,7 @@ function describeJob(job: Job): string {
 function resultText(job: Job): string {
   const isEnded = !isActive(job);
   if (job.kind === 'find') return foundText(job, isEnded);
-  const { isDryRun } = requestOf(job);
+  const { isDryRun } = storedRequest(job);
   if (job.kind === 'erase') return `${isDryRun ? 'would erase' : 'erased'} ${erasedText(job, isEnded)}`;
   const { conflicts = 0 } = job.counts;
   const left = conflicts > 0 ? `${isDryRun ? '' : 'not undone: '}${count(conflicts, 'conflict')}; ` : '';
@@ -152,8 +152,8 @@ function Results({ job }: { job: Job }) {
   const active = isActive(job);
   const outcomes = useOutcomes(job.id, debounced, job.tenants_done, active);
   const [undoing, setUndoing] = useState<string | null>(null);
-  const choice = choiceOf(job.id);
-  const { isDryRun } = requestOf(job);
+  const choice = keptChoice(job.id);
+  const { isDryRun } = storedRequest(job);
   const isFind = job.kind === 'find' || (job.kind === 'erase' && isDryRun === true);
   const isUndo = job.kind === 'revert';
   // A search lists only some tenants. The actions apply to all chosen tenants.

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { JobOutcome } from '../../api/incidents-api.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Badge } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { ALL, type Choice, chosenTenants, isChosen, isEverything, NONE, toggled } from './choice.ts';
+import { ALL, type Choice, chosenTenants, isChosen, isEverything, NONE, toggleTenant } from './choice.ts';
 import { errorText } from './incident-texts.ts';
 import type { Outcomes } from './use-outcomes.ts';
 
@@ -110,10 +110,10 @@ function OutcomeRow({ outcome, choice, describe, details, actions, isOpen, onTog
             type="checkbox"
             aria-label={`Select ${tenant}`}
             checked={isChosen(choice.value, tenant)}
-            onChange={() => choice.onChange(toggled(choice.value, tenant, counts))}
+            onChange={() => choice.onChange(toggleTenant(choice.value, tenant, counts))}
           />
         )}
-        <a class="name-link outcome-tenant" href={hrefOf(['tenants', tenant])}>
+        <a class="name-link outcome-tenant" href={toHref(['tenants', tenant])}>
           <Name text={tenant} />
         </a>
         <span class="outcome-text small">

@@ -21,8 +21,8 @@ const kept = keptSignal<Kept>('incident');
 const read = () => kept.value ?? NOTHING;
 
 export const currentForm = () => read().form;
-export const textOf = (job: string): string | undefined => read().texts[job];
-export const choiceOf = (job: string): Choice => read().choices[job] ?? ALL;
+export const keptText = (job: string): string | undefined => read().texts[job];
+export const keptChoice = (job: string): Choice => read().choices[job] ?? ALL;
 
 export function changeForm(changes: Partial<FormInput>): void {
   kept.value = { ...read(), form: { ...currentForm(), ...changes } };
@@ -34,15 +34,15 @@ export function newForm(fields: Partial<FormInput>): void {
 }
 
 export function keepText(job: string, text: string): void {
-  kept.value = { ...read(), texts: limited({ ...read().texts, [job]: text }) };
+  kept.value = { ...read(), texts: limitJobs({ ...read().texts, [job]: text }) };
 }
 
 export function choose(job: string, choice: Choice): void {
-  kept.value = { ...read(), choices: limited({ ...read().choices, [job]: choice }) };
+  kept.value = { ...read(), choices: limitJobs({ ...read().choices, [job]: choice }) };
 }
 
 /** Keeps the entries that were added last. */
-function limited<T>(byJob: Record<string, T>): Record<string, T> {
+function limitJobs<T>(byJob: Record<string, T>): Record<string, T> {
   return Object.fromEntries(Object.entries(byJob).slice(-MAX_JOBS));
 }
 

@@ -2,15 +2,15 @@ import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { applyRequest, type Job, type JobOutcome, sendJob, undoRequest } from '../../api/incidents-api.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { goTo, hrefOf } from '../../router.ts';
+import { goTo, toHref } from '../../router.ts';
 import { count, keptOutText } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Badge } from '../../ui/inline.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { RevertDialog } from '../history/revert-dialog.tsx';
-import { type Choice, chosenTenants, isEverything, selectionOf } from './choice.ts';
-import { actorName, actorQuery, changesText, requestOf } from './incident-texts.ts';
+import { type Choice, chosenSelection, chosenTenants, isEverything } from './choice.ts';
+import { actorName, actorQuery, changesText, storedRequest } from './incident-texts.ts';
 
 interface Props {
   job: Job;
@@ -23,15 +23,15 @@ interface Props {
 export function UndoActions({ job, choice, total }: Props) {
   const [isAsking, setIsAsking] = useState(false);
   const action = useAction();
-  const { by, since, until, isDryRun, dryRunOf } = requestOf(job);
+  const { by, since, until, isDryRun, dryRunOf } = storedRequest(job);
   const chosen = chosenTenants(choice, total);
   const start = (request: Parameters<typeof sendJob>[0]) =>
     action.run(async () => {
       const { id } = await sendJob(request);
-      goTo(hrefOf(['incidents', id]));
+      goTo(toHref(['incidents', id]));
     });
   const repeat = () => {
-    const tenants = selectionOf(choice, job.id);
+    const tenants = chosenSelection(choice, job.id);
     const changes = { since: since ?? '', ...(until ? { until } : {}), tenants };
     return start(undoRequest(by ? { ...actorQuery(by), ...changes } : changes));
   };
@@ -90,7 +90,7 @@ const reviewed = signal<ReadonlySet<string>>(new Set());
 /** Opens one tenant's revert, with its differences and conflict resolutions. */
 export function ReviewButton({ job, outcome }: { job: Job; outcome: JobOutcome }) {
   const [isOpen, setIsOpen] = useState(false);
-  const { by, since, until } = requestOf(job);
+  const { by, since, until } = storedRequest(job);
   const label = (outcome.counts.conflicts ?? 0) > 0 ? 'Resolve…' : 'Review…';
   const name = `${job.id} ${outcome.tenant}`;
   if (reviewed.value.has(name)) return <Badge kind="good">undone</Badge>;

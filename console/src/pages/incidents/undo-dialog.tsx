@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { sendJob, type TenantSelection, undoRequest } from '../../api/incidents-api.ts';
-import { goTo, hrefOf } from '../../router.ts';
+import { goTo, toHref } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { ActorFields } from './actor-fields.tsx';
@@ -32,7 +32,7 @@ export function UndoDialog({ fields, tenants, where, onClose }: Props) {
     action.run(async () => {
       if (request === undefined) return;
       const { id } = await sendJob(request);
-      goTo(hrefOf(['incidents', id]));
+      goTo(toHref(['incidents', id]));
     });
   return (
     <FormDialog

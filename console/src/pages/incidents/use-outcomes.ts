@@ -62,7 +62,7 @@ export function useOutcomes(job: string, search: string, round: number, isRunnin
   useEffect(() => () => controller.current.abort(), []);
 
   const more = useCallback(() => {
-    if (state !== undefined) void load((signal) => withNextPage(job, search, state, signal));
+    if (state !== undefined) void load((signal) => loadNextPage(job, search, state, signal));
   }, [job, search, state]);
   return {
     outcomes: state?.outcomes,
@@ -82,20 +82,20 @@ async function firstPages(job: string, search: string, count: number, signal: Ab
   const total = left.total + others.total;
   let state: State =
     left.next === null
-      ? { outcomes: [...left.tenants, ...others.tenants], total, next: nextOf(false, others.next) }
-      : { outcomes: left.tenants, total, next: nextOf(true, left.next) };
+      ? { outcomes: [...left.tenants, ...others.tenants], total, next: nextRequest(false, others.next) }
+      : { outcomes: left.tenants, total, next: nextRequest(true, left.next) };
   while (state.next !== null && state.outcomes.length < count)
-    state = await withNextPage(job, search, state, signal);
+    state = await loadNextPage(job, search, state, signal);
   return state;
 }
 
-async function withNextPage(job: string, search: string, state: State, signal: AbortSignal): Promise<State> {
+async function loadNextPage(job: string, search: string, state: State, signal: AbortSignal): Promise<State> {
   const { outcomes, total, next } = state;
   if (next === null) return state;
   const page = await listOutcomes(job, { search, ...next, limit: PAGE }, signal);
-  return { outcomes: [...outcomes, ...page.tenants], total, next: nextOf(next.left, page.next) };
+  return { outcomes: [...outcomes, ...page.tenants], total, next: nextRequest(next.left, page.next) };
 }
 
 /** The other tenants follow the last page with the tenants that are listed first. */
-const nextOf = (left: boolean, after: string | null): Next | null =>
+const nextRequest = (left: boolean, after: string | null): Next | null =>
   after !== null ? { left, after } : left ? { left: false, after: null } : null;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { sendRequest } from '../../api/api-client.ts';
 import type { Key } from '../../api/api-types.ts';
-import { isOfSession, relabelSession } from '../../api/session-state.ts';
+import { isSessionKey, relabelSession } from '../../api/session-state.ts';
 import { getKey, type KeyChanges, keyChange } from '../../api/tenants-api.ts';
 import { formatTime } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -9,7 +9,7 @@ import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';
-import { type Expiry, expiryOf, hasExpiry } from './new-key.ts';
+import { type Expiry, expiryTime, hasExpiry } from './new-key.ts';
 
 interface Props {
   apiKey: Key;
@@ -20,7 +20,7 @@ interface Props {
 /** Edits a key's label and expiry. */
 export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const { id } = apiKey;
-  const initial = expiryOfKey(apiKey);
+  const initial = keyExpiry(apiKey);
   const [label, setLabel] = useState(apiKey.label);
   const [expiry, setExpiry] = useState(initial);
   const action = useAction();
@@ -28,13 +28,13 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const isChanged = label !== apiKey.label || isExpiryChanged;
   const changes: KeyChanges = {
     ...(label === apiKey.label ? {} : { label }),
-    ...(isExpiryChanged ? { expires_at: expiryOf(expiry) } : {}),
+    ...(isExpiryChanged ? { expires_at: expiryTime(expiry) } : {}),
   };
   const save = () =>
     action.run(async (signal) => {
-      if (!(await mayOverwrite(newerOf(apiKey, await getKey(id, signal), changes)))) return;
+      if (!(await mayOverwrite(newerKeyValues(apiKey, await getKey(id, signal), changes)))) return;
       await sendRequest(keyChange(id, changes));
-      if (isOfSession(id)) relabelSession(label);
+      if (isSessionKey(id)) relabelSession(label);
       toast('Saved the key.');
       onSaved();
     });
@@ -65,7 +65,7 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
 }
 
 /** Returns the fields to save that have other values than the dialog started with. */
-function newerOf(started: Key, current: Key, changes: KeyChanges): NewerValue[] {
+function newerKeyValues(started: Key, current: Key, changes: KeyChanges): NewerValue[] {
   const texts = {
     label: current.label || 'none',
     expires_at: current.expires_at === null ? 'never' : formatTime(current.expires_at),
@@ -75,7 +75,7 @@ function newerOf(started: Key, current: Key, changes: KeyChanges): NewerValue[] 
     .map((field) => ({ name: field === 'label' ? 'Label' : 'Expires', now: texts[field] }));
 }
 
-const expiryOfKey = ({ expires_at }: Key): Expiry => ({
+const keyExpiry = ({ expires_at }: Key): Expiry => ({
   expires: expires_at === null ? '' : 'at',
   expiresAt: expires_at,
 });

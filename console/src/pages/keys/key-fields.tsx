@@ -3,7 +3,7 @@ import { onlyTenants } from '../../api/session-state.ts';
 import { Options } from '../../ui/options.tsx';
 import { TenantField } from '../../ui/tenant-field.tsx';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';
-import { accessesOf, type KeyForm, KINDS, mayManageStores, withKind } from './new-key.ts';
+import { accessLevels, type KeyForm, KINDS, mayManageStores, withKind } from './new-key.ts';
 
 interface Props {
   form: KeyForm;
@@ -27,7 +27,7 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
           value={form.access}
           onChange={(event) => onChange({ access: event.currentTarget.value as Access })}
         >
-          <Options texts={accessesOf(form.kind)} />
+          <Options texts={accessLevels(form.kind)} />
         </select>
       </label>
       {mayManageStores(form) && (

@@ -26,16 +26,16 @@ const UNUSED_DAYS = 90;
 const EXPIRING_DAYS = 30;
 
 /** Returns the filters in a URL as admin API parameters. */
-export function keyQueryOf(query: URLSearchParams): KeyQuery {
-  const of = (name: string) => query.get(name) ?? '';
+export function readKeyQuery(query: URLSearchParams): KeyQuery {
+  const queryValue = (name: string) => query.get(name) ?? '';
   return {
-    tenant_contains: of('tenant').trim(),
-    search: of('search').trim(),
-    kind: of('kind'),
-    status: of('status'),
-    sort: of('sort'),
-    unused_days: of('use') === 'unused' ? UNUSED_DAYS : undefined,
-    expires_in_days: of('use') === 'expiring' ? EXPIRING_DAYS : undefined,
+    tenant_contains: queryValue('tenant').trim(),
+    search: queryValue('search').trim(),
+    kind: queryValue('kind'),
+    status: queryValue('status'),
+    sort: queryValue('sort'),
+    unused_days: queryValue('use') === 'unused' ? UNUSED_DAYS : undefined,
+    expires_in_days: queryValue('use') === 'expiring' ? EXPIRING_DAYS : undefined,
   };
 }
 

@@ -7,7 +7,7 @@ import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useOpening } from '../../ui/use-opening.ts';
 import { usePages } from '../../ui/use-pages.ts';
-import { isFiltered, KeyFilters, keyQueryOf } from './key-filters.tsx';
+import { isFiltered, KeyFilters, readKeyQuery } from './key-filters.tsx';
 import { KeysTable } from './keys-table.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 
@@ -17,7 +17,7 @@ export function KeysSection({ tenant }: { tenant?: string }) {
   const { query } = route.value;
   useOpening(query, () => setIsCreating(canManage.value));
   // The section for one tenant lists all keys for the tenant.
-  const wanted = useDebounced(JSON.stringify(tenant === undefined ? keyQueryOf(query) : { tenant }), 200);
+  const wanted = useDebounced(JSON.stringify(tenant === undefined ? readKeyQuery(query) : { tenant }), 200);
   const pages = usePages(
     async (after, signal) => {
       const { keys, next } = await listKeys(JSON.parse(wanted), after, signal);

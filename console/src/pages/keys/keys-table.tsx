@@ -4,7 +4,7 @@ import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
 import type { Key } from '../../api/api-types.ts';
 import { canManage } from '../../api/session-state.ts';
 import { revocation, secretEnd } from '../../api/tenants-api.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Badge, Time } from '../../ui/inline.tsx';
@@ -169,7 +169,7 @@ const isExpired = ({ expires_at }: Key) => expires_at !== null && Date.parse(exp
 
 function TenantLink({ id }: { id: string }) {
   return (
-    <a class="name-link" href={hrefOf(['tenants', id, 'settings'])}>
+    <a class="name-link" href={toHref(['tenants', id, 'settings'])}>
       <Name text={id} />
     </a>
   );

@@ -4,7 +4,7 @@ import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../a
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { KeyFields } from './key-fields.tsx';
-import { type KeyForm, leastKey, newKeyOf, randomId } from './new-key.ts';
+import { type KeyForm, leastKey, randomId, toNewKey } from './new-key.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface Props {
@@ -17,11 +17,11 @@ interface Props {
 export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
   const [form, setForm] = useState(() => leastKey(tenant ?? onlyTenants.value?.[0] ?? ''));
   const [created, setCreated] = useState<KeyWithSecret | null>(null);
-  const creationOf = useCreation();
+  const toCreation = useCreation();
   const action = useAction();
   const create = () =>
     action.run(async () => {
-      const creation = creationOf(form);
+      const creation = toCreation(form);
       if (creation === null) return;
       setCreated(await createKey(creation.key, creation.id));
       onCreated();
@@ -29,7 +29,7 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
   if (created !== null) {
     return <SecretDialog title="The new key" apiKey={created} secret={created.key} onClose={onClose} />;
   }
-  const key = newKeyOf(form);
+  const key = toNewKey(form);
   return (
     <FormDialog
       title="New key"
@@ -60,7 +60,7 @@ function useCreation(): (form: KeyForm) => Creation | null {
   const last = useRef<{ form: KeyForm; creation: Creation } | null>(null);
   return (form) => {
     if (last.current?.form === form) return last.current.creation;
-    const key = newKeyOf(form);
+    const key = toNewKey(form);
     if (key === null) return null;
     const creation = { key, id: randomId() };
     last.current = { form, creation };

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { leastKey, newKeyOf, withKind } from './new-key.ts';
+import { leastKey, toNewKey, withKind } from './new-key.ts';
 
 it('starts a new key with the least rights, for 90 days', () => {
-  expect(newKeyOf(leastKey(''))).toBeNull();
-  const key = newKeyOf(leastKey('acme'));
+  expect(toNewKey(leastKey(''))).toBeNull();
+  const key = toNewKey(leastKey('acme'));
   expect(key).toMatchObject({ kind: 'tenant', tenant: 'acme', access: 'read_only', manages_stores: false });
   const days = (Date.parse(key?.expires_at ?? '') - Date.now()) / 86_400_000;
   expect(Math.round(days)).toBe(90);

@@ -67,7 +67,7 @@ const ACCESS: Record<KeyKind, Record<string, string>> = {
   admin: ADMIN_ACCESS,
 };
 
-export const accessesOf = (kind: KeyKind): Record<string, string> => ACCESS[kind];
+export const accessLevels = (kind: KeyKind): Record<string, string> => ACCESS[kind];
 
 export const mayManageStores = ({ kind, access }: KeyForm) => kind === 'service' && access === 'read_write';
 
@@ -75,15 +75,15 @@ export const mayManageStores = ({ kind, access }: KeyForm) => kind === 'service'
 export const withKind = (form: KeyForm, kind: KeyKind): KeyForm => ({
   ...form,
   kind,
-  access: form.access in accessesOf(kind) ? form.access : 'read_only',
+  access: form.access in accessLevels(kind) ? form.access : 'read_only',
 });
 
 /** Returns the request body for a key, or null if the form is incomplete. */
-export function newKeyOf(form: KeyForm): NewKey | null {
+export function toNewKey(form: KeyForm): NewKey | null {
   const { kind, access, label, isForSome, managesStores } = form;
   const source = form.source.trim();
-  const [tenant] = idsOf(form.tenant);
-  const tenants = kind === 'admin' && isForSome ? idsOf(form.tenants) : null;
+  const [tenant] = parseIds(form.tenant);
+  const tenants = kind === 'admin' && isForSome ? parseIds(form.tenants) : null;
   if ((kind === 'tenant' && tenant === undefined) || tenants?.length === 0) return null;
   if (!hasExpiry(form)) return null;
   return {
@@ -93,19 +93,19 @@ export function newKeyOf(form: KeyForm): NewKey | null {
     label,
     source,
     manages_stores: mayManageStores(form) && managesStores,
-    expires_at: expiryOf(form),
+    expires_at: expiryTime(form),
     ...(kind === 'tenant' && tenant !== undefined ? { tenant } : {}),
   };
 }
 
 export const hasExpiry = ({ expires, expiresAt }: Expiry) => expires !== 'at' || expiresAt !== null;
 
-export function expiryOf({ expires, expiresAt }: Expiry): string | null {
+export function expiryTime({ expires, expiresAt }: Expiry): string | null {
   if (expires === '') return null;
   return expires === 'at' ? expiresAt : new Date(Date.now() + Number(expires) * DAY).toISOString();
 }
 
-const idsOf = (text: string) => [...new Set(text.split(/[\s,]+/).filter(Boolean))];
+const parseIds = (text: string) => [...new Set(text.split(/[\s,]+/).filter(Boolean))];
 
 /** Returns a random idempotency key. Browsers provide `crypto.randomUUID` only over TLS or on localhost. */
 export const randomId = () =>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { sendRequest } from '../../api/api-client.ts';
 import type { Key } from '../../api/api-types.ts';
-import { isOfSession, storeKey } from '../../api/session-state.ts';
+import { isSessionKey, storeKey } from '../../api/session-state.ts';
 import { getKey, type KeyWithSecret, rotation } from '../../api/tenants-api.ts';
 import { formatTime } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -42,7 +42,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   const [secret, setSecret] = useState<string | null>(null);
   const { data } = useLoad((signal) => getKey(id, signal), [id]);
   const action = useAction();
-  const isOwn = isOfSession(id);
+  const isOwn = isSessionKey(id);
   const isLeaked = reason === 'leaked';
   const request = rotation(id, isLeaked ? 0 : Number.parseInt(overlap, 10));
   const rotate = () =>

@@ -6,7 +6,7 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
-import { serviceUrlOf, snippetsOf } from './snippets.ts';
+import { createSnippets, findServiceUrl } from './snippets.ts';
 
 interface Props {
   title: string;
@@ -47,7 +47,7 @@ export function SecretDialog({ title, apiKey, secret, children, onClose }: Props
           <CopyButton text={secret} what="the key" isLarge onCopied={() => setIsCopied(true)} />
         </div>
         {children}
-        <HandOver apiKey={apiKey} secret={secret} onCopied={() => setIsCopied(true)} />
+        <KeySnippets apiKey={apiKey} secret={secret} onCopied={() => setIsCopied(true)} />
         {isReminded && !isCopied && (
           <p class="notice warning" role="alert">
             You have not copied the key. To close without it, choose Done.
@@ -63,18 +63,18 @@ export function SecretDialog({ title, apiKey, secret, children, onClose }: Props
   );
 }
 
-interface HandOverProps extends Pick<Props, 'apiKey' | 'secret'> {
+interface KeySnippetsProps extends Pick<Props, 'apiKey' | 'secret'> {
   onCopied: () => void;
 }
 
 /** Settings and code for the key's user, ready to copy. */
-function HandOver({ apiKey, secret, onCopied }: HandOverProps) {
+function KeySnippets({ apiKey, secret, onCopied }: KeySnippetsProps) {
   const info = session.value;
   const [url, setUrl] = useState(
-    apiKey.kind === 'admin' || info === null ? consoleUrl() : serviceUrlOf(info, location),
+    apiKey.kind === 'admin' || info === null ? consoleUrl() : findServiceUrl(info, location),
   );
   const [title, setTitle] = useState<string | null>(null);
-  const snippets = snippetsOf(apiKey, secret, url);
+  const snippets = createSnippets(apiKey, secret, url);
   const shown = snippets.find((each) => each.title === title) ?? snippets[0];
   if (shown === undefined) return null;
   return (

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { serviceUrlOf, snippetsOf } from './snippets.ts';
+import { createSnippets, findServiceUrl } from './snippets.ts';
 
 const texts = (kind: 'tenant' | 'service' | 'admin', tenant: string | null) =>
-  snippetsOf({ kind, tenant }, 'msk_secret', 'https://memory.example.com').map(({ title, code }) => [
+  createSnippets({ kind, tenant }, 'msk_secret', 'https://memory.example.com').map(({ title, code }) => [
     title,
     code,
   ]);
@@ -13,7 +13,7 @@ it.each([
   ['https://memory.example.com/agents', 9000, 'https://memory.example.com/agents'],
 ])("hands over PUBLIC_URL %j, else the console's host with PORT %d", (service_url, service_port, url) => {
   const place = { protocol: 'http:', hostname: 'localhost' };
-  expect(serviceUrlOf({ service_url, service_port }, place)).toBe(url);
+  expect(findServiceUrl({ service_url, service_port }, place)).toBe(url);
 });
 
 it("hands over a key for one tenant without the tenant's name", () => {

@@ -10,7 +10,7 @@ export interface Snippet {
 /**
  * Returns the agent API's URL: `PUBLIC_URL`, else the console's host with `PORT`, which may differ behind a proxy.
  */
-export function serviceUrlOf(
+export function findServiceUrl(
   { service_url, service_port }: Pick<SessionInfo, 'service_url' | 'service_port'>,
   { protocol, hostname }: Pick<Location, 'protocol' | 'hostname'>,
 ): string {
@@ -18,7 +18,7 @@ export function serviceUrlOf(
 }
 
 /** Returns the texts to hand over with a new key: settings, and a first request in several languages. */
-export function snippetsOf(key: Receiver, secret: string, url: string): Snippet[] {
+export function createSnippets(key: Receiver, secret: string, url: string): Snippet[] {
   if (key.kind === 'admin') {
     return [{ title: 'curl', code: `curl ${url}/v1/session \\\n  -H 'Authorization: Bearer ${secret}'` }];
   }

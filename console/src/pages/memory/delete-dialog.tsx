@@ -1,5 +1,5 @@
 import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { replaceQuery } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -7,7 +7,7 @@ import { Name } from '../../ui/name.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import type { Size } from './tree.ts';
-import { undoOfDeletion } from './undo-deletion.ts';
+import { createDeletionUndo } from './undo-deletion.ts';
 
 interface Props {
   tenant: string;
@@ -24,8 +24,8 @@ export function DeleteDialog({ tenant, path, below, request, onClose }: Props) {
   const apply = () =>
     action.run(async () => {
       await sendEmpty(request);
-      const undo = await undoOfDeletion(tenant, path);
-      changed();
+      const undo = await createDeletionUndo(tenant, path);
+      noteChange();
       toast(`Deleted ${path}.`, undo);
       replaceQuery({ path: null, line: null });
       onClose();

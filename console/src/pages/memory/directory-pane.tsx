@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { directoryDeletion } from '../../api/memory-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { exportArchive } from '../../api/transfer-api.ts';
-import { hrefOf, pushQuery } from '../../router.ts';
+import { pushQuery, toHref } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { save } from '../../ui/save.ts';
@@ -14,7 +14,7 @@ import { DeleteDialog } from './delete-dialog.tsx';
 import { MoveDialog } from './move-dialog.tsx';
 import { NewFileDialog } from './new-file-dialog.tsx';
 import { PaneHead } from './pane-head.tsx';
-import { nameOf, ROOT, type Size } from './tree.ts';
+import { baseName, ROOT, type Size } from './tree.ts';
 import { UploadButtons } from './upload.tsx';
 
 interface Props {
@@ -37,7 +37,7 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
     <>
       <PaneHead path={path} facts={size && `${count(size.files, 'file')} · ${formatBytes(size.bytes)}`}>
         <div class="toolbar" role="toolbar" aria-label="Directory">
-          <a class="button" href={hrefOf(['tenants', tenant, 'history'], path === ROOT ? {} : { path })}>
+          <a class="button" href={toHref(['tenants', tenant, 'history'], path === ROOT ? {} : { path })}>
             <Icon name="clock" /> History
           </a>
           {isPresent && (
@@ -47,7 +47,7 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
               onClick={() =>
                 download.run(async (signal) => {
                   const archive = await exportArchive(tenant, { path }, () => {}, signal);
-                  save(archive, `${path === ROOT ? tenant : nameOf(path)}.tar`);
+                  save(archive, `${path === ROOT ? tenant : baseName(path)}.tar`);
                 })
               }
             >

@@ -31,7 +31,7 @@ export function keepDraft(next: Draft | null): void {
   draft.value = next;
 }
 
-export function draftOf(tenant: string, path: string): Draft | null {
+export function findKeptDraft(tenant: string, path: string): Draft | null {
   const { value } = draft;
   return value?.tenant === tenant && value.path === path ? value : null;
 }

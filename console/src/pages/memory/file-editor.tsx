@@ -1,6 +1,6 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError } from '../../api/api-client.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { type LoadedFile, readFile, writeFile } from '../../api/memory-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
@@ -9,9 +9,9 @@ import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { hasMarks } from '../drafts/conflict-marks.ts';
 import { MarksLeft } from '../drafts/own-text-editor.tsx';
-import { draftOf, keepDraft } from './draft.ts';
+import { findKeptDraft, keepDraft } from './draft.ts';
 import { EditConflict } from './edit-conflict.tsx';
-import { lineEndingOf, withLineEnding } from './line-endings.ts';
+import { detectLineEnding, withLineEnding } from './line-endings.ts';
 
 interface Props {
   tenant: string;
@@ -25,13 +25,13 @@ interface Props {
  * shown.
  */
 export function FileEditor({ tenant, path, file, onClose }: Props) {
-  const draft = draftOf(tenant, path);
+  const draft = findKeptDraft(tenant, path);
   const [base, setBase] = useState(draft?.base ?? file);
   const [text, setText] = useState(() => draft?.text ?? withLineEnding(file.content, '\n'));
   // The current file after a rejected save; null if the file was deleted.
   const [theirs, setTheirs] = useState<LoadedFile | null | undefined>();
   const action = useAction();
-  const ending = useMemo(() => lineEndingOf(file.content), [file]);
+  const ending = useMemo(() => detectLineEnding(file.content), [file]);
   const baseText = useMemo(() => withLineEnding(base.content, '\n'), [base]);
   // A file may have such lines by itself.
   const hasMarksLeft = hasMarks(text) && !hasMarks(baseText);
@@ -57,7 +57,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
         setTheirs(await readIfExists(tenant, path, signal));
         return;
       }
-      changed();
+      noteChange();
       toast(`Saved ${path}.`);
       close();
     });
@@ -68,7 +68,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
       setTheirs(undefined);
     };
     const takeTheirs = () => {
-      changed();
+      noteChange();
       close();
     };
     return (

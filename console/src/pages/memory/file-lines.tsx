@@ -1,12 +1,12 @@
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks';
-import { FindBar, found, useFind, useFindKey } from '../../ui/find-bar.tsx';
+import { FindBar, markOccurrences, useFind, useFindKey } from '../../ui/find-bar.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
 
 const LINE_HEIGHT = 21;
 
 export function Lines({ content, line }: { content: string; line: number | null }) {
-  const lines = useMemo(() => linesOf(content), [content]);
+  const lines = useMemo(() => textLines(content), [content]);
   const list = useRef<VirtualListHandle>(null);
   useEffect(() => {
     if (line !== null) list.current?.scrollTo(line - 1);
@@ -34,7 +34,7 @@ export function Lines({ content, line }: { content: string; line: number | null 
         {(index) => (
           <div class={isCurrent(index) ? 'line current' : 'line'}>
             <span class="line-number" data-number={index + 1} />
-            <span class="line-text">{found(lines[index] ?? '', find.query)}</span>
+            <span class="line-text">{markOccurrences(lines[index] ?? '', find.query)}</span>
           </div>
         )}
       </VirtualList>
@@ -43,7 +43,7 @@ export function Lines({ content, line }: { content: string; line: number | null 
 }
 
 /** A newline at the end of the text does not start another line. */
-function linesOf(content: string): string[] {
+function textLines(content: string): string[] {
   const lines = content.split('\n');
   if (lines.at(-1) === '') lines.pop();
   return lines;

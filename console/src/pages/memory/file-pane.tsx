@@ -4,7 +4,7 @@ import type { Entry } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { fileDeletion, type LoadedFile, readFile } from '../../api/memory-api.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { formatBytes } from '../../text/format.ts';
 import { hasHidden } from '../../text/visible.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -15,13 +15,13 @@ import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { RestoreDialog } from '../history/restore-dialog.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
-import { draftOf } from './draft.ts';
+import { findKeptDraft } from './draft.ts';
 import { FileEditor } from './file-editor.tsx';
 import { Lines } from './file-lines.tsx';
 import { MarkdownView } from './markdown-view.tsx';
 import { MoveDialog } from './move-dialog.tsx';
 import { PaneHead } from './pane-head.tsx';
-import { nameOf } from './tree.ts';
+import { baseName } from './tree.ts';
 
 interface Props {
   tenant: string;
@@ -40,7 +40,7 @@ type Mode = 'text' | 'markdown' | 'edit';
 
 /** Shows a file at a time, with its actions. */
 export function FilePane({ tenant, path, at, line, entry }: Props) {
-  const [mode, setMode] = useState<Mode>(() => (draftOf(tenant, path) ? 'edit' : 'text'));
+  const [mode, setMode] = useState<Mode>(() => (findKeptDraft(tenant, path) ? 'edit' : 'text'));
   const { data, error, reload } = useLoad(
     (signal) => readFile(tenant, path, at, signal),
     [tenant, path, at, mode === 'edit' ? null : changesMade.value],
@@ -86,11 +86,11 @@ function FileError({ tenant, path, at, error, onRetry }: ErrorProps) {
     <Empty title={at === null ? 'This file does not exist' : 'This file did not exist at that time'}>
       <p>The history lists its versions if it existed at another time.</p>
       <div class="buttons">
-        <a class="button" href={hrefOf(['tenants', tenant, 'history'], { path })}>
+        <a class="button" href={toHref(['tenants', tenant, 'history'], { path })}>
           <Icon name="clock" /> History of the file
         </a>
         {at !== null && (
-          <a class="button" href={hrefOf(['tenants', tenant], { path })}>
+          <a class="button" href={toHref(['tenants', tenant], { path })}>
             The file now
           </a>
         )}
@@ -121,12 +121,12 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
       />
       <a
         class="button"
-        href={hrefOf(['tenants', tenant, 'history'], { path })}
+        href={toHref(['tenants', tenant, 'history'], { path })}
         aria-label="History of the file"
       >
         <Icon name="clock" /> History
       </a>
-      <button type="button" onClick={() => save(new Blob([file.content]), nameOf(path))}>
+      <button type="button" onClick={() => save(new Blob([file.content]), baseName(path))}>
         <Icon name="download" /> Download
       </button>
       {canWrite.value && at === null && (
@@ -149,7 +149,7 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
         </>
       )}
       {at !== null && (
-        <a class="button" href={hrefOf(['tenants', tenant, 'compare'], { at, path })}>
+        <a class="button" href={toHref(['tenants', tenant, 'compare'], { at, path })}>
           <Icon name="compare" /> Compare
         </a>
       )}

@@ -32,7 +32,7 @@ function RenderedMarkdown({ content }: { content: string }) {
   useLayoutEffect(() => {
     const element = article.current;
     if (!data || element === null) return;
-    const parts = data.partsOf(content);
+    const parts = data.renderParts(content);
     const renderVisible = () => {
       try {
         while (element.scrollHeight - element.scrollTop - element.clientHeight < AHEAD) {

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
+import { pushQuery, replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatChosenTime } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -13,7 +13,7 @@ import { DirectoryPane } from './directory-pane.tsx';
 import { FilePane } from './file-pane.tsx';
 import { NewFileDialog } from './new-file-dialog.tsx';
 import { MemorySummary } from './summary.tsx';
-import { entryAt, ROOT } from './tree.ts';
+import { findEntry, ROOT } from './tree.ts';
 import { TreeView } from './tree-view.tsx';
 import { type UsedTree, useTree } from './use-tree.ts';
 
@@ -69,7 +69,7 @@ function Panes({ tenant, at, path, line, onLoaded }: PanesProps) {
   useLayoutEffect(() => {
     if (isShown) onLoaded();
   }, [isShown]);
-  const entry = path === null || tree === undefined ? undefined : entryAt(tree, path);
+  const entry = path === null || tree === undefined ? undefined : findEntry(tree, path);
   const place = { tenant: tenant.id, at };
   const all = at === null ? { files: tenant.files, bytes: tenant.bytes } : total;
   return (
@@ -101,7 +101,7 @@ function PastActions({ tenant, at }: { tenant: string; at: string }) {
   const [isRestoring, setIsRestoring] = useState(false);
   return (
     <>
-      <a class="button" href={hrefOf(['tenants', tenant, 'compare'], { at })}>
+      <a class="button" href={toHref(['tenants', tenant, 'compare'], { at })}>
         <Icon name="compare" /> Compare with now
       </a>
       {canWrite.value && (

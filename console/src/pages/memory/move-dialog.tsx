@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { move, moving } from '../../api/memory-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
-import { nameOf, ROOT } from './tree.ts';
+import { baseName, ROOT } from './tree.ts';
 
 interface Props {
   tenant: string;
@@ -25,7 +25,7 @@ export function MoveDialog({ tenant, path, onClose }: Props) {
     });
   return (
     <FormDialog
-      title={`Move ${shortened(nameOf(path))}`}
+      title={`Move ${shortenName(baseName(path))}`}
       verb="Move"
       isWide
       isReady={to !== path}
@@ -49,10 +49,10 @@ export function MoveDialog({ tenant, path, onClose }: Props) {
 
 async function moveTo(tenant: string, from: string, to: string): Promise<void> {
   await move(tenant, from, to);
-  changed();
+  noteChange();
   // The selected file moves with its directory.
   const shown = route.value.query.get('path');
   if (shown === from || shown?.startsWith(`${from}/`)) replaceQuery({ path: to + shown.slice(from.length) });
 }
 
-const shortened = (name: string) => (name.length > 60 ? `${name.slice(0, 59)}…` : name);
+const shortenName = (name: string) => (name.length > 60 ? `${name.slice(0, 59)}…` : name);

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { fileWrite, writeFile } from '../../api/memory-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -22,7 +22,7 @@ export function NewFileDialog({ tenant, directory = ROOT, onCreated, onClose }: 
   const create = () =>
     action.run(async () => {
       await writeFile(tenant, path, content, null);
-      changed();
+      noteChange();
       toast(`Created ${path}.`);
       onCreated(path);
       onClose();

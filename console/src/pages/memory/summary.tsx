@@ -3,9 +3,9 @@ import type { Tenant } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { listVersions } from '../../api/history-api.ts';
 import { readInstructions } from '../../api/memory-api.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -65,7 +65,7 @@ export function MemorySummary({ tenant, at, size }: Props) {
                 {source === null ? (
                   <span class="muted small">of another tenant</span>
                 ) : (
-                  <a class="name-link" href={hrefOf(['tenants', source])}>
+                  <a class="name-link" href={toHref(['tenants', source])}>
                     <Name text={source} />
                   </a>
                 )}
@@ -88,13 +88,13 @@ function LastChanges({ tenant, at }: { tenant: string; at: string | null }) {
   return (
     <section aria-label="Last changes">
       <h2>{at === null ? 'Last changes' : 'Last changes until then'}</h2>
-      <Loaded data={data} error={error} reload={reload} what="changes">
+      <LoadedPart data={data} error={error} reload={reload} what="changes">
         {data?.versions.length === 0 && <p class="muted small">No changes</p>}
         <ul class="summary-rows">
           {data?.versions.map(({ id, operation, path, previous_path, actor, via_tenant, created_at }) => (
             <li key={id}>
               <span class={`change ${operation}`}>{operation}</span>
-              <a class="name-link" href={hrefOf(['tenants', tenant, 'history'], { version: id })}>
+              <a class="name-link" href={toHref(['tenants', tenant, 'history'], { version: id })}>
                 {path === null ? '(redacted)' : <MovedPath from={previous_path} path={path} />}
               </a>
               <span class="muted small summary-by">
@@ -103,8 +103,8 @@ function LastChanges({ tenant, at }: { tenant: string; at: string | null }) {
             </li>
           ))}
         </ul>
-        {data?.next && <a href={hrefOf(['tenants', tenant, 'history'])}>All changes</a>}
-      </Loaded>
+        {data?.next && <a href={toHref(['tenants', tenant, 'history'])}>All changes</a>}
+      </LoadedPart>
     </section>
   );
 }
@@ -119,9 +119,9 @@ function Instructions({ tenant, mounts }: { tenant: string; mounts: string }) {
         The system prompt of an agent that may write, from the Claude API, MCP, or{' '}
         <code>GET /instructions</code>.
       </p>
-      <Loaded data={data} error={error} reload={reload} what="the text">
-        <pre class="prompt code">{data && visible(data.content)}</pre>
-      </Loaded>
+      <LoadedPart data={data} error={error} reload={reload} what="the text">
+        <pre class="prompt code">{data && revealHidden(data.content)}</pre>
+      </LoadedPart>
     </section>
   );
 }
@@ -134,7 +134,7 @@ interface LoadedProps {
   children: ComponentChildren;
 }
 
-function Loaded({ data, error, reload, what, children }: LoadedProps): ComponentChildren {
+function LoadedPart({ data, error, reload, what, children }: LoadedProps): ComponentChildren {
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   return data === undefined ? <Loading what={what} /> : children;
 }

@@ -1,6 +1,15 @@
 import { ApiError, isAborted } from '../../api/api-client.ts';
 import { listDirectory, type PageStart, readSizes } from '../../api/memory-api.ts';
-import { ancestorsOf, entryAt, type Part, parentOf, ROOT, type Size, type Tree, withPage } from './tree.ts';
+import {
+  directoriesAbove,
+  directoryAbove,
+  findEntry,
+  type Part,
+  ROOT,
+  type Size,
+  type Tree,
+  withPage,
+} from './tree.ts';
 
 /** Maximum number of directories that a small memory opens at first. */
 const OPEN_AT_FIRST = 30;
@@ -104,7 +113,7 @@ export class TreeLoader {
   }
 
   /** Loads the page that follows a part in a directory. */
-  more(directory: string, part: number): void {
+  loadMore(directory: string, part: number): void {
     this.#run(async (tree, signal) => {
       const next = tree.directories.get(directory)?.[part]?.next;
       if (!next) return;
@@ -135,7 +144,7 @@ export class TreeLoader {
   }
 
   #openAbove(path: string): void {
-    for (const directory of ancestorsOf(path)) this.#isOpen.set(directory, true);
+    for (const directory of directoriesAbove(path)) this.#isOpen.set(directory, true);
   }
 
   async #loadAndCount(tree: Tree, signal: AbortSignal): Promise<void> {
@@ -150,7 +159,7 @@ export class TreeLoader {
   /** Loads all directories that are visible and not loaded. */
   async #loadShown(tree: Tree, signal: AbortSignal): Promise<void> {
     const shown = [...this.#isOpen.keys()].filter(
-      (path) => [...ancestorsOf(path), path].every(this.isOpen) && !tree.directories.has(path),
+      (path) => [...directoriesAbove(path), path].every(this.isOpen) && !tree.directories.has(path),
     );
     await Promise.all(shown.map((path) => this.#loadDirectory(tree, path, signal)));
   }
@@ -182,7 +191,7 @@ export class TreeLoader {
 
   /** Loads the entries for a path and for the directories above it, unless the loaded parts contain them. */
   async #loadAround(tree: Tree, path: string, signal: AbortSignal): Promise<void> {
-    const above = ancestorsOf(path).filter((directory) => directory !== ROOT);
+    const above = directoriesAbove(path).filter((directory) => directory !== ROOT);
     await Promise.all([
       ...above.map((from_directory) => this.#loadPart(tree, from_directory, { from_directory }, signal)),
       this.#loadPart(tree, path, { from: path }, signal).then(
@@ -197,9 +206,10 @@ export class TreeLoader {
    * no such entry.
    */
   async #loadPart(tree: Tree, path: string, start: PageStart, signal: AbortSignal): Promise<boolean> {
-    const directory = parentOf(path);
+    const directory = directoryAbove(path);
     const parts = tree.directories.get(directory);
-    if (parts === undefined || parts.at(-1)?.next === null || entryAt(tree, path) !== undefined) return true;
+    if (parts === undefined || parts.at(-1)?.next === null || findEntry(tree, path) !== undefined)
+      return true;
     const part = await listDirectory(this.#tenant, directory, this.#request.at, start, signal);
     const [first] = parts;
     if (first === undefined || part.entries[0]?.path !== path) return false;

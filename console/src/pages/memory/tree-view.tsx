@@ -1,13 +1,13 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { TenantMount } from '../../api/api-types.ts';
-import { goTo, hrefOf } from '../../router.ts';
+import { goTo, toHref } from '../../router.ts';
 import { formatBytes } from '../../text/format.ts';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Badge, Time } from '../../ui/inline.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { ACCESS, type Row, rowsOf, type Tree } from './tree.ts';
+import { ACCESS, type Row, type Tree, treeRows } from './tree.ts';
 import type { TreeLoader } from './tree-loader.ts';
 import type { UsedTree } from './use-tree.ts';
 
@@ -28,8 +28,8 @@ export function TreeView({ loader, state, tree, mounts, selected, onSelect }: Pr
   const id = useId();
   const list = useRef<VirtualListHandle>(null);
   const [active, setActive] = useState<string | null>(selected);
-  const rows = rowsOf(tree, loader.isOpen, mounts);
-  const activeIndex = active === null ? -1 : rows.findIndex((row) => keyOf(row) === active);
+  const rows = treeRows(tree, loader.isOpen, mounts);
+  const activeIndex = active === null ? -1 : rows.findIndex((row) => treeRowKey(row) === active);
   useShowing(selected, rows, (index) => {
     setActive(selected);
     list.current?.scrollTo(index);
@@ -38,19 +38,19 @@ export function TreeView({ loader, state, tree, mounts, selected, onSelect }: Pr
   const activate = (index: number) => {
     const row = rows[index];
     if (row === undefined) return;
-    setActive(keyOf(row));
+    setActive(treeRowKey(row));
     list.current?.scrollTo(index);
   };
   const choose = (row: Row) => {
-    setActive(keyOf(row));
-    if (row.kind === 'more') loader.more(row.path, row.part);
+    setActive(treeRowKey(row));
+    if (row.kind === 'more') loader.loadMore(row.path, row.part);
     else if (row.kind === 'directory') loader.toggle(row.path);
     else if (row.kind === 'mount') openSource(row);
     else onSelect(row.path);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[activeIndex];
-    const move = moveOf(event.key, rows, activeIndex, loader.isOpen);
+    const move = keyboardMove(event.key, rows, activeIndex, loader.isOpen);
     if (move === undefined) return;
     event.preventDefault();
     if (typeof move === 'number') activate(move);
@@ -102,7 +102,7 @@ export function TreeView({ loader, state, tree, mounts, selected, onSelect }: Pr
 
 /** Opens the memory that a mount shows, unless the memory is missing or its tenant is outside the session's scope. */
 function openSource({ mount: { tenant, status } }: MountRow): void {
-  if (tenant !== null && status !== 'missing') goTo(hrefOf(['tenants', tenant]));
+  if (tenant !== null && status !== 'missing') goTo(toHref(['tenants', tenant]));
 }
 
 /** Row for a mount, with its access and its source. */
@@ -126,9 +126,9 @@ function MountRow({
     >
       <span class="twist" />
       <Icon name="tenants" />
-      <bdi class="tree-name">{visible(name)}</bdi>
+      <bdi class="tree-name">{revealHidden(name)}</bdi>
       <span class="mount-source">
-        of <bdi>{visible(source)}</bdi>
+        of <bdi>{revealHidden(source)}</bdi>
       </span>
       <Badge kind={access === 'read_only' ? 'neutral' : 'good'}>{ACCESS[access]}</Badge>
       <MountProblem status={status} />
@@ -136,14 +136,14 @@ function MountRow({
   );
 }
 
-const keyOf = (row: Row) => (row.kind === 'more' ? `more:${row.part}:${row.path}` : row.path);
+const treeRowKey = (row: Row) => (row.kind === 'more' ? `more:${row.part}:${row.path}` : row.path);
 
 /** Calls `show` once for each path, when the path has a row. */
 function useShowing(path: string | null, rows: readonly Row[], show: (index: number) => void): void {
   const shown = useRef<string | null>(null);
   useEffect(() => {
     if (path === shown.current) return;
-    const index = path === null ? -1 : rows.findIndex((row) => keyOf(row) === path);
+    const index = path === null ? -1 : rows.findIndex((row) => treeRowKey(row) === path);
     if (path !== null && index === -1) return;
     shown.current = path;
     if (index !== -1) show(index);
@@ -181,7 +181,7 @@ function EntryRow({ row: { entry, name, level }, id, bytes, isOpen, isActive, is
     >
       <span class={isOpen ? 'twist open' : 'twist'}>{isOpen !== undefined && <Icon name="chevron" />}</span>
       <Icon name={entry.kind === 'directory' ? 'directory' : 'file'} />
-      <bdi class="tree-name">{visible(name)}</bdi>
+      <bdi class="tree-name">{revealHidden(name)}</bdi>
       <span class="tree-size">{bytes !== undefined && formatBytes(bytes)}</span>
       <span class="tree-time">
         <Time value={entry.modified_at} isAge />
@@ -215,7 +215,7 @@ function MoreRow({ row, loader, tree, id, isActive }: MoreProps) {
   const isLast = row.part === parts.length - 1;
   const next = parts[row.part]?.next;
   useEffect(() => {
-    if (isLast) loader.more(row.path, row.part);
+    if (isLast) loader.loadMore(row.path, row.part);
   }, [isLast, next]);
   return (
     <div
@@ -234,7 +234,7 @@ function MoreRow({ row, loader, tree, id, isActive }: MoreProps) {
 }
 
 /** Returns the row that a key selects, or the key's action on the current row. */
-function moveOf(
+function keyboardMove(
   key: string,
   rows: readonly Row[],
   index: number,
@@ -242,22 +242,22 @@ function moveOf(
 ): number | 'toggle' | 'open' | undefined {
   const row = rows[index];
   const isOpenHere = row?.kind === 'directory' && isOpen(row.path);
-  const within = (target: number) => Math.max(0, Math.min(target, rows.length - 1));
+  const clampIndex = (target: number) => Math.max(0, Math.min(target, rows.length - 1));
   switch (key) {
     case 'ArrowDown':
-      return within(index + 1);
+      return clampIndex(index + 1);
     case 'ArrowUp':
-      return within(index - 1);
+      return clampIndex(index - 1);
     case 'PageDown':
-      return within(index + 10);
+      return clampIndex(index + 10);
     case 'PageUp':
-      return within(index - 10);
+      return clampIndex(index - 10);
     case 'Home':
       return 0;
     case 'End':
-      return within(rows.length);
+      return clampIndex(rows.length);
     case 'ArrowRight':
-      return isOpenHere ? within(index + 1) : row?.kind === 'directory' ? 'toggle' : index;
+      return isOpenHere ? clampIndex(index + 1) : row?.kind === 'directory' ? 'toggle' : index;
     case 'ArrowLeft':
       return isOpenHere ? 'toggle' : parentIndex(rows, index);
     case 'Enter':

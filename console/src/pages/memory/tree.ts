@@ -37,7 +37,7 @@ export type Row =
   | { kind: 'more'; path: string; part: number; level: number };
 
 /** @param mounts the tenant's mounts, which are the first rows */
-export function rowsOf(
+export function treeRows(
   tree: Tree,
   isOpen: (path: string) => boolean,
   mounts: readonly TenantMount[] = [],
@@ -52,7 +52,7 @@ export function rowsOf(
     for (const [part, { entries, next }] of (tree.directories.get(directory) ?? []).entries()) {
       for (const entry of entries) {
         const { path, kind } = entry;
-        rows.push({ kind, path, entry, name: nameOf(path), level });
+        rows.push({ kind, path, entry, name: baseName(path), level });
         if (kind === 'directory' && isOpen(path)) add(path, level + 1);
       }
       if (next !== null) rows.push({ kind: 'more', path: directory, part, level });
@@ -62,22 +62,22 @@ export function rowsOf(
   return rows;
 }
 
-export const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+export const baseName = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
-export const parentOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
+export const directoryAbove = (path: string) => path.slice(0, path.lastIndexOf('/'));
 
 /** Returns a path without the root's name, which is the same for all paths. */
 export const shortPath = (path: string) => path.replace(`${ROOT}/`, '');
 
 /** Returns the directories above a path, beginning with the root. */
-export function ancestorsOf(path: string): string[] {
+export function directoriesAbove(path: string): string[] {
   const names = path.split('/').slice(1, -1);
   return names.map((_, i) => `/${names.slice(0, i + 1).join('/')}`);
 }
 
 /** Returns the entry at a path, if loaded. */
-export function entryAt(tree: Tree, path: string): Entry | undefined {
-  for (const { entries } of tree.directories.get(parentOf(path)) ?? []) {
+export function findEntry(tree: Tree, path: string): Entry | undefined {
+  for (const { entries } of tree.directories.get(directoryAbove(path)) ?? []) {
     const found = entries.find((entry) => entry.path === path);
     if (found) return found;
   }

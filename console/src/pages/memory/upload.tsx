@@ -14,8 +14,8 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
   const upload = (chosen: File[]) =>
     action.run(async () => {
       // The archive code is loaded on the first upload.
-      const { archiveOf } = await import('../../api/pack-archive.ts');
-      setArchive(await archiveOf(path, chosen));
+      const { packArchive } = await import('../../api/pack-archive.ts');
+      setArchive(await packArchive(path, chosen));
     });
   const picker = {
     type: 'file' as const,

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { FleetUsage, Tenant } from '../../api/api-types.ts';
 import { getFleetUsage, listTenants } from '../../api/tenants-api.ts';
-import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
@@ -54,19 +54,19 @@ export function OverviewPage() {
           <div class="overview-lists">
             <TenantList
               title="Near a limit"
-              all={hrefOf([], { state: 'near-limit', sort: 'used' })}
+              all={toHref([], { state: 'near-limit', sort: 'used' })}
               empty={`No tenant uses ${NEAR_LIMIT} % of a limit.`}
               tenants={data.near}
               total={data.usage.total.near_limit}
-              say={(tenant) => `${tenant.used_percent} %`}
+              renderValue={(tenant) => `${tenant.used_percent} %`}
             />
             <TenantList
               title="Suspended"
-              all={hrefOf([], { state: 'suspended' })}
+              all={toHref([], { state: 'suspended' })}
               empty="No tenant is suspended."
               tenants={data.suspended}
               total={data.usage.total.suspended}
-              say={({ suspended_at: since }) => since && <Time value={since} isAge />}
+              renderValue={({ suspended_at: since }) => since && <Time value={since} isAge />}
             />
             <section class="card">
               <h2>Most active</h2>
@@ -115,10 +115,10 @@ const CALLS = [
 
 function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
   const recorded = new Map(usage.days.map((each) => [each.day, each]));
-  const bars = (valuesOf: (day: FleetUsage['days'][number]) => number[]): Bar[] =>
+  const bars = (dayValues: (day: FleetUsage['days'][number]) => number[]): Bar[] =>
     days.map((day) => {
       const found = recorded.get(day);
-      return dayBar(day, found === undefined ? [] : valuesOf(found));
+      return dayBar(day, found === undefined ? [] : dayValues(found));
     });
   return (
     <section class="card charts" aria-label="Usage over time">
@@ -148,17 +148,17 @@ interface ListProps {
   empty: string;
   tenants: Tenant[];
   total: number;
-  say: (tenant: Tenant) => ComponentChildren;
+  renderValue: (tenant: Tenant) => ComponentChildren;
 }
 
-function TenantList({ title, all, empty, tenants, total, say }: ListProps) {
+function TenantList({ title, all, empty, tenants, total, renderValue }: ListProps) {
   return (
     <section class="card">
       <h2>{title}</h2>
       <Rows empty={empty}>
         {tenants.map((tenant) => (
           <Row key={tenant.id} id={tenant.id}>
-            {say(tenant)}
+            {renderValue(tenant)}
           </Row>
         ))}
       </Rows>
@@ -182,7 +182,7 @@ function Rows({ empty, children }: { empty: string; children: ComponentChildren[
 function Row({ id, children }: { id: string; children: ComponentChildren }) {
   return (
     <li>
-      <a class="name-link" href={hrefOf(['tenants', id])}>
+      <a class="name-link" href={toHref(['tenants', id])}>
         <Name text={id} />
       </a>
       <span class="muted small">{children}</span>

@@ -1,5 +1,5 @@
 import { canManage, canManageFleet, canWrite, onlyTenants } from '../../api/session-state.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 
 /** A page or an action in the palette. */
 export interface Target {
@@ -12,31 +12,31 @@ export interface Target {
 /** Returns the pages and actions that the session may use and whose text contains all words in the query. */
 export function commandsFor(tenant: string | null, query: string): Target[] {
   const words = query.toLowerCase().split(/\s+/);
-  const all = [...(tenant === null ? [] : tabsOf(tenant)), ...pages(), ...actions()];
+  const all = [...(tenant === null ? [] : tenantTabs(tenant)), ...pages(), ...actions()];
   return all.filter(({ text }) => words.every((word) => text.toLowerCase().includes(word)));
 }
 
 const pages = (): Target[] => [
-  ...(onlyTenants.value === null ? [page('Overview', hrefOf(['overview']))] : []),
+  ...(onlyTenants.value === null ? [page('Overview', toHref(['overview']))] : []),
   page('Tenants', '#/'),
-  page('Drafts', hrefOf(['drafts'])),
-  page('Keys', hrefOf(['keys'])),
-  page('Incident', hrefOf(['incidents'])),
-  page('Audit', hrefOf(['audit'])),
-  page('Suspended tenants', hrefOf([], { state: 'suspended' })),
-  page('Tenants near a limit', hrefOf([], { state: 'near-limit', sort: 'used' })),
+  page('Drafts', toHref(['drafts'])),
+  page('Keys', toHref(['keys'])),
+  page('Incident', toHref(['incidents'])),
+  page('Audit', toHref(['audit'])),
+  page('Suspended tenants', toHref([], { state: 'suspended' })),
+  page('Tenants near a limit', toHref([], { state: 'near-limit', sort: 'used' })),
 ];
 
 const actions = (): Target[] => [
-  ...(canManageFleet.value ? [action('New tenant', hrefOf([], { new: 'tenant' }))] : []),
-  ...(canManage.value ? [action('New key', hrefOf(['keys'], { new: 'key' }))] : []),
-  ...(canWrite.value ? [action('Find a text everywhere', hrefOf(['incidents']))] : []),
+  ...(canManageFleet.value ? [action('New tenant', toHref([], { new: 'tenant' }))] : []),
+  ...(canManage.value ? [action('New key', toHref(['keys'], { new: 'key' }))] : []),
+  ...(canWrite.value ? [action('Find a text everywhere', toHref(['incidents']))] : []),
 ];
 
-const tabsOf = (tenant: string): Target[] => [
-  page(`Memory of ${tenant}`, hrefOf(['tenants', tenant])),
+const tenantTabs = (tenant: string): Target[] => [
+  page(`Memory of ${tenant}`, toHref(['tenants', tenant])),
   ...['History', 'Compare', 'Drafts', 'Settings'].map((tab) =>
-    page(`${tab} of ${tenant}`, hrefOf(['tenants', tenant, tab.toLowerCase()])),
+    page(`${tab} of ${tenant}`, toHref(['tenants', tenant, tab.toLowerCase()])),
   ),
 ];
 

@@ -1,9 +1,9 @@
 import './palette.css';
 import { useId, useState } from 'preact/hooks';
-import { messageOf } from '../../api/api-client.ts';
+import { errorMessage } from '../../api/api-client.ts';
 import { findPaths } from '../../api/memory-api.ts';
 import { listTenants } from '../../api/tenants-api.ts';
-import { goTo, hrefOf, route } from '../../router.ts';
+import { goTo, route, toHref } from '../../router.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -116,15 +116,15 @@ function useFound(tenant: string | null, query: string) {
     ...(files.data ?? []).map((path) => ({
       text: path,
       kind: 'File',
-      href: hrefOf(['tenants', tenant ?? ''], { path }),
+      href: toHref(['tenants', tenant ?? ''], { path }),
     })),
     ...(tenants.data ?? []).map(({ id, name }) => ({
       text: name === id ? id : `${name} · ${id}`,
       kind: 'Tenant',
-      href: hrefOf(['tenants', id]),
+      href: toHref(['tenants', id]),
     })),
   ];
-  const errors = [tenants.error, files.error].filter((error) => error !== undefined).map(messageOf);
+  const errors = [tenants.error, files.error].filter((error) => error !== undefined).map(errorMessage);
   const isCurrent = debounced === query && !tenants.isLoading && !files.isLoading;
   // Results for an older text could be opened by mistake.
   return { targets: isCurrent ? targets : [], errors: [...new Set(errors)], isCurrent };

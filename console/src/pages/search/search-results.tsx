@@ -2,10 +2,10 @@ import type { ComponentChildren } from 'preact';
 import type { SearchMatch } from '../../api/api-types.ts';
 import { search } from '../../api/memory-api.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { pathText } from '../../text/path-text.tsx';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
@@ -59,7 +59,7 @@ function FindEverywhere({ text }: { text: string }) {
   if (!canWrite.value) return null;
   return (
     <p class="pad small">
-      <a href={hrefOf(['incidents'])} onClick={() => newForm({ text, mode: 'words' })}>
+      <a href={toHref(['incidents'])} onClick={() => newForm({ text, mode: 'words' })}>
         Find in all tenants and versions…
       </a>
     </p>
@@ -71,12 +71,12 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
     <div>
       <button type="button" class="result" onClick={() => onOpen(match.path, match.line)}>
         <bdi class="result-path" dir="ltr" title={match.path}>
-          {pathText(shortPath(match.path), (text) => marked(text, query))}
+          {pathText(shortPath(match.path), (text) => markQuery(text, query))}
         </bdi>
         {match.text !== null && (
           <span class="result-excerpt">
             {match.line !== null && <span class="muted">{match.line}: </span>}
-            {marked(match.text, query)}
+            {markQuery(match.text, query)}
           </span>
         )}
       </button>
@@ -85,10 +85,12 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
 }
 
 /** Highlights the query's words in a text. */
-function marked(text: string, query: string): ComponentChildren {
+function markQuery(text: string, query: string): ComponentChildren {
   const words = query.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
-  if (words.length === 0) return visible(text);
+  if (words.length === 0) return revealHidden(text);
   // Each part with an odd index is a match.
   const parts = text.split(new RegExp(`(${words.join('|')})`, 'iu'));
-  return <>{parts.map((part, i) => (i % 2 === 1 ? <mark>{visible(part)}</mark> : visible(part)))}</>;
+  return (
+    <>{parts.map((part, i) => (i % 2 === 1 ? <mark>{revealHidden(part)}</mark> : revealHidden(part)))}</>
+  );
 }

@@ -2,7 +2,7 @@ const MIN_BURST = 20;
 const BURST_FACTOR = 5;
 
 /** Returns the burst hour's index and the usual number of changes, or null without a burst. */
-export function burstOf(hours: readonly number[]): { index: number; usual: number } | null {
+export function findBurst(hours: readonly number[]): { index: number; usual: number } | null {
   const busy = hours.filter((changes) => changes > 0).sort((a, b) => a - b);
   const usual = busy[Math.floor((busy.length - 1) / 2)] ?? 0;
   const highest = busy.at(-1) ?? 0;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { canManage } from '../../api/session-state.ts';
 import { deleteTenant, deletion, setSuspended, suspension } from '../../api/tenants-api.ts';
 import { goTo } from '../../router.ts';
@@ -29,7 +29,7 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
     if (isActive && !(await confirm({ ...SUSPEND, request: suspension(tenant.id, true) }))) return;
     await action.run(async () => {
       await setSuspended(tenant.id, isActive);
-      changed();
+      noteChange();
       toast(isActive ? `Suspended ${tenant.id}.` : `Resumed ${tenant.id}.`);
     });
   };

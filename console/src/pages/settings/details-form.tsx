@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { changeDetails, getTenant, type TenantDetails } from '../../api/tenants-api.ts';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
-import { changedDetails, DetailsFields, detailsFormOf } from '../tenants/details-fields.tsx';
+import { changedDetails, DetailsFields, toDetailsForm } from '../tenants/details-fields.tsx';
 
 /** Form for a tenant's name, description, and metadata. */
 export function DetailsForm({ tenant }: { tenant: Tenant }) {
-  const initial = detailsFormOf(tenant);
+  const initial = toDetailsForm(tenant);
   const [form, setForm] = useState(initial);
   const action = useAction();
   const changes = changedDetails(tenant.id, initial, form);
@@ -20,9 +20,9 @@ export function DetailsForm({ tenant }: { tenant: Tenant }) {
   const save = () =>
     action.run(async () => {
       const current = await getTenant(tenant.id);
-      if (!(await mayOverwrite(newerOf(tenant, current, changes)))) return;
+      if (!(await mayOverwrite(newerDetails(tenant, current, changes)))) return;
       await changeDetails(tenant.id, changes);
-      changed();
+      noteChange();
       toast('Saved the details.');
     });
   return (
@@ -46,7 +46,7 @@ export function DetailsForm({ tenant }: { tenant: Tenant }) {
 }
 
 /** Returns the details to save that have other values than the form started with. */
-function newerOf(started: Tenant, current: Tenant, changes: TenantDetails): NewerValue[] {
+function newerDetails(started: Tenant, current: Tenant, changes: TenantDetails): NewerValue[] {
   const texts = (['name', 'description'] as const)
     .filter((field) => field in changes && current[field] !== started[field])
     .map((field) => ({ name: field === 'name' ? 'Name' : 'Description', now: current[field] || 'empty' }));

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { typedQuantity } from '../../../../src/core/lib/units.ts';
 import type { Setting } from '../../../../src/core/tenants/settings.ts';
 import type { Settings, Tenant } from '../../api/api-types.ts';
-import { changed } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { changeSettings, getTenant } from '../../api/tenants-api.ts';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
@@ -18,18 +18,18 @@ type Fields = Record<Field, string>;
 
 /** Form for a tenant's settings. An empty field selects the service's default. */
 export function LimitsForm({ tenant }: { tenant: Tenant }) {
-  const initial = fieldsOf(tenant.settings);
+  const initial = toFields(tenant.settings);
   const [fields, setFields] = useState(initial);
   const action = useAction();
-  const changes = changesOf(initial, fields);
+  const changes = changedSettings(initial, fields);
   const isReady = Object.keys(changes).length > 0;
   useUnsaved(isReady);
   const save = () =>
     action.run(async () => {
       const current = await getTenant(tenant.id);
-      if (!(await mayOverwrite(newerOf(tenant.settings, current.settings, changes)))) return;
+      if (!(await mayOverwrite(newerSettings(tenant.settings, current.settings, changes)))) return;
       await changeSettings(tenant.id, changes);
-      changed();
+      noteChange();
       toast('Saved the settings.');
     });
   return (
@@ -66,25 +66,25 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
   );
 }
 
-function fieldsOf(settings: Settings): Fields {
+function toFields(settings: Settings): Fields {
   return Object.fromEntries(
-    SETTINGS.map(([name, setting]) => [name, textOf(settings[name], setting)]),
+    SETTINGS.map(([name, setting]) => [name, settingText(settings[name], setting)]),
   ) as Fields;
 }
 
-function textOf(value: number | string | null, setting: Setting): string {
+function settingText(value: number | string | null, setting: Setting): string {
   if (value === null) return '';
   return 'choices' in setting ? String(value) : typedQuantity(Number(value), setting.unit);
 }
 
 /** Returns the settings to save that have other values than the form started with. */
-function newerOf(started: Settings, current: Settings, changes: Partial<Settings>): NewerValue[] {
+function newerSettings(started: Settings, current: Settings, changes: Partial<Settings>): NewerValue[] {
   return SETTINGS.filter(([name]) => name in changes && current[name] !== started[name]).map(
-    ([name, setting]) => ({ name: setting.title, now: textOf(current[name], setting) || 'the default' }),
+    ([name, setting]) => ({ name: setting.title, now: settingText(current[name], setting) || 'the default' }),
   );
 }
 
-function changesOf(initial: Fields, fields: Fields): Partial<Settings> {
+function changedSettings(initial: Fields, fields: Fields): Partial<Settings> {
   return Object.fromEntries(
     SETTINGS.filter(([name]) => fields[name] !== initial[name]).map(([name, setting]) => [
       name,

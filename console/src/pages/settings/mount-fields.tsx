@@ -13,7 +13,7 @@ export interface MountForm {
 export const NEW_MOUNT: MountForm = { tenant: '', name: '', access: 'read_only', instructions: '' };
 
 /** Returns the mount to save. */
-export const mountOf = ({ tenant, name, access, instructions }: MountForm) => ({
+export const toMount = ({ tenant, name, access, instructions }: MountForm) => ({
   name: name || tenant,
   tenant,
   access,

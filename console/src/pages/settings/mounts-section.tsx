@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { sendEmpty } from '../../api/api-client.ts';
 import type { Mounts } from '../../api/api-types.ts';
-import { changed, changesMade } from '../../api/change-signals.ts';
+import { changesMade, noteChange } from '../../api/change-signals.ts';
 import { canManage } from '../../api/session-state.ts';
 import { listMounts, mounting, setMount, unmounting } from '../../api/tenants-api.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
@@ -14,7 +14,7 @@ import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
-import { MountFields, type MountForm, mountOf, NEW_MOUNT } from './mount-fields.tsx';
+import { MountFields, type MountForm, NEW_MOUNT, toMount } from './mount-fields.tsx';
 
 type ListedMount = Mounts['mounts'][number];
 
@@ -130,7 +130,7 @@ function MountedBy({ mounted_by, more }: Mounts) {
 
 function TenantLink({ id }: { id: string }) {
   return (
-    <a class="name-link" href={hrefOf(['tenants', id, 'settings'])}>
+    <a class="name-link" href={toHref(['tenants', id, 'settings'])}>
       <Name text={id} />
     </a>
   );
@@ -143,12 +143,12 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
   const action = useAction();
   const save = () =>
     action.run(async (signal) => {
-      const wanted = mountOf(form);
+      const wanted = toMount(form);
       const { mounts } = await listMounts(tenant, signal);
       const current = mounts.find((each) => each.name === wanted.name);
-      if (current !== undefined && !(await mayOverwrite(newerOf(mount, current)))) return;
+      if (current !== undefined && !(await mayOverwrite(newerMountValues(mount, current)))) return;
       await setMount(tenant, wanted);
-      changed();
+      noteChange();
       toast(mount === null ? 'Added the mount.' : 'Saved the mount.');
       onClose();
     });
@@ -159,7 +159,7 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
       isReady={form.tenant !== ''}
       action={action}
       onClose={onClose}
-      request={mounting(tenant, mountOf(form))}
+      request={mounting(tenant, toMount(form))}
       onSubmit={save}
     >
       <MountFields
@@ -175,7 +175,7 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
 /**
  * Returns a mount's values that differ from the values in the dialog; all values if the mount is new to the dialog.
  */
-function newerOf(started: ListedMount | null, current: ListedMount): NewerValue[] {
+function newerMountValues(started: ListedMount | null, current: ListedMount): NewerValue[] {
   const values = [
     ['Tenant', started?.tenant, current.tenant, current.tenant ?? 'another tenant'],
     ['Access', started?.access, current.access, ACCESS[current.access]],
@@ -190,7 +190,7 @@ function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () =
   const remove = () =>
     action.run(async () => {
       await sendEmpty(unmounting(tenant, mount.name));
-      changed();
+      noteChange();
       toast('Removed the mount.');
       onClose();
     });

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { type ApiRequest, sendRequest } from '../../api/api-client.ts';
 import type { Tenant } from '../../api/api-types.ts';
 import { copying, renaming } from '../../api/tenants-api.ts';
-import { goTo, hrefOf, replacePlace } from '../../router.ts';
+import { goTo, replacePlace, toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toasts.ts';
@@ -49,7 +49,7 @@ interface DialogProps extends Props {
 function RenameDialog({ tenant: { id, files }, onClose }: DialogProps) {
   const rename = async (to: string) => {
     await sendRequest(renaming(id, to));
-    replacePlace(settingsOf(to));
+    replacePlace(settingsHref(to));
     toast(`Renamed ${id} to ${to}.`);
   };
   return (
@@ -58,7 +58,7 @@ function RenameDialog({ tenant: { id, files }, onClose }: DialogProps) {
       verb="Rename"
       doing={`Renaming: ${count(files, 'file')}`}
       current={id}
-      requestOf={(to) => renaming(id, to)}
+      toRequest={(to) => renaming(id, to)}
       apply={rename}
       onClose={onClose}
     >
@@ -74,7 +74,7 @@ function CopyDialog({ tenant: { id, files }, onClose }: DialogProps) {
   const copy = async (to: string) => {
     await sendRequest(copying(id, to));
     onClose();
-    goTo(settingsOf(to));
+    goTo(settingsHref(to));
     toast(`Copied ${id} to ${to}.`);
   };
   return (
@@ -83,7 +83,7 @@ function CopyDialog({ tenant: { id, files }, onClose }: DialogProps) {
       verb="Copy"
       doing={`Copying ${count(files, 'file')}`}
       current=""
-      requestOf={(to) => copying(id, to)}
+      toRequest={(to) => copying(id, to)}
       apply={copy}
       onClose={onClose}
     >
@@ -92,7 +92,7 @@ function CopyDialog({ tenant: { id, files }, onClose }: DialogProps) {
   );
 }
 
-const settingsOf = (id: string) => hrefOf(['tenants', id, 'settings']);
+const settingsHref = (id: string) => toHref(['tenants', id, 'settings']);
 
 interface NewIdProps {
   title: string;
@@ -100,14 +100,14 @@ interface NewIdProps {
   doing: string;
   /** The field's initial value. */
   current: string;
-  requestOf: (id: string) => ApiRequest;
+  toRequest: (id: string) => ApiRequest;
   /** Renames or copies the tenant. Throws an error whose message is shown to the user. */
   apply: (id: string) => Promise<void>;
   onClose: () => void;
   children: ComponentChildren;
 }
 
-function NewIdDialog({ current, requestOf, apply, children, ...props }: NewIdProps) {
+function NewIdDialog({ current, toRequest, apply, children, ...props }: NewIdProps) {
   const [id, setId] = useState(current);
   const action = useAction();
   const isChanged = id !== current;
@@ -116,7 +116,7 @@ function NewIdDialog({ current, requestOf, apply, children, ...props }: NewIdPro
       isReady={isChanged}
       hasInput={isChanged}
       {...props}
-      request={requestOf(id)}
+      request={toRequest(id)}
       action={action}
       onSubmit={() => action.run(() => apply(id))}
     >

@@ -57,7 +57,7 @@ export function SettingField({ setting, byDefault, isForSeveral = false, value, 
         onInput={({ currentTarget }) => {
           onChange(currentTarget.value);
           const isDefault = isForSeveral && currentTarget.value === DEFAULT;
-          currentTarget.setCustomValidity(isDefault ? '' : problemOf(currentTarget.value, setting));
+          currentTarget.setCustomValidity(isDefault ? '' : validationMessage(currentTarget.value, setting));
         }}
       />
       <span class="hint">
@@ -73,7 +73,7 @@ const HINTS: Partial<Record<NumberSetting['unit'], string>> = {
 };
 
 /** Returns the validation message for a value, or an empty string for a valid value. */
-function problemOf(text: string, { unit, max }: NumberSetting): string {
+function validationMessage(text: string, { unit, max }: NumberSetting): string {
   const value = text === '' ? 0 : parseQuantity(text, unit);
   if (value === undefined) return `Enter ${expectedQuantity(unit)}.`;
   return value > max ? `Enter at most ${formatQuantity(max, unit)}.` : '';

@@ -1,13 +1,13 @@
 import { Fragment } from 'preact';
 import type { Tenant } from '../../api/api-types.ts';
 import { canManageFleet, canWrite } from '../../api/session-state.ts';
-import { visible } from '../../text/visible.tsx';
+import { revealHidden } from '../../text/visible.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Transfer } from '../archive/archive-transfer.tsx';
 import { KeptOutSection } from '../incidents/kept-out-section.tsx';
 import { KeysSection } from '../keys/keys-section.tsx';
-import { detailsFormOf } from '../tenants/details-fields.tsx';
+import { toDetailsForm } from '../tenants/details-fields.tsx';
 import { DangerZone } from './danger-zone.tsx';
 import { DetailsForm } from './details-form.tsx';
 import { LimitsForm } from './limits-form.tsx';
@@ -29,7 +29,7 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
       </section>
       {canWrite.value && tenant.archived_at === null ? (
         <section class="card">
-          <DetailsForm key={JSON.stringify(detailsFormOf(tenant))} tenant={tenant} />
+          <DetailsForm key={JSON.stringify(toDetailsForm(tenant))} tenant={tenant} />
         </section>
       ) : (
         isDescribed(tenant) && (
@@ -73,13 +73,13 @@ function Details({ tenant: { name, description, metadata, archived_at } }: { ten
       <dl class="facts are-texts">
         <dt>Name</dt>
         <dd>
-          <bdi>{visible(name)}</bdi>
+          <bdi>{revealHidden(name)}</bdi>
         </dd>
         {description !== '' && (
           <>
             <dt>Description</dt>
             <dd>
-              <bdi>{visible(description)}</bdi>
+              <bdi>{revealHidden(description)}</bdi>
             </dd>
           </>
         )}
@@ -98,7 +98,7 @@ function Details({ tenant: { name, description, metadata, archived_at } }: { ten
               <Name text={key} />
             </dt>
             <dd>
-              <bdi>{visible(value)}</bdi>
+              <bdi>{revealHidden(value)}</bdi>
             </dd>
           </Fragment>
         ))}

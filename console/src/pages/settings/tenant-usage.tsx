@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { messageOf } from '../../api/api-client.ts';
+import { errorMessage } from '../../api/api-client.ts';
 import type { Activity, Tenant, UsageDay } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { readActivity } from '../../api/history-api.ts';
 import { getUsage, listUsageDays } from '../../api/tenants-api.ts';
-import { hrefOf } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber, formatTime } from '../../text/format.ts';
 import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
@@ -13,7 +13,7 @@ import { Segmented } from '../../ui/segmented.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
-import { burstOf } from './burst.ts';
+import { findBurst } from './burst.ts';
 
 /** A tenant's current usage, and its usage over time. */
 export function Usage({ tenant }: { tenant: Tenant }) {
@@ -47,7 +47,7 @@ export function Usage({ tenant }: { tenant: Tenant }) {
         </dd>
         <dt>Last activity</dt>
         <dd>
-          {error === undefined ? data && <LastActivity at={data.last_activity_at} /> : messageOf(error)}
+          {error === undefined ? data && <LastActivity at={data.last_activity_at} /> : errorMessage(error)}
         </dd>
       </dl>
       <UsageOverTime tenant={tenant.id} />
@@ -138,10 +138,10 @@ function HourCharts({ tenant }: { tenant: string }) {
   const { data, error, reload } = useLoad(
     (signal) => {
       const until = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
-      const isoOf = (time: number) => new Date(time).toISOString();
+      const toIsoTime = (time: number) => new Date(time).toISOString();
       return readActivity(
         tenant,
-        { since: isoOf(until - HOURS * HOUR_MS), until: isoOf(until), buckets: HOURS },
+        { since: toIsoTime(until - HOURS * HOUR_MS), until: toIsoTime(until), buckets: HOURS },
         signal,
       );
     },
@@ -177,7 +177,7 @@ const weekdays = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'nume
 
 /** Link to the changes in an hour with far more changes than usual. */
 function Burst({ tenant, buckets, bars }: { tenant: string; buckets: Activity['buckets']; bars: Bar[] }) {
-  const burst = burstOf(bars.map(({ values }) => values[0] ?? 0));
+  const burst = findBurst(bars.map(({ values }) => values[0] ?? 0));
   const start = burst === null ? undefined : buckets[burst.index]?.start;
   if (burst === null || start === undefined) return null;
   const until = new Date(Date.parse(start) + HOUR_MS).toISOString();
@@ -185,7 +185,7 @@ function Burst({ tenant, buckets, bars }: { tenant: string; buckets: Activity['b
     <p class="notice warning">
       Burst: {count(bars[burst.index]?.values[0] ?? 0, 'change')} in the hour from <Time value={start} />,
       against {formatNumber(burst.usual)} in a usual busy hour.{' '}
-      <a href={hrefOf(['tenants', tenant, 'history'], { since: start, until })}>Show the changes</a>
+      <a href={toHref(['tenants', tenant, 'history'], { since: start, until })}>Show the changes</a>
     </p>
   );
 }

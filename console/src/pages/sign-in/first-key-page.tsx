@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ApiError, problemOf } from '../../api/api-client.ts';
+import { ApiError, readProblem } from '../../api/api-client.ts';
 import { session, storeKey } from '../../api/session-state.ts';
 import { getSession } from '../../api/tenants-api.ts';
 import { goTo } from '../../router.ts';
@@ -85,7 +85,7 @@ async function post(path: string, token: string): Promise<Response | null> {
   });
   if (OVER.includes(response.status)) return null;
   if (response.ok) return response;
-  throw new ApiError(response.status, await problemOf(response));
+  throw new ApiError(response.status, await readProblem(response));
 }
 
 const checkLink = async (token: string) => (await post('sign-in/first-key/check', token)) !== null;

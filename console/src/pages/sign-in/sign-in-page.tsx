@@ -32,7 +32,7 @@ export function SignInPage() {
         session.value = await getSession();
       } catch (error) {
         endSession(null);
-        throw error instanceof ApiError ? reworded(error) : error;
+        throw error instanceof ApiError ? rewordError(error) : error;
       }
     });
   return (
@@ -104,7 +104,7 @@ async function continueSession(): Promise<void> {
   if (info !== null) session.value = info;
 }
 
-function reworded(error: ApiError): Error {
+function rewordError(error: ApiError): Error {
   if (error.status === 401)
     return new ApiError(401, { detail: 'This key is not valid, expired, or was revoked.' });
   if (error.code === 'not_an_admin_key') {

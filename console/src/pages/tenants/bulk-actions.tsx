@@ -18,7 +18,7 @@ import { KeysDialog } from './bulk/keys-dialog.tsx';
 import { LimitsDialog } from './bulk/limits-dialog.tsx';
 import { MountDialog } from './bulk/mount-dialog.tsx';
 import { openBulk } from './bulk/open-bulk.tsx';
-import { allMatching, type Targets, targetsOf } from './bulk/targets.ts';
+import { chosenTargets, matchingTargets, type Targets } from './bulk/targets.ts';
 import type { Selection } from './use-selection.ts';
 
 interface Props {
@@ -45,7 +45,7 @@ const DIALOGS: Record<Kind, ComponentType<BulkProps>> = {
 export function BulkActions({ selection, listed, filter, totals }: Props) {
   const { tenants, isAllMatching } = selection;
   const isAll = isAllMatching && totals !== null;
-  const targets = isAll ? allMatching(filter, totals, listed) : targetsOf(tenants);
+  const targets = isAll ? matchingTargets(filter, totals, listed) : chosenTargets(tenants);
   const isAny = (isSuspended: boolean) =>
     isAll || tenants.some(({ status }) => (status === 'suspended') === isSuspended);
   const open = (kind: Kind) => {
@@ -103,7 +103,7 @@ export function BulkActions({ selection, listed, filter, totals }: Props) {
 function onlyIf(targets: Targets, isSuspended: boolean): Targets {
   return targets.isAllMatching
     ? targets
-    : targetsOf(targets.examples.filter(({ status }) => (status === 'suspended') === isSuspended));
+    : chosenTargets(targets.examples.filter(({ status }) => (status === 'suspended') === isSuspended));
 }
 
 function SuspendDialog({ targets, ...props }: BulkProps) {

@@ -15,7 +15,7 @@ export const NO_DETAILS: DetailsForm = { name: '', description: '', pairs: [] };
 const MAX = { name: 255, description: 1024, pairs: 16, key: 64, value: 512 };
 
 /** Returns the fields for a tenant. The name field is empty if the name is the ID. */
-export function detailsFormOf({ id, name, description, metadata }: Tenant): DetailsForm {
+export function toDetailsForm({ id, name, description, metadata }: Tenant): DetailsForm {
   return {
     name: name === id ? '' : name,
     description,
@@ -23,12 +23,12 @@ export function detailsFormOf({ id, name, description, metadata }: Tenant): Deta
   };
 }
 
-const metadataOf = ({ pairs }: DetailsForm): Record<string, string> =>
+const toMetadata = ({ pairs }: DetailsForm): Record<string, string> =>
   Object.fromEntries(pairs.filter(({ key }) => key !== '').map(({ key, value }) => [key, value]));
 
 /** Returns the details that differ between two field states, as a request sends them. */
 export function changedDetails(id: string, before: DetailsForm, after: DetailsForm): TenantDetails {
-  const [old, metadata] = [metadataOf(before), metadataOf(after)];
+  const [old, metadata] = [toMetadata(before), toMetadata(after)];
   const changed = Object.entries(metadata).filter(([key, value]) => old[key] !== value);
   const removed = Object.keys(old).filter((key) => !Object.hasOwn(metadata, key));
   const pairs = [...changed, ...removed.map((key) => [key, null] as const)];

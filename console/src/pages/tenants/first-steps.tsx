@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { canManageFleet, onlyTenants, session } from '../../api/session-state.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
-import { serviceUrlOf } from '../keys/snippets.ts';
+import { findServiceUrl } from '../keys/snippets.ts';
 
 /** Steps from a new installation to the first call, instead of an empty tenant list. */
 export function FirstSteps({ onCreate }: { onCreate: () => void }) {
@@ -15,7 +15,7 @@ export function FirstSteps({ onCreate }: { onCreate: () => void }) {
   }
   const info = session.value;
   if (info === null) return null;
-  const url = serviceUrlOf(info, location);
+  const url = findServiceUrl(info, location);
   return (
     <section class="card first-steps" aria-labelledby="first-steps">
       <h2 id="first-steps">Three steps to the first memory</h2>

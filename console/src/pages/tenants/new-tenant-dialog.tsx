@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { createTenant, creation } from '../../api/tenants-api.ts';
-import { goTo, hrefOf } from '../../router.ts';
+import { goTo, toHref } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { changedDetails, DetailsFields, NO_DETAILS } from './details-fields.tsx';
@@ -13,7 +13,7 @@ export function NewTenantDialog({ onClose }: { onClose: () => void }) {
   const create = () =>
     action.run(async () => {
       await createTenant(tenant);
-      goTo(hrefOf(['tenants', id, 'settings']));
+      goTo(toHref(['tenants', id, 'settings']));
     });
   return (
     <FormDialog

@@ -4,7 +4,7 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useAction } from '../../ui/use-load.ts';
-import { viewOf } from './tenant-filters.tsx';
+import { viewQuery } from './tenant-filters.tsx';
 
 /** Filters and order for the tenant list, under a name. */
 interface View {
@@ -42,7 +42,7 @@ function storeViews(changed: readonly View[]): void {
 /** Links to the saved views, and a button that saves the current filters as a view. */
 export function SavedViews({ query }: { query: URLSearchParams }) {
   const [isSaving, setIsSaving] = useState(false);
-  const current = viewOf(query);
+  const current = viewQuery(query);
   const isNew = current !== '' && views.value.every((view) => view.query !== current);
   if (views.value.length === 0 && !isNew) return null;
   return (

@@ -32,7 +32,7 @@ const STATE_QUERIES: Record<string, TenantQuery> = {
 const FILTERS = ['search', 'metadata', 'state'];
 
 /** Returns the filters in a URL as admin API parameters. */
-export function tenantQueryOf(query: URLSearchParams): TenantQuery {
+export function readTenantQuery(query: URLSearchParams): TenantQuery {
   return {
     ...STATE_QUERIES[query.get('state') ?? ''],
     search: (query.get('search') ?? '').trim(),
@@ -47,7 +47,7 @@ const isPair = (text: string) => /^[^=]{1,64}=.{0,512}$/s.test(text);
 export const isFiltered = (query: URLSearchParams) => FILTERS.some((name) => query.has(name));
 
 /** Returns the filters and the order in a URL, in a fixed order, so that equal views have equal texts. */
-export function viewOf(query: URLSearchParams): string {
+export function viewQuery(query: URLSearchParams): string {
   const view = new URLSearchParams();
   for (const name of [...FILTERS, 'sort']) {
     const value = query.get(name) ?? '';

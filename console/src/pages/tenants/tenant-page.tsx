@@ -2,7 +2,7 @@ import { Fragment } from 'preact';
 import type { Tenant } from '../../api/api-types.ts';
 import { changesMade, historyLosses } from '../../api/change-signals.ts';
 import { getTenant, listOwnMounts } from '../../api/tenants-api.ts';
-import { hrefOf, route } from '../../router.ts';
+import { route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { lazy } from '../../ui/lazy.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
@@ -51,7 +51,7 @@ export function TenantPage({ tenant }: { tenant: string }) {
           {TABS.map(([segment, title]) => (
             <NavLink
               key={segment}
-              href={hrefOf(['tenants', tenant, segment].filter(Boolean))}
+              href={toHref(['tenants', tenant, segment].filter(Boolean))}
               isCurrent={current === segment}
             >
               {title}
@@ -86,16 +86,16 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
       </span>
       {draft_of === null && (
         <>
-          · <a href={hrefOf(['audit'], { tenant: id })}>Audit trail</a>
+          · <a href={toHref(['audit'], { tenant: id })}>Audit trail</a>
         </>
       )}
       {draft_of !== null && (
         <>
           · draft of
-          <a class="name-link" href={hrefOf(['tenants', draft_of])}>
+          <a class="name-link" href={toHref(['tenants', draft_of])}>
             <Name text={draft_of} />
           </a>
-          <a href={hrefOf(['tenants', draft_of, 'drafts', id])}>Review</a>
+          <a href={toHref(['tenants', draft_of, 'drafts', id])}>Review</a>
         </>
       )}
       {mounts.length > 0 && '· mounts'}
@@ -104,14 +104,14 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
           {mounted === null || status === 'missing' ? (
             <Name text={`/memories/${name}`} />
           ) : (
-            <a class="name-link" href={hrefOf(['tenants', mounted])}>
+            <a class="name-link" href={toHref(['tenants', mounted])}>
               <Name text={`/memories/${name}`} />
             </a>
           )}
           <MountProblem status={status} />
         </Fragment>
       ))}
-      {hidden > 0 && <a href={hrefOf(['tenants', id, 'settings'])}>and {formatNumber(hidden)} more</a>}
+      {hidden > 0 && <a href={toHref(['tenants', id, 'settings'])}>and {formatNumber(hidden)} more</a>}
     </p>
   );
 }

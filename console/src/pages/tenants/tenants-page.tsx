@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
 import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { listTenants, type TenantTotals } from '../../api/tenants-api.ts';
-import { hrefOf, route } from '../../router.ts';
+import { route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
@@ -18,15 +18,15 @@ import { finishedBulks } from './bulk/open-bulk.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { NewTenantDialog } from './new-tenant-dialog.tsx';
 import { SavedViews } from './saved-views.tsx';
-import { isFiltered, TenantFilters, tenantQueryOf, viewOf } from './tenant-filters.tsx';
+import { isFiltered, readTenantQuery, TenantFilters, viewQuery } from './tenant-filters.tsx';
 import { type Selection, useSelection } from './use-selection.ts';
 
 const BulkActions = lazy('the actions', async () => (await import('./bulk-actions.tsx')).BulkActions);
 
 export function TenantsPage() {
   const { query } = route.value;
-  const view = useDebounced(viewOf(query), 200);
-  const wanted = tenantQueryOf(new URLSearchParams(view));
+  const view = useDebounced(viewQuery(query), 200);
+  const wanted = readTenantQuery(new URLSearchParams(view));
   const [totals, setTotals] = useState<TenantTotals | null>(null);
   const pages = usePages(
     async (after, signal) => {
@@ -157,7 +157,7 @@ function TenantName({ tenant: { id, name, description, metadata } }: { tenant: T
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
   return (
     <div class="tenant-name">
-      <a class="name-link" href={hrefOf(['tenants', id])}>
+      <a class="name-link" href={toHref(['tenants', id])}>
         <Name text={name} />
       </a>
       <About parts={[name === id ? '' : id, description, pairs.join(', ')]} />

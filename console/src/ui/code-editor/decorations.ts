@@ -1,6 +1,6 @@
 import type { Extension, Range } from '@codemirror/state';
 import { Decoration, type EditorView, ViewPlugin, WidgetType } from '@codemirror/view';
-import { HIDDEN, MAX_CODES, nameOf } from '../../text/visible.tsx';
+import { characterCode, HIDDEN, MAX_CODES } from '../../text/visible.tsx';
 
 class Code extends WidgetType {
   readonly name: string;
@@ -31,7 +31,7 @@ export const hiddenCharacters = decorateScreen((view) => {
         ranges.push(uncoded.range(start, to));
         break;
       }
-      const widget = new Code(nameOf(character));
+      const widget = new Code(characterCode(character));
       ranges.push(Decoration.replace({ widget }).range(start, start + character.length));
     }
   }
@@ -49,8 +49,8 @@ export const highlightLines = (isMarked: (line: string) => boolean): Extension =
   );
 
 /** Decorates the text on the screen, again after each change. */
-function decorateScreen(rangesOf: (view: EditorView) => Range<Decoration>[]): Extension {
-  const decorate = (view: EditorView) => ({ decorations: Decoration.set(rangesOf(view)) });
+function decorateScreen(findRanges: (view: EditorView) => Range<Decoration>[]): Extension {
+  const decorate = (view: EditorView) => ({ decorations: Decoration.set(findRanges(view)) });
   return ViewPlugin.define(
     (view) => ({
       ...decorate(view),

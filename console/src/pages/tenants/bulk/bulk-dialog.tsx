@@ -47,7 +47,7 @@ interface Props extends BulkProps {
   children: ComponentChildren;
 }
 
-const AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 
 const STOP = {
   title: 'Stop the action?',
@@ -62,7 +62,18 @@ const STOP = {
  * ends, the dialog is hidden until the next sign-in.
  */
 export function BulkDialog(props: Props) {
-  const { targets, onClose, onDone, verb, title, done, work, request, atOnce = AT_ONCE, children } = props;
+  const {
+    targets,
+    onClose,
+    onDone,
+    verb,
+    title,
+    done,
+    work,
+    request,
+    atOnce = MAX_CONCURRENT,
+    children,
+  } = props;
   const { isExact = false, results, unsaved, question, ...dialog } = props;
   const [progress, setProgress] = useState<{ what: string; fraction: number | null }>();
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>();

@@ -1,4 +1,4 @@
-import { ApiError, messageOf } from '../../../api/api-client.ts';
+import { ApiError, errorMessage } from '../../../api/api-client.ts';
 import { delay } from '../../../api/retry.ts';
 import type { Target } from './targets.ts';
 
@@ -38,7 +38,7 @@ export interface RunResult {
 const BUSY_RETRIES = 5;
 /** Maximum number of retries while the service does not respond: five minutes, longer than a restart. */
 const UNREACHABLE_RETRIES = 32;
-const backoff = (retries: number) => Math.min(1000 * 2 ** retries, 10_000);
+const retryDelayMs = (retries: number) => Math.min(1000 * 2 ** retries, 10_000);
 
 /** An error that each further tenant would also have. */
 class Interruption extends Error {}
@@ -64,17 +64,17 @@ export async function runForEach(run: Run): Promise<RunResult> {
   const worker = async () => {
     for (const target of queue) {
       if (stop.aborted) {
-        outcomes.push(stopped(target));
+        outcomes.push(stoppedOutcome(target));
         continue;
       }
       try {
-        outcomes.push(await outcomeOf(target, run, stop, onWait));
+        outcomes.push(await processTarget(target, run, stop, onWait));
         finished++;
       } catch (error) {
         if (!(error instanceof Interruption)) throw error;
         interruption = error.message;
         interrupted.abort();
-        outcomes.push(stopped(target));
+        outcomes.push(stoppedOutcome(target));
       }
       report();
     }
@@ -83,12 +83,12 @@ export async function runForEach(run: Run): Promise<RunResult> {
   return { outcomes, interruption };
 }
 
-const stopped = (target: Target): Outcome => ({ target, result: 'stopped', reason: '' });
+const stoppedOutcome = (target: Target): Outcome => ({ target, result: 'stopped', reason: '' });
 
 /** @throws Interruption */
-async function outcomeOf(
+async function processTarget(
   target: Target,
-  { work, signal, delayMs = backoff }: Run,
+  { work, signal, delayMs = retryDelayMs }: Run,
   stop: AbortSignal,
   onWait: (change: 1 | -1) => void,
 ): Promise<Outcome> {
@@ -97,16 +97,16 @@ async function outcomeOf(
       const result = (await work(target, signal)) === 'skipped' ? 'skipped' : 'done';
       return { target, result, reason: '' };
     } catch (error) {
-      if (stop.aborted) return stopped(target);
+      if (stop.aborted) return stoppedOutcome(target);
       if (hasEndedSession(error)) throw new Interruption('Your session ended.');
-      if (isUnreachable(error) && retries >= UNREACHABLE_RETRIES) throw new Interruption(messageOf(error));
+      if (isUnreachable(error) && retries >= UNREACHABLE_RETRIES) throw new Interruption(errorMessage(error));
       if (!isUnreachable(error) && !(isBusy(error) && retries < BUSY_RETRIES))
-        return { target, result: 'failed', reason: messageOf(error) };
+        return { target, result: 'failed', reason: errorMessage(error) };
     }
     onWait(1);
     await delay(delayMs(retries), stop).catch(() => {});
     onWait(-1);
-    if (stop.aborted) return stopped(target);
+    if (stop.aborted) return stoppedOutcome(target);
   }
 }
 

@@ -6,7 +6,7 @@ import { CopyButton } from '../../../ui/copy-button.tsx';
 import { Icon } from '../../../ui/icon.tsx';
 import { save } from '../../../ui/save.ts';
 import { KeyFields } from '../../keys/key-fields.tsx';
-import { leastKey, newKeyOf, randomId } from '../../keys/new-key.ts';
+import { leastKey, randomId, toNewKey } from '../../keys/new-key.ts';
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
 
 const START = leastKey('');
@@ -19,13 +19,13 @@ export function KeysDialog(props: BulkProps) {
   // A repeated request is equal, also in its expiry, so that it creates no second key.
   const creations = useRef(new Map<string, { key: NewKey; id: string }>());
   const create = async (tenant: string) => {
-    const key = newKeyOf({ ...form, tenant });
+    const key = toNewKey({ ...form, tenant });
     if (key === null) throw new Error('The form is incomplete.');
     const creation = creations.current.get(tenant) ?? { key, id: randomId() };
     creations.current.set(tenant, creation);
     created.current.set(tenant, await createKey(creation.key, creation.id));
   };
-  const key = newKeyOf({ ...form, tenant: 'any' });
+  const key = toNewKey({ ...form, tenant: 'any' });
   const isSaved = () => created.current.size === saved;
   return (
     <BulkDialog

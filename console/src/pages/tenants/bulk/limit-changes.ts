@@ -24,30 +24,30 @@ export function limitChanges(targets: readonly Target[], changes: Partial<Settin
       const own = targets.filter(({ settings }) => settings[name] !== null);
       return own.length === 0
         ? []
-        : [`${setting.title}: ${tenantsOf(own)} will get the default of the service.`];
+        : [`${setting.title}: ${describeTargets(own)} will get the default of the service.`];
     }
-    const [to, shown] = [rankOf(setting, next), formatSetting(setting, next)];
-    const differing = (isRaised: boolean) =>
+    const [to, shown] = [settingRank(setting, next), formatSetting(setting, next)];
+    const findDifferent = (isRaised: boolean) =>
       targets.filter(({ effective }) => {
-        const from = rankOf(setting, effective[name]);
+        const from = settingRank(setting, effective[name]);
         return isRaised ? from < to : from > to;
       });
-    return [['raised', differing(true)] as const, ['lowered', differing(false)] as const].flatMap(
+    return [['raised', findDifferent(true)] as const, ['lowered', findDifferent(false)] as const].flatMap(
       ([verb, found]) =>
         found.length === 0
           ? []
           : [
-              `${setting.title}: ${verb} to ${shown} for ${tenantsOf(found, (each) => formatSetting(setting, each.effective[name]))}.`,
+              `${setting.title}: ${verb} to ${shown} for ${describeTargets(found, (each) => formatSetting(setting, each.effective[name]))}.`,
             ],
     );
   });
 }
 
 /** Orders a setting's values, the most restrictive first. */
-const rankOf = (setting: Setting, value: number | string) =>
+const settingRank = (setting: Setting, value: number | string) =>
   value === 0 && 'zero' in setting && setting.zero !== NONE ? Number.POSITIVE_INFINITY : Number(value);
 
-function tenantsOf(targets: readonly Target[], describe?: (target: Target) => string): string {
+function describeTargets(targets: readonly Target[], describe?: (target: Target) => string): string {
   const named = targets
     .slice(0, NAMED)
     .map((each) => (describe === undefined ? each.id : `${each.id}, now ${describe(each)}`));

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { mounting, setMount } from '../../../api/tenants-api.ts';
 import { count } from '../../../text/format.ts';
-import { MountFields, mountOf, NEW_MOUNT } from '../../settings/mount-fields.tsx';
+import { MountFields, NEW_MOUNT, toMount } from '../../settings/mount-fields.tsx';
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
 
 /** Mounts one memory into several tenants. */
 export function MountDialog(props: BulkProps) {
   const [form, setForm] = useState(NEW_MOUNT);
-  const mount = mountOf(form);
+  const mount = toMount(form);
   return (
     <BulkDialog
       {...props}

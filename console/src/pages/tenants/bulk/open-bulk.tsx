@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { session, signedOutBecause } from '../../../api/session-state.ts';
-import { hrefOf, route } from '../../../router.ts';
+import { route, toHref } from '../../../router.ts';
 import type { BulkProps } from './bulk-dialog.tsx';
 import type { Targets } from './targets.ts';
 
@@ -26,7 +26,7 @@ function close(): void {
  * and archives must survive the session's end: after the next sign-in, the dialog continues.
  */
 export function BulkHost() {
-  const page = hrefOf(route.value.segments);
+  const page = toHref(route.value.segments);
   useEffect(() => close, [page]);
   const isSignedOut = session.value === null && signedOutBecause.value === null;
   useEffect(() => {

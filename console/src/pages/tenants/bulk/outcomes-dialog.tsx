@@ -31,13 +31,13 @@ const SHOWN = 100;
 /** Shows an action's result for each tenant, the failures first. */
 export function OutcomesDialog(props: Props) {
   const { done, outcomes, results, interruption, error, progress, onContinue, onStop, onClose } = props;
-  const numberOf = (result: Outcome['result']) => outcomes.filter((each) => each.result === result).length;
+  const countResult = (result: Outcome['result']) => outcomes.filter((each) => each.result === result).length;
   const failed = outcomes.filter(({ result }) => result === 'failed');
-  const [skipped, stopped] = [numberOf('skipped'), numberOf('stopped')];
+  const [skipped, stopped] = [countResult('skipped'), countResult('stopped')];
   const isRunning = progress !== undefined;
   return (
     <Modal
-      title={`${done} ${count(numberOf('done'), 'tenant')}.`}
+      title={`${done} ${count(countResult('done'), 'tenant')}.`}
       isWide={results !== undefined}
       onClose={isRunning ? onStop : onClose}
     >

@@ -16,7 +16,7 @@ export interface Targets {
   read: (onRead: (count: number) => void, signal: AbortSignal) => Promise<readonly Target[]>;
 }
 
-export function targetsOf(tenants: readonly Target[]): Targets {
+export function chosenTargets(tenants: readonly Target[]): Targets {
   return {
     count: tenants.length,
     files: tenants.reduce((sum, tenant) => sum + tenant.files, 0),
@@ -26,7 +26,7 @@ export function targetsOf(tenants: readonly Target[]): Targets {
   };
 }
 
-const targetOf = ({ id, status, files, settings, effective }: Tenant): Target => ({
+const toTarget = ({ id, status, files, settings, effective }: Tenant): Target => ({
   id,
   status,
   files,
@@ -37,7 +37,11 @@ const targetOf = ({ id, status, files, settings, effective }: Tenant): Target =>
 /** The service's maximum for tenants per page. */
 const PAGE = 200;
 
-export function allMatching(filter: TenantQuery, totals: TenantTotals, shown: readonly Target[]): Targets {
+export function matchingTargets(
+  filter: TenantQuery,
+  totals: TenantTotals,
+  shown: readonly Target[],
+): Targets {
   return {
     count: totals.tenants,
     files: totals.files,
@@ -48,7 +52,7 @@ export function allMatching(filter: TenantQuery, totals: TenantTotals, shown: re
       for (let after: string | null = null; ; ) {
         const page = await listTenants({ ...filter, sort: 'id', limit: PAGE, after }, signal);
         // Keeps only the needed fields for up to 100,000s of tenants.
-        found.push(...page.tenants.map(targetOf));
+        found.push(...page.tenants.map(toTarget));
         onRead(found.length);
         after = page.next;
         if (after === null) return found;
