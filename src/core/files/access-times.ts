@@ -5,7 +5,8 @@ import { LOCK_TENANT } from '../tenants/queries.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /**
- * Maximum buffered accesses. Further accesses are dropped, and the next read from such a file is recorded instead.
+ * Maximum number of buffered accesses. Further accesses are dropped, and the next time such a file is read, this access
+ * is recorded instead.
  */
 const MAX_GATHERED = 50_000;
 
@@ -71,7 +72,7 @@ export class AccessTimes {
         const stale = { tenant, paths: rows.map(({ path }) => path) };
         await this.#writes.runExclusively(tenant, () => this.#database.query(touchQuery, stale));
       } catch {
-        // Ignored, because the next read from these files records them again.
+        // Ignored, because the next time these files are read, their accesses are recorded again.
       }
     }
   }

@@ -7,7 +7,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { lookupFileQuery } from './read-queries.ts';
 
-/** Reads a page with the entries at a path and below it, ordered by path. The first page is after ''. */
+/** Reads the entries at a path and below it, one page at a time, ordered by path. The first page is after ''. */
 const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, EntryRow>(
   'list_tree',
   `
@@ -26,7 +26,7 @@ export interface PageOfPaths {
 }
 
 /**
- * Lists a page with the entries at a path and below it, now or at a time. The root is omitted, because it always
+ * Lists the entries at a path and below it, now or at a time, one page per call. The root is omitted, because it always
  * exists. A past entry's time is the time of its last change before `at`.
  *
  * @throws ServiceError when the path does not exist

@@ -42,7 +42,7 @@ export function contentHash(content: string): string {
 }
 
 /**
- * Creates a file, with the rules and limits for requests.
+ * Creates a file, under the same rules and limits as requests.
  *
  * @throws ServiceError when the path exists, or when the content or the path is rejected
  */
@@ -58,7 +58,7 @@ export function createAt(session: FileSession, path: MemoryPath, text: string): 
 }
 
 /**
- * Replaces a file's content, with the rules and limits for requests.
+ * Replaces a file's content, under the same rules and limits as requests.
  *
  * @returns undefined when the file does not exist
  * @throws ServiceError when the precondition is not met, or when the content is rejected

@@ -6,7 +6,7 @@ import { ROOT } from '../memory/path.ts';
 import { NO_TENANT } from '../tenants/queries.ts';
 import { VISIBLE } from './read-queries.ts';
 
-/** The minimum time between two checks for changes. Each check on a tenant reads one row. */
+/** The minimum time between two checks for changes. Each check reads one row per tenant. */
 const CHECK_EVERY_MS = 1000;
 /** Rest after each check, as a multiple of the check's duration. */
 const REST = 9;

@@ -5,8 +5,8 @@ import { type ActorChanges, isByActorSql } from './touched.ts';
 /* Finds the open drafts that a revert leaves with the reverted changes, because each draft is a separate memory. */
 
 /**
- * Whether a draft has a version since a time by the actor, or from one of the files. A copy of a file may contain the
- * actor's lines.
+ * Whether a draft has, since a time, a version by the actor or a version of one of the files. A copy of a file may
+ * contain the actor's lines.
  */
 const hasChangesQuery = defineQuery<ActorChanges & { memoryIds: string[] }, { found: boolean }>(
   'draft_has_changes',

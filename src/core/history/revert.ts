@@ -60,9 +60,9 @@ FROM versions WHERE tenant_id = $tenant AND redacted_at IS NOT NULL
 
 /**
  * Reverts an actor's changes since a time, or between two times. Removes the actor's lines, creations, deletions, and
- * renames, and keeps the changes by others, with the three-way merge for drafts. Empty directories that the actor
- * created are removed, and directories that the actor removed are created again. The revert is atomic. Except in a dry
- * run, the tenant's writers wait while the plan is checked and written.
+ * renames, and keeps the changes by others. The revert uses the three-way merge that drafts use. Empty directories that
+ * the actor created are removed, and directories that the actor removed are created again. The revert is atomic. Except
+ * in a dry run, the tenant's writers wait while the plan is checked and written.
  *
  * @throws ServiceError if the history is incomplete since that time, the result would exceed the quota, or a resolution
  *   is not allowed

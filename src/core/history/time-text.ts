@@ -7,7 +7,7 @@ const HOUR_AND_MINUTE = /T\d\d:\d\d(?=$|[Z+-])/;
 const OFFSET = /(?:Z|[+-]\d\d:\d\d)$/;
 const FRACTION = /\.(?<digits>\d+)/;
 
-/** The year range that both JavaScript and Postgres write with four digits. */
+/** First and last time whose year both JavaScript and Postgres write with four digits. */
 const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 

@@ -96,7 +96,9 @@ export interface MemoryStore {
    */
   lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult>;
 
-  /** Returns at most `maxEntries` direct entries in the root, with the order and the omissions as in `lookup`. */
+  /**
+   * Returns at most `maxEntries` direct entries in the root, in the same order and with the same omissions as `lookup`.
+   */
   rootEntries(maxEntries: number): Promise<Listing>;
 
   /** Creates a file and the missing directories above it. */

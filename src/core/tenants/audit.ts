@@ -230,7 +230,7 @@ export async function beginAudit(
  * Makes a change and records it.
  *
  * @param work makes the change; its argument adds to the record
- * @param options.outcomeOf maps the channel's errors to outcomes
+ * @param options.describeOutcome maps the channel's errors to outcomes
  */
 export async function runAudited<T>(
   database: Database,

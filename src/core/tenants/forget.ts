@@ -178,8 +178,8 @@ const TEXTS: ReadonlySet<string> = new Set([
 const NAME = 'name';
 
 /**
- * Replaces a tenant's ID in an event's details or actor. Keeps other fields, whose values are service terms, such as
- * `tenant` for a key's kind. A tenant can have such a term as its ID.
+ * Replaces a tenant's ID in an event's details or actor. Keeps other fields, whose values are the service's own
+ * terms, such as `tenant` for a key's kind. A tenant can have such a term as its ID.
  */
 export function withoutTenant(value: unknown, tenant: string, hash: string): unknown {
   const word = new RegExp(

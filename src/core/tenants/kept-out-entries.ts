@@ -223,7 +223,7 @@ export async function removeKeptOut(database: Database, owner: string, id: strin
 
 // The transaction has locked the tenant. The installation's row is locked before entries, like in `addKeptOut`.
 
-/** Removes the entries when a tenant is deleted. */
+/** Removes a tenant's entries when the tenant is deleted. */
 export async function removeAllKeptOut(query: QueryExecutor, tenant: string): Promise<void> {
   if (!(await hasEntries(query, tenant))) return;
   const change = await beginChange(query);

@@ -13,7 +13,7 @@ export interface Principal {
   tenantCreatedAt?: string | undefined;
   /** Whether the first write creates a missing tenant. */
   autoCreate: boolean;
-  /** ID of a propose-only key, which works in a separate draft (src/core/agents/proposals.ts). */
+  /** ID of a propose-only key, which works in a separate draft (src/features/drafts/proposals.ts). */
   proposesAs?: string | undefined;
   /** Original tenant, if `tenant` is a propose-only key's draft. */
   draftOf?: string;

@@ -8,12 +8,12 @@ import {
   settingsFrom,
 } from './settings.ts';
 
-/** JSON schemas for settings, by name. */
+/** Schemas for settings in JSON, by name. */
 export const settingSchemas = settingsFrom<{ [Name in SettingName]: z.ZodType<SettingValue<Name>> }>(
   (_, setting) => settingSchema(setting).meta({ description: settingDescription(setting) }),
 );
 
-/** JSON schemas for settings written by people, which also accept quantities such as `"10MB"` and `"90d"`. */
+/** Schemas for settings in JSON that people write. They also accept quantities such as `"10MB"` and `"90d"`. */
 export const typedSettingSchemas = settingsFrom<typeof settingSchemas>((name, setting) =>
   'choices' in setting
     ? settingSchemas[name]

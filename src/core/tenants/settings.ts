@@ -9,7 +9,7 @@ import { formatQuantity } from '../lib/units.ts';
 const MEBIBYTE = 1024 * 1024;
 /** Fits an integer column. Postgres stores no text over 1 GiB. */
 export const MAX_TEXT_BYTES = 512 * MEBIBYTE;
-/** 100 years, so that computed times remain within the ranges in Postgres and JavaScript. */
+/** 100 years, so that computed times remain within the ranges that Postgres and JavaScript support. */
 const MAX_DAYS = 36_500;
 
 interface Described {

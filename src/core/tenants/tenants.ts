@@ -110,7 +110,7 @@ export class Tenants {
   /**
    * Changes a tenant's settings and details in one transaction. Returns false if the tenant does not exist.
    *
-   * @throws ServiceError for a draft, or for new details in an archived tenant
+   * @throws ServiceError for a draft, or if the details change and the tenant is archived
    */
   async change(
     tenant: string,

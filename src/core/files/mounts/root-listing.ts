@@ -12,7 +12,7 @@ export interface MountedRoot {
 /** A mount whose root can be read. */
 export interface MountedDirectory {
   path: MemoryPath;
-  /** @param maxEntries maximum entries; `total` counts all entries */
+  /** @param maxEntries maximum number of entries; `total` counts all entries */
   read(maxEntries: number): Promise<MountedRoot['listing']>;
 }
 
@@ -36,7 +36,7 @@ export async function lookupWithMounts(
 }
 
 /**
- * Reads at most about twice a result's entries from all mounts together. The first read gets an equal share from each
+ * Reads at most about `2 * maxEntries` entries from all mounts together. The first read gets an equal share from each
  * mount and counts its entries. The second read completes the mounts that begin before the end of the result.
  */
 async function readMountedRoots(
@@ -59,7 +59,7 @@ async function readMountedRoots(
 }
 
 /**
- * Merges listings, all in the same depth-first order, and returns the first `maxEntries` entries. A mount hides a
+ * Merges listings, all in the same depth-first order, and returns the first `maxEntries` entries. A mount hides the
  * caller's entry with the same name.
  *
  * @param roots sorted by path

@@ -26,13 +26,13 @@ export interface KeptOutEntry {
   hash: string;
   /** Token count. */
   tokens: number;
-  /** Tag for the first tokens. At most positions in a text, the tag rules out a match without an HMAC. */
+  /** Tag for the first tokens. For most positions in a text, the tag rules out a match without an HMAC. */
   prefix: number;
 }
 
 /** Maximum token count for an entry. */
 export const MAX_TOKENS = 256;
-/** Minimum bytes in an entry's letters and digits. A shorter text would occur in too many others. */
+/** Minimum number of bytes in an entry's letters and digits. A shorter text would occur in too many others. */
 export const MIN_BYTES = 4;
 /** Number of tokens in an entry's tag. */
 const PREFIX_TOKENS = 4;
@@ -185,7 +185,7 @@ const scratch = {
 
 const tagsByHashes = new WeakMap<KeyedHashes, Int32Array>();
 
-/** Returns the token tags for one ASCII character. */
+/** Returns the tag for each token that is one ASCII character, by character code. */
 function asciiTags(hashes: KeyedHashes): Int32Array {
   const known = tagsByHashes.get(hashes);
   if (known !== undefined) return known;
