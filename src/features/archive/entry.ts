@@ -7,7 +7,7 @@ export interface SourceEntry {
   /** Entry name, not normalized. */
   name: string;
   kind: 'file' | 'dir';
-  /** Declared size in bytes for `content`. */
+  /** Declared size of `content` in bytes. */
   bytes: number;
   modified: Date;
   content: AsyncIterable<Uint8Array>;

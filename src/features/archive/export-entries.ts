@@ -98,7 +98,7 @@ ORDER BY past_directories.path, past_directories.removed_at LIMIT $limit
 
 const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weigh: (line: string) => Buffer.byteLength(line) };
 
-/** An archive entry in the history. `modified` is in seconds since 1970. */
+/** An archive entry that belongs to the history. `modified` is in seconds since 1970. */
 export interface ExportedHistory {
   path: string;
   kind: 'history';
@@ -121,7 +121,7 @@ export async function exportHistory(
 ): Promise<number> {
   const manifest = (await query(readManifestQuery, { tenant })).rows[0];
   if (manifest === undefined) throw new ServiceError('no_such_tenant', tenant);
-  // Uses the tenant's creation time for all entries, so that exports with the same history are identical.
+  // Uses the tenant's creation time for all entries, so that repeated exports of a history are identical.
   const modified = Math.floor(Date.parse(manifest.created_at) / 1000);
   const add = (name: string, content: string) =>
     write({ path: `/${DIRECTORY}/${name}`, kind: 'history', content, modified });

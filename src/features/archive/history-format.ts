@@ -11,7 +11,7 @@ import { parsePath } from '../../core/memory/path.ts';
 
 export const DIRECTORY = 'history';
 export const MANIFEST = 'memory-history.json';
-/** Maximum lines in a page, and the approximate maximum page size. A single line may be larger. */
+/** Line limit for a page, and the approximate limit on its bytes. A single line may be larger. */
 export const PAGE_ROWS = 500;
 export const PAGE_BYTES = 4 * 1024 * 1024;
 

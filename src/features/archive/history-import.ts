@@ -168,7 +168,7 @@ SELECT * FROM (
 /** A history to import. Each row is already valid by itself. */
 export interface HistorySource {
   readonly manifest: Manifest;
-  /** Yields the current versions for existing files. */
+  /** Yields the current versions of existing files. */
   heads(): AsyncIterable<StoredVersion[]>;
   /** Yields the superseded versions. */
   versions(): AsyncIterable<StoredVersion[]>;

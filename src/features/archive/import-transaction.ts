@@ -109,7 +109,7 @@ export interface ImportContext {
   onWritten?: ((files: number, total: number) => void) | undefined;
 }
 
-/** Maximum existing paths listed in the error. */
+/** Limit on the existing paths listed in the error. */
 const NAMED_PATHS = 5;
 
 /**

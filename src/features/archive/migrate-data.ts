@@ -62,7 +62,7 @@ export async function copyShared(from: QueryExecutor, to: QueryExecutor, table: 
 }
 
 /**
- * Returns a row's readable name for error messages. An API key is not named by its hash, which means little to an
+ * Returns a readable name for a row in error messages. An API key is not named by its hash, which means little to an
  * operator.
  */
 function rowName(table: Table, row: TextRow): string {
@@ -78,7 +78,7 @@ function rowName(table: Table, row: TextRow): string {
   }
 }
 
-/** Digests for the rows read from the source, by table. */
+/** Digests of the rows read from the source, by table. */
 export interface MovedTenant {
   /** Whether the target already had all the tenant's rows. */
   wasThere: boolean;

@@ -265,7 +265,7 @@ export class Digest {
     this.bytes += other.bytes;
   }
 
-  /** SHA-256 for the rows added so far, in hexadecimal. */
+  /** SHA-256 of the rows added so far, in hexadecimal. */
   get sha256(): string {
     return this.#hash.copy().digest('hex');
   }

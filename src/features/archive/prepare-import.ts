@@ -26,7 +26,7 @@ export interface ImportRules extends Placement {
   inspect?: ((text: string) => Promise<Inspected>) | undefined;
   /** Called for each file whose text the policy has masked. */
   onChanged?: ((path: string, kinds: string[]) => void) | undefined;
-  /** Called for each desktop file that was left out. */
+  /** Called for each binary macOS file that was left out. */
   onLeftOut?: ((name: string) => void) | undefined;
   onProgress?: ((files: number, bytes: number) => void) | undefined;
 }
@@ -52,7 +52,7 @@ export async function prepareImport(
   const now = new Date();
   const tree = new ImportTree(rules, now);
   const spool = await Spool.open<{ path: MemoryPath; modified: Date }>();
-  /** Paths to masked files. */
+  /** Paths of masked files. */
   const masked = new Set<string>();
   let history: ArchivedHistory | undefined;
   const close = async () => {
@@ -105,7 +105,7 @@ export async function prepareImport(
   }
 }
 
-/** Names for the files in which macOS stores other files' attributes and a directory's appearance. */
+/** Names of the files in which macOS stores other files' attributes and a directory's appearance. */
 const DESKTOP_FILE = /(^|\/)(\._[^/]*|\.DS_Store)$/;
 
 /**

@@ -91,7 +91,8 @@ export interface ExpiredDrafts {
 }
 
 /**
- * Closes the drafts that were not read or written for the days in the tenant's setting, which defaults to `DRAFT_DAYS`.
+ * Closes the drafts that were not read or written for the number of days in the tenant's setting, which defaults to
+ * `DRAFT_DAYS`.
  *
  * @returns undefined if another replica is running the job
  */

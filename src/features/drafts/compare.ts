@@ -90,7 +90,7 @@ export async function readFiles(query: QueryExecutor, { tenant, draft }: DraftId
   return { sides, files: await pairFiles(sides) };
 }
 
-/** The decoded `review`: times of the last change on both sides, and a hash for the state that a merge depends on. */
+/** The decoded `review`: times of the last change on both sides, and a hash of the state that a merge depends on. */
 export interface Reviewed {
   draftAt: string;
   originalAt: string;

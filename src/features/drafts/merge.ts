@@ -168,7 +168,7 @@ export async function mergeDraft(
   });
 }
 
-/** Returns the handling for secrets and for texts that are kept out of the original. */
+/** Returns how a merge handles secrets, and texts that are kept out of the original. */
 async function readMergeRedaction(
   row: TenantRow,
   { config, keptOut }: Pick<MergeOptions, 'config' | 'keptOut'>,

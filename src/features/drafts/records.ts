@@ -26,7 +26,7 @@ SELECT id, COALESCE(draft_days, $draftDays::bigint)::float8 AS "draftDays" FROM 
 `,
 );
 
-/** Reads the unused days after which drafts expire, keyed by tenant ID; 0 means never. */
+/** Reads the number of days without use after which drafts expire, keyed by tenant ID; 0 means never. */
 export async function readDraftDays(
   query: QueryExecutor,
   config: Pick<Config, 'DRAFT_DAYS'>,

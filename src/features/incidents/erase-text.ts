@@ -11,7 +11,7 @@ export function eraseText(content: string, erased: SoughtText, replacement: stri
   return erased.isExact ? removeText(replaced, erased) : removeRepeatedly(replaced, erased);
 }
 
-/** Maximum times that a normalized text is removed before the whole content is removed. */
+/** Limit on repeated removals of a normalized text, after which the whole content is removed. */
 const MAX_REMOVALS = 20;
 
 /** Removes the text until the rest does not contain it. White space between two places can change with a removal. */

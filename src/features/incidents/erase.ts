@@ -28,7 +28,7 @@ import type { TenantRun } from './job-kind.ts';
 
 /* Erases a text from a tenant: its memory, open drafts, and stored results. */
 
-/** Maximum times that a tenant is searched. After the last time, the erasure is incomplete. */
+/** Limit on searches in a tenant. If the last search still has hits, the erasure is incomplete. */
 const MAX_PASSES = 4;
 const RESULTS_A_PAGE = 20;
 const EVENTS_A_PAGE = 500;

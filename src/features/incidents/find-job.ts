@@ -34,7 +34,7 @@ export interface FindTexts {
   text: string;
 }
 
-/** Maximum hits that are stored for a tenant, and for a job. Further hits are only counted. */
+/** Limits on hits that are stored for a tenant, and for a job. Further hits are only counted. */
 const MAX_HITS = { tenant: 1000, job: 100_000 };
 
 /** A hit as stored. The hit contains no text, so that a text that is redacted later is in no job. */

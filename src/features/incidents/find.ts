@@ -25,7 +25,7 @@ export interface FindRequest {
   until: string | null;
 }
 
-/** A version or a directory that contains the text. The hit has no text itself: `readExcerpts` reads the excerpt. */
+/** A version or a directory that contains the text. The hit has no text itself: `readHits` reads the excerpt. */
 export interface Hit {
   tenant: string;
   /** The open draft's ID; null for the memory itself. */
@@ -161,7 +161,7 @@ export function createJobFinder(database: Database): { finder: Finder; thread: F
 }
 
 /**
- * Finds texts in tenants. Memory is bounded by one page with versions, and one content. Methods throw `DatabaseError`.
+ * Finds texts in tenants. Memory is bounded by one page of versions, and one content. Methods throw `DatabaseError`.
  */
 export class Finder {
   readonly #database: Database;

@@ -27,7 +27,7 @@ const ATTEMPTS = 3;
 const RETRY_MS = 1000;
 /** Time after which a job that could not continue is tried again. */
 const RELEASE_MS = 1000;
-/** Maximum passes over the tenants. */
+/** Limit on passes over the tenants. */
 const MAX_PASSES = 6;
 /** A write commits at most this long after the change time. */
 const COMMIT_MS = 10_000;

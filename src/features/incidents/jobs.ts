@@ -87,7 +87,7 @@ export interface NewJob {
 }
 
 /**
- * Maximum jobs that have not ended: for one admin, for all admins who are limited to certain tenants, and for all
+ * Limits on jobs that have not ended: for one admin, for all admins who are limited to certain tenants, and for all
  * admins. So one admin's jobs, or the jobs for a few tenants, leave room for other jobs.
  */
 export const MAX_ACTIVE_JOBS = { admin: 5, scoped: 10, all: 30 };

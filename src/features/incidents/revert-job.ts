@@ -37,7 +37,7 @@ interface RevertDetails {
 /** A conflict as stored. The conflict has no path, so that a path that is redacted later is in no job. */
 type StoredConflict = RevertDetails['conflicts'][number];
 
-/** Maximum conflicts that are stored for a tenant. Further conflicts are only counted. */
+/** Limit on conflicts that are stored for a tenant. Further conflicts are only counted. */
 const MAX_CONFLICTS = 1000;
 const MAX_PAUSE_MS = 5000;
 

@@ -9,7 +9,7 @@ import type { RunningJob } from './jobs.ts';
 import { Lease } from './lease.ts';
 
 /**
- * Maximum steps that a replica runs at the same time: for all jobs, and for one admin's jobs. The steps for several
+ * Limits on steps that a replica runs at the same time: for all jobs, and for one admin's jobs. The steps for several
  * admins alternate.
  */
 const MAX_STEPS = { total: 4, perKey: 3 };

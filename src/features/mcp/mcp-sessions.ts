@@ -1,8 +1,8 @@
 /** Limit on sessions in memory. The limit is necessary because callers choose the session IDs. */
 const MAX_SESSIONS = 1000;
 /**
- * Limit on consecutive IDs that never arrived. Then another replica evidently handles some requests, and waiting is
- * pointless.
+ * Limit on consecutive IDs that never arrived. At the limit, another replica evidently handles some requests, and
+ * waiting is pointless.
  */
 const MAX_GAPS = 3;
 

@@ -50,7 +50,7 @@ export class Subscriptions {
     await slot.acquire(1);
   }
 
-  /** Returns a source for changes to a caller's files. The source reads the files' state immediately. */
+  /** Returns a source for changes to a caller's files, after reading the files' current state. */
   async watch(request: FastifyRequest, reply: FastifyReply, files: SubscribedFiles): Promise<ServerEventBus> {
     const listeners = new Set<(event: ServerEvent) => void>();
     const publish = (event: ServerEvent) => {

@@ -102,7 +102,7 @@ export interface NewMemory {
 export interface MemoryUpdate {
   path: MemoryPath | null;
   content: string | null;
-  /** Required SHA-256 for the current content, in hexadecimal; null for any content. */
+  /** Required SHA-256 of the current content, in hexadecimal; null for any content. */
   expected: string | null;
   /** 0 means no limit. */
   maxFileBytes: number;
@@ -158,7 +158,7 @@ export class Memories {
     return this.#memory.write(storeUpdateFunction, params, NO_RESULT);
   }
 
-  /** @param expected required SHA-256 for the content, in hexadecimal; null for any content */
+  /** @param expected required SHA-256 of the content, in hexadecimal; null for any content */
   delete(memory: string, expected: string | null) {
     const { origin, services } = this.#memory;
     const params = { memory, expected, change: randomUUID(), origin, ...services.defaults };

@@ -29,7 +29,7 @@ const ISSUERS: readonly { from: string; to: string; lengths: readonly number[] }
 
 const SHORTEST = 13;
 const LONGEST = 19;
-/** Maximum length for a run of four-digit groups: two card numbers. A longer run is a table with numbers. */
+/** Maximum length for a run of four-digit groups: two card numbers. A longer run is a table of numbers. */
 const MOST_FOURS = 8;
 
 // A single character class between two digits prevents backtracking. Text from the web and from PDFs contains

@@ -168,7 +168,7 @@ const FOUND: [kind: string, what: string, secret: string, context: Context][] = 
   ['memory_service_key', "this service's key", `msk_${made(BASE64URL, 43)}${made(ALNUM, 6)}`, inEnv],
 ];
 
-/** The other 4 samples are known misses, because only their meaning distinguishes them from harmless text. */
+/** The other 4 of the 40 samples are known misses, because only their meaning distinguishes them from harmless text. */
 const MISSED: [what: string, text: string, why: string][] = [
   ['a password in prose', `log in as ana with correct-horse-${made(DIGIT, 2)}`, 'any word can be a password'],
   ['an Ethereum key', `wallet ${made(HEX, 64)}`, 'looks like a SHA-256'],
@@ -448,7 +448,7 @@ describe('generated values', () => {
 });
 
 describe('masking secrets', () => {
-  it('covers the whole secret when two detectors match different parts', async () => {
+  it('covers the whole secret when two detectors match different parts of it', async () => {
     const token = `ghp_${made(ALNUM, 36)}`;
     expect(await redact(`clone ${url('https', token, 'x-oauth-basic', 'github.com/a/b')} now`)).toBe(
       'clone [REDACTED:basic_auth_url] now',

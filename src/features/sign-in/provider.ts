@@ -8,7 +8,7 @@ export interface OpenIdOptions {
   clientId: string;
   clientSecret: string;
   scope: string;
-  /** Name for the roles claim, or the names on the path to a nested claim, joined by dots. */
+  /** Name of the claim with the roles, or the names on the path to a nested claim, joined by dots. */
   rolesClaim: string;
   /** Each role's access. */
   roles: Readonly<Record<string, AdminAccess>>;

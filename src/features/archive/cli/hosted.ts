@@ -37,7 +37,7 @@ export async function* tenantFiles(
 
 /** Shortest pause that is reported to the user. */
 const SHOWN_PAUSE_MS = 2000;
-/** Maximum paths in a message. */
+/** Limit on the paths listed in a message. */
 const LISTED = 20;
 
 export const storeUrlOption = () =>

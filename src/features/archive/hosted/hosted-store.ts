@@ -110,7 +110,7 @@ export function listStores(client: HostedClient): AsyncGenerator<HostedStoreReco
 }
 
 interface ListedItem<Item> {
-  /** Value in the field `type`. */
+  /** Value of the field `type`. */
   type: string;
   schema: z.ZodType<Item>;
 }

@@ -98,7 +98,7 @@ export interface KeptText {
  * whole.
  */
 const HELD_BYTES = 64 * 1024 * 1024;
-/** Maximum splices needed to reconstruct a content. */
+/** Limit on the splices needed to reconstruct a content. */
 const LONGEST_CHAIN = 255;
 
 interface Newer {

@@ -71,7 +71,7 @@ it('records a directory for the periods in which a file was below it', () => {
   ]);
 });
 
-it('keeps the IDs from this service, and hashes other IDs after their time prefix', () => {
+it('keeps the IDs from this service, and hashes other IDs after a prefix with their time', () => {
   const at = parseMicroseconds('2026-11-23T18:59:18.993004Z') ?? 0;
   const own = 'memver_01a209c6e35170109405de522617948b';
   expect(versionUuid(own, at)).toBe('01a209c6-e351-7010-9405-de522617948b');

@@ -36,7 +36,8 @@ export async function memoriesByPath(store: HostedStore): Promise<Map<string, Ho
 }
 
 /**
- * Metadata key with the tenant ID for which a push created a store. A repeated push finds the store by this key.
+ * Metadata key in a store that a push created. The value is the ID of the pushed tenant, by which a repeated push finds
+ * the store.
  */
 const MARKER = 'memory_service_tenant';
 const ATTEMPTS = 3;

@@ -79,7 +79,7 @@ async function* patches(
   }
 }
 
-/** Maximum attempts to read all comparison pages. Each attempt fails if one of the sides changes. */
+/** Limit on attempts to read all comparison pages. Each attempt fails if one of the sides changes. */
 const ATTEMPTS = 3;
 const CHANGES_PAGE = 1000;
 

@@ -31,7 +31,7 @@ export const noSuchJob = new ServiceError('no_such_job', EXAMPLE_JOB);
 export const tooManyJobs = new ServiceError('too_many_jobs', 'all', MAX_ACTIVE_JOBS.all);
 export const jobNotEnded = new ServiceError('job_not_ended', EXAMPLE_JOB);
 
-/** Maximum tenants that a selection names. */
+/** Limit on the tenants that a selection names. */
 export const MAX_NAMED = 1000;
 
 export const selectionFields = {
