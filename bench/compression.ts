@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- compression`: measures the cost and the savings from Postgres' compression (pglz) for contents with 1,
- * 10, and 100 KB. Prints Postgres' CPU time for an edit and for a read, and the stored bytes, as Markdown.
+ * `npm run bench -- compression`: measures the cost and the savings from Postgres' compression (pglz) for contents of
+ * 1, 10, and 100 KB. Prints Postgres' CPU time for an edit and for a read, and the stored bytes, as Markdown.
  * docs/decisions/0013-compression.md has the conclusion.
  */
 import { readFileSync } from 'node:fs';

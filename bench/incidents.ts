@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- incidents`: measures finds in many tenants and a revert for many files. A find reads all tenants in
+ * `npm run bench -- incidents`: measures finds in many tenants and a revert of many files. A find reads all tenants in
  * the background; its service is killed and started again meanwhile. Then the other requests' p99 beside a find is
  * compared with the p99 alone, in alternating turns. Prints Markdown.
  *

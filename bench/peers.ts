@@ -8,7 +8,7 @@
  *
  * `FSYNC_MS=2 NET_MS=0.5` adds cloud delays: each fsync and fdatasync by Postgres and by the contestants returns
  * FSYNC_MS milliseconds later, and each round trip to Postgres takes NET_MS milliseconds longer. FSYNC_MS needs Linux
- * and a C compiler, otherwise it is ignored. The proxy for NET_MS takes about 50 µs processor time per round trip.
+ * and a C compiler, otherwise it is ignored. The proxy for NET_MS takes about 50 µs of processor time per round trip.
  *
  * FSYNC_MS and CONNECTIONS may be comma-separated lists. Then the run measures every combination, and prints one table
  * with a line for each combination.

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand. Also measures
- * moving and deleting directories, and the hourly jobs, operators' lists and searches, with their strongest locks. It
+ * moving and deleting directories, the hourly jobs, and operators' lists and searches, with their strongest locks. It
  * calls the store directly, without HTTP: once for each tenant (cold), and three times again (warm). Writes to
  * bench/results, which git ignores: scale.md, scale.json (which --json prints), and the statements' plans in
  * explain.txt and, for a thousand files, explain-small.txt. bench/RESULTS.md has the latest published run.

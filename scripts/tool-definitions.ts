@@ -49,7 +49,7 @@ function python(): string {
 }
 
 /**
- * Defines the memory tool. Its schema is one flat object, because the Claude API rejects `oneOf` at the top level in a
+ * Defines the memory tool. Its schema is one flat object, because the Claude API rejects `oneOf` at the top level of a
  * tool's schema. Only `command` is required, because the service checks the input and returns messages for the model.
  */
 export function memoryTool(): ToolDefinition {

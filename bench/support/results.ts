@@ -62,7 +62,7 @@ export function summarizeRounds(workload: Workload, id: Id, rounds: Round[]): Ce
 const find = (cells: readonly Cell[], workload: Workload, id: Id) =>
   cells.find((cell) => cell.workload === workload && cell.id === id);
 
-/** Returns the median over two contestants' per-round ratios, or undefined if one was not measured. */
+/** Returns the median of the per-round ratios between two contestants, or undefined if one was not measured. */
 export function ratio(
   cells: readonly Cell[],
   workload: Workload,

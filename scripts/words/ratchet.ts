@@ -51,7 +51,7 @@ export function findExcess(findings: readonly Finding[], ratchet: Counts): Findi
   });
 }
 
-/** Returns the ratchet with each count lower to the current count, sorted by name. Counts never rise. */
+/** Returns the ratchet with each count lowered to the current count, sorted by name. Counts never rise. */
 export function lower(ratchet: Counts, now: Counts): Counts {
   const result: Counts = {};
   for (const [kind, directories] of sortByName(ratchet)) {

@@ -33,7 +33,7 @@ const MAX_WORDS = 35;
 
 const matchPattern = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence.text)?.[0];
 
-/** First words in a test title that depends on the title in the `describe` around it. */
+/** First words in a test title that depends on the title of the `describe` around it. */
 const NO_VERBS =
   'is are was were has have can cannot may must the a an that with without and in to by for from after at on'.split(
     ' ',

@@ -7,7 +7,7 @@ import { expectedQuantity, formatQuantity, parseQuantity, type Unit } from './li
 /** A schema's metadata: a number's unit and range, or a text's values in words. */
 export type ValueMeta = { unit: Unit; min: number; max: number } | { form: string };
 
-/** Parses a number from a text with digits, optionally with a unit, such as `10MB` or `5s`. */
+/** Parses a number from a text of digits, optionally with a unit, such as `10MB` or `5s`. */
 export const quantity = (unit: Unit, min: number, max: number = Number.MAX_SAFE_INTEGER) =>
   z
     .string()

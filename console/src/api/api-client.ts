@@ -128,7 +128,7 @@ const isTimeout = (error: unknown) => error instanceof DOMException && error.nam
 
 /** Returns the message to show for an error. */
 export function errorMessage(error: unknown): string {
-  // Errors about parameters contain examples with valid times, which must stay in UTC.
+  // Errors about parameters contain valid times as examples, which must stay in UTC.
   if (error instanceof ApiError && error.code === 'invalid_parameter') return error.message;
   if (error instanceof ApiError) return withLocalTimes(error.message);
   if (error instanceof TypeError || isTimeout(error))

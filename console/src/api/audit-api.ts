@@ -12,7 +12,7 @@ export interface AuditQuery {
   since: string;
 }
 
-/** The service's maximum for events per page. */
+/** The service's maximum number of events per page. */
 const PAGE = 200;
 
 export const listAudit = (query: AuditQuery, after: string | null, signal: AbortSignal) =>

@@ -28,7 +28,7 @@ export const readSizes = (
 export const readInstructions = (tenant: string, signal: AbortSignal) =>
   sendJson<Instructions>(tenantPath(tenant, '/instructions'), { signal });
 
-/** The service's maximum for matches per search. */
+/** The service's maximum number of matches per search. */
 const MAX_MATCHES = 100;
 
 /** Searches paths and contents for words, best match first. `at` is a time, or null for now. */

@@ -55,7 +55,7 @@ const markdown = new Marked({
 const PART = 10_000;
 
 /**
- * Splits Markdown into parts with whole blocks, so that a page can render a long text bit by bit.
+ * Splits Markdown into parts that consist of whole blocks, so that a page can render a long text bit by bit.
  *
  * @throws RangeError if blocks are nested too deeply
  */

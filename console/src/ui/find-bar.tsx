@@ -142,7 +142,7 @@ export function FindBar({ find, label }: { find: Find; label: string }) {
   );
 }
 
-/** Marks the places in a text that match the query, which is in lower case. */
+/** Marks a query's occurrences in a text. The query is in lower case. */
 export function markOccurrences(text: string, query: string): ComponentChildren {
   const lower = query === '' ? '' : text.toLowerCase();
   // In lower case, a few letters are longer, which would move the marks.

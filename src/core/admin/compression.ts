@@ -14,8 +14,8 @@ const SYNC_BYTES = 16 * 1024;
 /**
  * Compresses JSON responses to reads for clients that accept it. Not compressed are:
  * - responses to changes, the only ones that contain a key: a compressed response's size tells about its content
- * - JSON line streams, whose progress would arrive late
- * - file texts, whose `ETag` identifies the bytes, and archives
+ * - streams of JSON lines, whose progress would arrive late
+ * - texts of files, whose `ETag` identifies the bytes, and archives
  *
  * A page from another site cannot read other responses' sizes: it has neither the key nor the header that a session in
  * a cookie needs. Compressed requests are rejected as before, because a small one can become a huge one.

@@ -12,7 +12,7 @@ const MAX_IN_FLIGHT = 8;
 const MAX_IN_FLIGHT_OF_ONE = 6;
 const MAX_WAITING = 200;
 const MEBIBYTE = 1024 * 1024;
-/** Maximum bytes for responses in memory. A larger response waits until no other is in memory. */
+/** Maximum number of response bytes in memory. A larger response waits until no other is in memory. */
 const MAX_RESPONSE_BYTES = 64 * MEBIBYTE;
 const MAX_RESPONSE_BYTES_OF_ONE = 32 * MEBIBYTE;
 /** A response up to this size is counted with its request. */

@@ -49,7 +49,7 @@ export const securityHeaders = fp(
 
 /** Directory with the built console. The relative path is correct from both `src` and `dist`. */
 const CONSOLE = fileURLToPath(new URL('../../../console/dist', import.meta.url));
-/** Files whose name contains a hash for their content, so that browsers may cache them forever. */
+/** Files whose name contains a hash of their content, so that browsers may cache them forever. */
 const ASSETS = /^\/assets\//;
 
 /**

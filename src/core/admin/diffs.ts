@@ -27,7 +27,7 @@ import { noSuchVersion, versionParams } from './version-operations.ts';
 
 const diffPosition = z.strictObject({ at: storedTime, to: storedTime, skip: z.int().min(0) });
 
-/** A differences page also ends when its patches reach this number of bytes in JSON, or `MAX_WORK`. */
+/** A page of differences also ends when its patches reach this number of bytes in JSON, or `MAX_WORK`. */
 const PATCH_BYTES = 4 * 1024 * 1024;
 
 export const diffVersion = defineOperation({

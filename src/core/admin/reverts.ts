@@ -94,7 +94,7 @@ const selectionFields = {
   }),
 };
 
-/** Arguments for `refine`: rejects a revert for all actors up to now. */
+/** Arguments for `refine`: rejects a revert of all actors' changes up to now. */
 export const HAS_SELECTION = [
   ({ by, source, until }: { [Name in 'by' | 'source' | 'until']?: string | undefined }) =>
     [by, source, until].some((each) => each !== undefined),

@@ -156,7 +156,7 @@ const commandSchema = z
   .discriminatedUnion('command', [first, ...rest])
   .meta({ id: 'MemoryCommand', description: 'An input of the memory tool, as the model wrote it.' });
 
-/** ID in a `tool_use` block. */
+/** A `tool_use` block's ID. */
 export const toolUseId = z
   .string()
   .min(1)

@@ -36,7 +36,7 @@ declare module 'fastify' {
   }
 }
 
-/** A tool's input, with its `tool_use` block's ID if the input is in one. */
+/** A tool's input, with the ID of its `tool_use` block if the input is part of a block. */
 export interface ValidCall {
   /** Name of the memory tool, or of a feature's tool. */
   tool: string;

@@ -58,7 +58,7 @@ function cluster(share = 2) {
 
 const REJECTED = ['database_unavailable', 503, 2];
 
-it('runs at most its share of statements on a node, and statements on other nodes at the same time', async () => {
+it("runs only a share of one node's statements, and other nodes' statements at the same time", async () => {
   const { query, running, end, nextTurn, lookups } = cluster();
   const outcomes = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', null].map(query);
   await nextTurn();

@@ -39,7 +39,7 @@ export class NodeShares {
   readonly #now: () => number;
 
   /**
-   * @param share maximum for concurrent statements on each node
+   * @param share maximum number of concurrent statements on each node
    * @param findNode looks up a tenant's node
    */
   constructor(

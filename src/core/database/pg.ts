@@ -159,8 +159,8 @@ const GRACE_MS = 1000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**
- * Number of connections reserved for batches, and maximum for statements of one kind that run at the same time. Batches
- * never wait for locks, so few connections suffice, and more are slower.
+ * Number of connections reserved for batches, and maximum number of statements of one kind that run at the same time.
+ * Batches never wait for locks, so few connections suffice, and more are slower.
  */
 export const BATCH_CONNECTIONS = 4;
 

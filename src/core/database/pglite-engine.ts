@@ -42,7 +42,7 @@ export const LOG_SETTINGS = { max_wal_size: '128MB', min_wal_size: '32MB' };
 
 /** Log size that triggers a checkpoint. A checkpoint writes about as much data, and all requests wait for it. */
 const CHECKPOINT_AFTER_BYTES = 32 * 1024 * 1024;
-/** Number of statements between two checks. The largest statements (imports) log a few MiB each. */
+/** Number of statements between two checks. The largest statements (in imports) log a few MiB each. */
 const STATEMENTS_PER_CHECK = 16;
 
 const LOGGED_BYTES = 'SELECT pg_current_wal_insert_lsn() - redo_lsn AS bytes FROM pg_control_checkpoint()';

@@ -12,8 +12,8 @@ import { disconnectSignal } from './access-log.ts';
  */
 const MAX_WAITING = 1000;
 /**
- * Minimum bytes counted for a request: its headers, objects, and a small body. The minimum limits how many bodies are
- * read at the same time.
+ * Minimum number of bytes counted for a request: its headers, objects, and a small body. The minimum limits how many
+ * bodies are read at the same time.
  */
 export const REQUEST_BYTES = 16 * 1024;
 /** Maximum share of `MAX_IN_FLIGHT_BYTES` that one tenant may use. */

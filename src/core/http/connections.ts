@@ -110,8 +110,8 @@ export function respondToClientError(
   rawError: RawError = rawProblem,
 ): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    // Node reports all requests that became overdue in a second at the same time, possibly thousands, so the queue
-    // spreads the work. The rest of an overdue request is not read.
+    // Node reports all requests that became overdue in a second together, possibly thousands, so the queue spreads the
+    // work. The rest of an overdue request is not read.
     socket.pause();
     overdue.add(() => reject(error, socket, rawError));
   } else {

@@ -2,7 +2,7 @@
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
 /**
- * Serializes a value in the canonical form from RFC 8785: without white space, and with object names in the order of
+ * Serializes a value in the canonical form from RFC 8785: without white space, and with property names in the order of
  * their UTF-16 units.
  *
  * @throws Error for a number that is not a safe integer, because implementations may write it differently

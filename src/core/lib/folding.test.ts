@@ -8,7 +8,7 @@ const FORMS = ['NFC', 'NFD', 'NFKC', 'NFKD'];
 /**
  * Returns pairs with a Unicode character and a different form of the character.
  *
- * @param all minimum number of pairs for all characters
+ * @param all minimum number of pairs if the sample had all characters
  */
 function characterForms(listForms: (character: string) => string[], all: number) {
   const pairs: [character: string, form: string][] = [];

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 
 /*
- * Definition for operations in the admin API (src/admin) and the Memory Stores API (src/features/memory-stores).
+ * Definition of operations in the admin API (src/core/admin) and the Memory Stores API (src/features/memory-stores).
  * src/core/http/operation-routes.ts derives the route and its documentation from a definition. Each API adds its
  * context, permissions, audit, and limits. Operations are independent of Fastify, so that the command line can run
  * admin API operations in its own process.

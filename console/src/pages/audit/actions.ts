@@ -52,7 +52,7 @@ export const ACTIONS: Record<string, string> = {
   migrateData: 'Copy all data to another database',
 };
 
-/** Operations that write files, so that reverting their actor undoes them. */
+/** Operations that write files, so that reverting the actor's changes undoes them. */
 const WRITES = new Set([
   'writeFile',
   'deleteFile',
@@ -65,7 +65,7 @@ const WRITES = new Set([
   'replaceByDraft',
 ]);
 
-/** Whether reverting the actor can undo an event. */
+/** Whether reverting the actor's changes can undo an event. */
 export const canUndo = ({ action, dry_run, outcome }: AuditEvent) =>
   WRITES.has(action) && !dry_run && outcome === 'ok';
 

@@ -9,7 +9,7 @@ const END_MARK = '>>>>>>>';
 /** Names for the two sides in the marks. */
 type Names = readonly [draft: string, original: string];
 const REVIEWED: Names = ['draft', 'original'];
-/** The console's names for the sides of an edit. */
+/** Names for the sides of an edit in the console. */
 export const EDITED: Names = ['yours', 'theirs'];
 
 const MARKS = new RegExp(

@@ -3,7 +3,7 @@ import type { DraftDiff, Region } from '../../api/drafts-api.ts';
 
 /* Texts from two sides, in parts that one can choose separately. */
 
-/** Maximum for added and removed lines. The time for a comparison grows with the square of this number. */
+/** Maximum number of added and removed lines. The time for a comparison grows with the square of this number. */
 const MAX_EDITS = 2000;
 /** Maximum number of parts with a choice. A file with more parts is resolved as a whole, or with a text. */
 const MAX_PARTS = 100;

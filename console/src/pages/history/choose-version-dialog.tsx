@@ -12,7 +12,7 @@ interface Props {
   /** The file's current or former path. */
   path: string;
   selected: string | null;
-  /** Version ID on the other side of the comparison. */
+  /** ID of the version on the other side of the comparison. */
   other: string;
   onChoose: (id: string) => void;
   onClose: () => void;

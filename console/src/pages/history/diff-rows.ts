@@ -25,8 +25,8 @@ export type DiffRow =
   | { kind: 'line'; old: Side | null; now: Side | null };
 
 /**
- * Maximum for added and removed lines. Larger diffs replace the whole text, because the time to compute a diff grows
- * with the square of this number.
+ * Maximum number of added and removed lines. Larger diffs replace the whole text, because the time to compute a diff
+ * grows with the square of this number.
  */
 const MAX_EDITS = 1000;
 

@@ -10,7 +10,10 @@ const OTHER = 'series-other';
  */
 const kept = keptSignal<Record<string, number>>('actor-colors');
 
-/** Returns the actors' color classes, the busiest actor first. Actors beyond the number of colors share one. */
+/**
+ * Returns the actors' color classes, the busiest actor first. If there are more actors than colors, the remaining
+ * actors share one color.
+ */
 export function actorColors(tenant: string, actors: readonly Actor[]): string[] {
   const keys = actors.map((actor) => String(hashText(`${tenant} ${JSON.stringify(actor)}`)));
   const colors = assignColors(kept.peek() ?? {}, keys.slice(0, SERIES));

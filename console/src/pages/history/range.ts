@@ -27,7 +27,7 @@ export function availablePeriods(start: string): Record<string, string> {
   return { ...Object.fromEntries(periods), all: 'All', range: 'Range…' };
 }
 
-/** Returns a range's key in `periodsSince`. */
+/** Returns a range's key in `availablePeriods`. */
 export function periodKey({ since, until }: Range): string {
   if (until !== null) return 'range';
   if (since === null) return 'all';

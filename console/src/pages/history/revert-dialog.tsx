@@ -31,7 +31,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Previews the revert for one actor's changes, and applies the revert on confirmation. */
+/** Previews reverting one actor's changes, and reverts the changes on confirmation. */
 export function RevertDialog({
   tenant,
   actor,

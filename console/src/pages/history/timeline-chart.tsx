@@ -25,7 +25,7 @@ export function TimelineChart({ activity, colors, endsNow, at, ...slider }: Slid
   const bucketAt = ({ currentTarget, clientX }: PointerEvent) => {
     if (!(currentTarget instanceof Element)) return null;
     const { left, width } = currentTarget.getBoundingClientRect();
-    // The chart has 7 pixels padding, so that the slider fits at both ends.
+    // The chart has a padding of 7 pixels, so that the slider can reach both ends.
     const index = Math.floor(((clientX - left - 7) / (width - 14)) * buckets.length);
     return index >= 0 && index < buckets.length ? index : null;
   };

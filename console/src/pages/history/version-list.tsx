@@ -14,7 +14,7 @@ const LARGE = 1000;
 interface Props {
   versions: readonly Version[];
   selected: string | null;
-  /** A version ID that cannot be selected. */
+  /** ID of a version that cannot be selected. */
   disabled?: string;
   onSelect: (id: string) => void;
   onEnd: (() => void) | undefined;

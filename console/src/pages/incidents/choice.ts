@@ -40,7 +40,7 @@ export function chosenSelection(choice: Choice, job: string): TenantSelection {
   return { found_by: job, ...(names.length > 0 && { except: names }) };
 }
 
-/** Counts the tenants that `wholeChosenSelection` selects. New tenants that match the job's filter add to the count. */
+/** Counts the tenants that `wholeChosenSelection` selects. New tenants that match the job's filter are not counted. */
 export function readTenants(choice: Choice, { tenants }: Pick<Job, 'tenants'>): number {
   return chosenTenants(choice, tenants);
 }

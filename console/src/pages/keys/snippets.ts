@@ -8,7 +8,8 @@ export interface Snippet {
 }
 
 /**
- * Returns the agent API's URL: `PUBLIC_URL`, else the console's host with `PORT`, which may differ behind a proxy.
+ * Returns the URL of the agents' API: `PUBLIC_URL`, else the console's host with `PORT`, which may differ behind a
+ * proxy.
  */
 export function findServiceUrl(
   { service_url, service_port }: Pick<SessionInfo, 'service_url' | 'service_port'>,

@@ -34,7 +34,7 @@ interface Request {
 
 export const START: LoadedTree = { tree: undefined, error: undefined, isLoading: true, total: undefined };
 
-/** Loads a memory's open directories at the requested times, one time after another. */
+/** Loads a memory's open directories at a time, and later at other times. */
 export class TreeLoader {
   state = START;
   readonly #tenant: string;

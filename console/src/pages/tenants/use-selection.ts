@@ -17,7 +17,7 @@ export interface Selection {
 /**
  * Keeps the tenants that are selected in a list.
  *
- * @param filter the filter's text. Another filter ends the selection with all matching tenants.
+ * @param filter the filter's text. Another text ends the selection of all matching tenants.
  */
 export function useSelection(listed: Tenant[], filter: string): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());

@@ -138,8 +138,9 @@ export const apiKeys = pgTable(
 );
 
 /**
- * Audit trail for changes by admins and operators (src/audit). An event is written before the change and updated after
- * it. On Citus, the table is on the coordinator instead of sharded by tenant, because events outlive their tenant.
+ * Audit trail for changes by admins and operators (src/core/tenants/audit.ts). An event is written before the change
+ * and updated after it. On Citus, the table is on the coordinator instead of sharded by tenant, because events outlive
+ * their tenant.
  */
 export const auditEvents = pgTable(
   'audit_events',
@@ -162,8 +163,8 @@ export const auditEvents = pgTable(
 );
 
 /**
- * Usage by a tenant per UTC day (src/usage). The sizes are from the row's last update. Requests never write here, so
- * the foreign key to `tenants` slows down no request.
+ * Usage by a tenant per UTC day (src/core/tenants/usage.ts). The sizes are from the row's last update. Requests never
+ * write here, so the foreign key to `tenants` slows down no request.
  */
 export const tenantUsage = pgTable(
   'tenant_usage',

@@ -34,7 +34,7 @@ const toTarget = ({ id, status, files, settings, effective }: Tenant): Target =>
   effective,
 });
 
-/** The service's maximum for tenants per page. */
+/** The service's maximum number of tenants per page. */
 const PAGE = 200;
 
 export function matchingTargets(
