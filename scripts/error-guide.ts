@@ -102,7 +102,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
   }),
   request_timeout: guide(new ServiceError('request_timeout'), {
     retry: true,
-    remedy: 'Send the headers immediately after the connection is open, or raise `REQUEST_TIMEOUT_MS`.',
+    remedy: 'Send the whole request immediately after the connection is open, or raise `REQUEST_TIMEOUT_MS`.',
   }),
   body_too_large: guide(new ServiceError('body_too_large', 6356992, 'service'), {
     retry: false,

@@ -70,7 +70,7 @@ export function errorReference(): string {
       '- `request_id` is also the header `X-Request-Id`, and `reqId` in the log ([troubleshooting](troubleshooting.md)).',
       '- `type` is always `about:blank`, and `title` is the name of the status.',
     ].join('\n'),
-    'The [clients](agents.md#when-something-goes-wrong) retry 429, 502, 503, and 504. A repeated write needs the same [idempotency key](idempotency.md), because the first attempt may have been applied.',
+    'The [clients](agents.md#when-something-goes-wrong) retry 429, 502, 503, and 504 for every code, and no other status. A repeated write needs the same [idempotency key](idempotency.md), because the first attempt may have been applied.',
     'The [Memory Stores API](memory-stores.md) returns its own format. Each section lists its status, type, and message:',
     jsonBlock(errorBody(notFound('memory store'), REQUEST_ID)),
     '## All codes',
