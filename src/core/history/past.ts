@@ -11,7 +11,7 @@ import { AFTER, COLUMNS, COVERS, toVersion, type Version, type VersionRow } from
 export const NOW = 'infinity';
 
 /**
- * Finds where a tenant's complete history starts, if the start is later than `at`. Times before the tenant's creation
+ * Finds when a tenant's complete history starts, if the start is later than `at`. Times before the tenant's creation
  * have no gap, because no file existed then.
  */
 const findGapQuery = defineQuery<{ tenant: string; at: string }, { since: string }>(

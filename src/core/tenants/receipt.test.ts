@@ -39,7 +39,7 @@ describe('canonical JSON', () => {
 });
 
 describe('a receipt', () => {
-  it('accepts a receipt with the public key, with its fields in any order', () => {
+  it("verifies a receipt by the public key, with the receipt's fields in any order", () => {
     expect(receiptProblem(signed, publicKey)).toBeUndefined();
     const names = Object.entries(signed.receipt).reverse();
     const reversed = Object.fromEntries(names) as typeof signed.receipt;

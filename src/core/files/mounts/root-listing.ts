@@ -17,7 +17,7 @@ export interface MountedDirectory {
 }
 
 /**
- * Looks up the caller's root, with each mount as a directory with its direct entries.
+ * Looks up the root in the caller's memory, with each mount as a directory with its direct entries.
  *
  * @param mounts sorted by path
  */
