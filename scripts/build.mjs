@@ -57,7 +57,7 @@ async function transpile() {
 /** The built service writes the template. Without the embedded database, an optional package, there is none. */
 async function writeTemplate() {
   if (!existsSync('node_modules/@electric-sql/pglite')) return;
-  await built('service');
+  await buildOnce('service');
   const code = `import('./dist/core/database/write-template.js').then(({ writeTemplate }) => writeTemplate())`;
   // Optimizing WebAssembly takes longer than it saves while PGlite creates and migrates a database.
   await run(process.execPath, ['--liftoff-only', '--eval', code]);
@@ -75,7 +75,7 @@ function* filesAt(path) {
   else if (stats) yield [path, readFileSync(path)];
 }
 
-function stampOf({ sources, output }) {
+function currentStamp({ sources, output }) {
   const hash = createHash('sha256').update(process.version);
   for (const path of [...sources, output]) {
     for (const [name, content] of filesAt(path))
@@ -84,7 +84,7 @@ function stampOf({ sources, output }) {
   return hash.digest('hex');
 }
 
-function lastStampOf(name) {
+function lastStamp(name) {
   try {
     return readFileSync(join(STAMPS, name), 'utf8');
   } catch {
@@ -94,19 +94,19 @@ function lastStampOf(name) {
 
 async function buildIfChanged(name) {
   const part = PARTS[name];
-  if (lastStampOf(name) === stampOf(part)) return;
+  if (lastStamp(name) === currentStamp(part)) return;
   await part.build();
   mkdirSync(STAMPS, { recursive: true });
-  writeFileSync(join(STAMPS, name), stampOf(part));
+  writeFileSync(join(STAMPS, name), currentStamp(part));
 }
 
 const builds = {};
 
 /** Builds a part once. Other parts may need it. */
-function built(name) {
+function buildOnce(name) {
   builds[name] ??= buildIfChanged(name);
   return builds[name];
 }
 
 const selected = process.argv.slice(2);
-await Promise.all((selected.length > 0 ? selected : Object.keys(PARTS)).map(built));
+await Promise.all((selected.length > 0 ? selected : Object.keys(PARTS)).map(buildOnce));

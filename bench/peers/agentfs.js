@@ -9,7 +9,7 @@ mkdirSync(DIRECTORY, { recursive: true });
 const stores = new Map();
 
 /** @returns {Promise<import('../servers/stores.ts').Store>} */
-function storeOf(tenant) {
+function openStore(tenant) {
   if (!stores.has(tenant)) stores.set(tenant, open(tenant));
   return stores.get(tenant);
 }
@@ -21,5 +21,5 @@ async function open(tenant) {
   return { read, create: write, ...editsOf(read, write) };
 }
 
-await seedStores(storeOf);
-await serve(storeOf);
+await seedStores(openStore);
+await serve(openStore);

@@ -10,9 +10,9 @@ const store = new PostgresStore({
 await store.setup();
 
 /** @returns {import('../servers/stores.ts').Store} */
-function storeOf(tenant) {
+function openStore(tenant) {
   const backend = new StoreBackend({ store, namespace: [tenant, 'filesystem'] });
-  const read = async (path) => contentOf(await backend.read(path, 0, 100_000));
+  const read = async (path) => requireContent(await backend.read(path, 0, 100_000));
   const write = async (path, content) => done(await backend.write(path, content));
   return {
     read,
@@ -22,7 +22,7 @@ function storeOf(tenant) {
   };
 }
 
-function contentOf(result) {
+function requireContent(result) {
   done(result);
   return result.content;
 }
@@ -31,5 +31,5 @@ function done({ error }) {
   if (error) throw new Error(error);
 }
 
-await seedStores(storeOf);
-await serve(storeOf);
+await seedStores(openStore);
+await serve(openStore);

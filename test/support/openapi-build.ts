@@ -53,8 +53,8 @@ export async function openApiYaml(build: Build = buildApp): Promise<string> {
 
 export async function consoleTypes(): Promise<string> {
   // The import loads a TypeScript compiler.
-  const { typesOf } = await import('../../console/generate-types.ts');
-  return typesOf(await openApiDocument({ AUTH: 'keys' }, buildAdminApp));
+  const { generateTypes } = await import('../../console/generate-types.ts');
+  return generateTypes(await openApiDocument({ AUTH: 'keys' }, buildAdminApp));
 }
 
 /** Returns the OpenAPI document for a listener with these settings. */

@@ -9,7 +9,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { MemoryServiceError } from 'memory-service-client';
 import packageJson from '../package.json' with { type: 'json' };
 import { createHttpServer } from './http.ts';
-import { instructionsOf } from './instructions.ts';
+import { readInstructions } from './instructions.ts';
 import { serverFor } from './memory-server.ts';
 import { createClient, nameSettings, readSettings, type Settings, USAGE, UsageError } from './settings.ts';
 import { StdioSubscriptions } from './subscriptions.ts';
@@ -41,7 +41,7 @@ async function serve({ client, http }: Settings): Promise<void> {
     // Checked at the start, because a host shows a failed start and standard error to its user, but only the model
     // reads the result of a call.
     await memory.check();
-    const instructions = await instructionsOf(memory);
+    const instructions = await readInstructions(memory);
     const options = { maxBufferSize: MAX_MESSAGE_BYTES };
     const transport = new StdioServerTransport(process.stdin, process.stdout, options);
     serveStdio(({ era }) => serverFor(memory, era, instructions), { transport });

@@ -16,7 +16,7 @@ import { mcpResponseBytes } from '../../../src/features/mcp/response-bytes.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { AcceptedCallers } from './accepted-callers.ts';
 import { HttpError } from './http-error.ts';
-import { memoryOf } from './memory-server.ts';
+import { serveMemory } from './memory-server.ts';
 import { readBody } from './request-body.ts';
 import { createClient, nameSettings } from './settings.ts';
 import { lastEvent, subscribeAtService } from './subscriptions.ts';
@@ -106,13 +106,13 @@ class Handler {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const caller = callerOf(request);
+    const caller = readCaller(request);
     const { key, sessionId } = caller;
     const bytes = this.#bytes.slot(key);
     response.once('close', () => bytes.release());
     const gone = connectionSignal(request.socket, response, () => new HttpError(499, 'The client has left.'));
     const session = sessionId === undefined ? undefined : this.#sessions.open(`${key}\n${sessionId}`);
-    const client = this.#clientOf(caller, session);
+    const client = this.#openClient(caller, session);
     const turn = session?.arrive();
     const arrival = session === undefined ? this.#order.arrive(key) : undefined;
     try {
@@ -198,7 +198,7 @@ class Handler {
     response.once('close', () => this.#deadlines.clear(deadline));
   }
 
-  #clientOf({ apiKey, tenant }: Caller, session: Session | undefined): MemoryClient {
+  #openClient({ apiKey, tenant }: Caller, session: Session | undefined): MemoryClient {
     const known = session === undefined ? undefined : this.#clients.get(session);
     if (known !== undefined) return known;
     const { url, tenant: defaultTenant } = this.#options.client;
@@ -221,7 +221,7 @@ function answerFor(
   client: MemoryClient,
   signal: AbortSignal,
 ): Promise<McpResponse> {
-  return respondToMessages(packageJson, memoryOf(client), { body, headers, signal });
+  return respondToMessages(packageJson, serveMemory(client), { body, headers, signal });
 }
 
 function capacityError(rejection: Rejection): HttpError {
@@ -245,7 +245,7 @@ function withoutAddress(message: string): string {
   return message.replace(/^(The memory service) at \S+/, '$1');
 }
 
-function callerOf(request: IncomingMessage): Caller {
+function readCaller(request: IncomingMessage): Caller {
   const apiKey = bearerToken(request);
   const tenant = tenantHeader(request);
   const key = `${apiKey ?? ''}\n${tenant ?? ''}`;

@@ -11,7 +11,7 @@ const PATIENCE_MS = 3000;
  * Returns the service's instructions: the memory protocol, and the mounts. If the service is unreachable or has no
  * instructions, returns the protocol alone.
  */
-export async function instructionsOf(client: MemoryClient): Promise<string> {
+export async function readInstructions(client: MemoryClient): Promise<string> {
   try {
     return await client.instructions({ signal: AbortSignal.timeout(PATIENCE_MS) });
   } catch (error) {

@@ -3,7 +3,7 @@ import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
 import type { ExecuteTool } from '../../../src/features/mcp/mcp-call.ts';
 import { createMemoryServer, type Era, type ServedMemory } from '../../../src/features/mcp/mcp-server.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { instructionsOf } from './instructions.ts';
+import { readInstructions } from './instructions.ts';
 import { nameSettings } from './settings.ts';
 import { listFiles, readFile } from './view-text.ts';
 
@@ -12,22 +12,22 @@ import { listFiles, readFile } from './view-text.ts';
  * host receives.
  */
 export function serverFor(client: MemoryClient, era: Era, instructions?: string): Server {
-  return createMemoryServer(packageJson, memoryOf(client), era, instructions);
+  return createMemoryServer(packageJson, serveMemory(client), era, instructions);
 }
 
 /** Returns the memory of one client, as the MCP server uses it. */
-export function memoryOf(client: MemoryClient): ServedMemory {
-  const execute = executorOf(client);
+export function serveMemory(client: MemoryClient): ServedMemory {
+  const execute = createExecutor(client);
   return {
     execute,
     read: (path) => readFile(execute, path),
     list: () => listFiles(execute),
-    instructions: () => instructionsOf(client),
+    instructions: () => readInstructions(client),
   };
 }
 
 /** Returns the executor of tool calls. A call without a result returns the error to the model. */
-function executorOf(client: MemoryClient): ExecuteTool {
+function createExecutor(client: MemoryClient): ExecuteTool {
   return async ({ id, name, input }, signal) => {
     try {
       const block = { type: 'tool_use', id, name, input } as const;

@@ -25,7 +25,7 @@ export async function subscribeAtService(
   const headers = new Headers({
     'Content-Type': 'application/json',
     Accept: 'application/json, text/event-stream',
-    'Mcp-Protocol-Version': versionOf(request),
+    'Mcp-Protocol-Version': protocolVersion(request),
     'Mcp-Method': 'subscriptions/listen',
   });
   if (apiKey !== undefined) headers.set('Authorization', `Bearer ${apiKey}`);
@@ -95,7 +95,7 @@ export class StdioSubscriptions {
     this.#open.set(id, subscription);
     try {
       const response = await subscribeAtService(this.#target, request, subscription.signal);
-      for await (const message of messagesOf(response)) {
+      for await (const message of readMessages(response)) {
         if (subscription.signal.aborted) return;
         await this.#transport.send(message);
       }
@@ -112,7 +112,7 @@ export class StdioSubscriptions {
 }
 
 /** Reads the messages of a response, which is JSON or a stream of events with one line of data each. */
-async function* messagesOf(response: Response): AsyncGenerator<JSONRPCMessage> {
+async function* readMessages(response: Response): AsyncGenerator<JSONRPCMessage> {
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream')) {
     yield (await response.json()) as JSONRPCMessage;
     return;
@@ -126,7 +126,7 @@ async function* messagesOf(response: Response): AsyncGenerator<JSONRPCMessage> {
   }
 }
 
-function versionOf(request: unknown): string {
+function protocolVersion(request: unknown): string {
   const { params } = request as { params?: { _meta?: Record<string, unknown> } };
   return String(params?._meta?.[VERSION]);
 }
