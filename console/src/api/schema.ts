@@ -22,7 +22,7 @@ export interface components {
             actors: components["schemas"]["Actor"][];
             buckets: {
                 start: components["schemas"]["Time"];
-                /** @description Changes by each of the actors. */
+                /** @description Changes by each actor in `actors`. */
                 counts: number[];
                 /** @description Changes by all other actors. */
                 others: number;
@@ -35,7 +35,7 @@ export interface components {
             id: string;
             label: string;
             /**
-             * @description The source of the writes of the key, as declared by its operator.
+             * @description The source of the key's writes, as declared by its operator.
              * @example web
              */
             source?: string;
@@ -45,7 +45,7 @@ export interface components {
             id: string;
             label: string;
             /**
-             * @description The source of the writes of the key, as declared by its operator.
+             * @description The source of the key's writes, as declared by its operator.
              * @example web
              */
             source?: string;
@@ -102,7 +102,7 @@ export interface components {
             request_id: string | null;
             dry_run: boolean;
             tenant: string | null;
-            /** @description The id of the key that was created or changed. */
+            /** @description The created or changed key's ID. */
             key: string | null;
             /**
              * @description The changes: `{ "old", "new" }` for each field that had a value before. Never contents, paths, or secrets.
@@ -117,7 +117,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description `ok`, or the code of the error. Null while the change runs, or if the service ended during it.
+             * @description `ok`, or the error code. Null while the change runs, or if the service ended during it.
              * @example ok
              */
             outcome: string | null;
@@ -153,7 +153,7 @@ export interface components {
             path: string | null;
             old_version: string | null;
             version: string | null;
-            /** @description In the format of `git diff`. Texts that differ too much to compare appear as replaced: all old lines removed, all new lines added. */
+            /** @description In `git diff` format. Texts that differ too much to compare appear as replaced: all old lines removed, all new lines added. */
             patch: string | null;
             /** @description The reason for a missing patch: a version was redacted, pruned, or is too large to compare. */
             no_patch_reason: string | null;
@@ -199,7 +199,7 @@ export interface components {
             created_at: components["schemas"]["Time"];
             closed_at: components["schemas"]["Time"] | null;
             closed_by: components["schemas"]["Actor"] | null;
-            /** @description The time of all versions of the merge. With it as `since` and `until`, and the id as `by`, a revert undoes the merge alone. */
+            /** @description The time of all versions that the merge created. With this time as `since` and `until`, and the draft's ID as `by`, a revert undoes the merge alone. */
             merged_at: components["schemas"]["Time"] | null;
             /** @description In the draft; null once it is closed. */
             files: number | null;
@@ -222,20 +222,20 @@ export interface components {
             path: string;
             /** @enum {string} */
             changed_in: "draft" | "original" | "both";
-            /** @description The change of the draft since the base. */
+            /** @description The draft's change since the base. */
             in_draft: ("added" | "changed" | "moved" | "deleted") | null;
-            /** @description The change of the original since the base. */
+            /** @description The original's change since the base. */
             in_original: ("added" | "changed" | "moved" | "deleted") | null;
             /** @description Whether the draft changed the content, which it may do to a moved file as well. */
             content_changed: boolean;
             /** @description The reason for the conflict: both sides changed the same lines, both moved the file to different paths, one side deleted a file that the other changed, or its path is occupied. */
             conflict: ("content" | "path" | "deleted_in_draft" | "deleted_in_original" | "occupied") | null;
-            /** @description Files and directories of the original that occupy or block the path of the file. If you resolve the file with `draft`, only these files are replaced by their version in the draft, or deleted. */
+            /** @description Files and directories in the original that occupy or block the file's path. If you resolve the file with `draft`, only these files are replaced by their version in the draft, or deleted. */
             blocked_by: {
                 /** @description A file, or a directory with all that is in it. */
                 path: string;
                 file_count: number;
-                /** @description The first 100 of them. */
+                /** @description The first 100 files. */
                 files: string[];
             } | null;
             /** @description The file that both sides began with; null for one that is new. */
@@ -268,7 +268,7 @@ export interface components {
             memory_id: string | null;
             text: string;
         };
-        /** @description The resolution of a file: the version of the draft, the version of the original, or a text. The version of the draft also resolves files under `blocked_by` that have no separate resolution. */
+        /** @description The resolution for a file: the draft's version, the original's version, or a text. The draft's version also resolves files under `blocked_by` that have no separate resolution. */
         DraftResolutionInput: {
             /** Format: uuid */
             memory_id: string;
@@ -283,11 +283,11 @@ export interface components {
         EffectiveSettings: {
             /** @description Largest file, in bytes. 0: no limit. */
             max_file_bytes: number;
-            /** @description Total size of all files, in bytes. 0: no limit. */
+            /** @description Total file size, in bytes. 0: no limit. */
             max_bytes: number;
             /** @description Number of files. 0: no limit. */
             max_files: number;
-            /** @description Longest result of view, in characters. 0: no limit. */
+            /** @description Longest view result, in characters. 0: no limit. */
             max_view_chars: number;
             /** @description Requests per minute and replica. 0: no limit. */
             rate_per_minute: number;
@@ -297,11 +297,11 @@ export interface components {
             ttl_days: number;
             /** @description Days to keep superseded versions. 0: none. */
             history_days: number;
-            /** @description Total size of the history, in bytes. 0: no limit. */
+            /** @description Total history size, in bytes. 0: no limit. */
             max_history_bytes: number;
             /** @description Number of open drafts. 0: no limit. */
             max_drafts: number;
-            /** @description Total size of the files of all open drafts, in bytes. 0: no limit. */
+            /** @description Total file size in all open drafts, in bytes. 0: no limit. */
             max_draft_bytes: number;
             /** @description Days after which unused drafts are closed. 0: never. */
             draft_days: number;
@@ -311,7 +311,7 @@ export interface components {
              */
             secrets: "store" | "mask" | "reject";
             /**
-             * @description Effect of create on a file that exists.
+             * @description Effect of create on an existing file.
              * @enum {string}
              */
             create_existing: "error" | "overwrite";
@@ -332,7 +332,7 @@ export interface components {
             /** @enum {string} */
             change: "added" | "modified" | "deleted" | "renamed";
             path: string;
-            /** @description The previous path of a renamed file. */
+            /** @description A renamed file's previous path. */
             from: string | null;
             /** Format: uuid */
             memory_id: string;
@@ -341,7 +341,7 @@ export interface components {
             old_version: string | null;
             /** @description The version that the file returns to; null when it is deleted or merged. */
             version: string | null;
-            /** @description Whether the file gets a new text: merged lines, or the text of a resolution. */
+            /** @description Whether the file gets a new text: merged lines, or a resolution's text. */
             merged: boolean;
         };
         /** @description Sizes are recorded once an hour; null where they were not. */
@@ -380,7 +380,7 @@ export interface components {
             status: "ok";
         };
         Hit: {
-            /** @description The ID of the draft; null for the memory itself. */
+            /** @description The draft's ID; null for the memory itself. */
             draft: string | null;
             /** Format: uuid */
             memory_id: string;
@@ -400,7 +400,7 @@ export interface components {
             line: number | null;
             /** @description The number of matching lines. */
             lines: number;
-            /** @description The line, or a part of a long one. */
+            /** @description The line; if it is long, only a part. */
             excerpt: string | null;
             actor: components["schemas"]["Actor"] | null;
             at: components["schemas"]["Time"] | null;
@@ -414,21 +414,21 @@ export interface components {
             directories: string[];
             /** @description Versions in the history; null without one. */
             versions: number | null;
-            /** @description The reason that the history of the archive was left out. */
+            /** @description The reason that the archive's history was left out. */
             history_left_out: string | null;
-            /** @description Files in which secrets were masked, with the kinds of secrets. */
+            /** @description Files in which secrets were masked, with the secrets' kinds. */
             masked: {
                 name: string;
                 kinds: string[];
             }[];
-            /** @description Binary files of macOS (`._*` and `.DS_Store`) that were left out. */
+            /** @description macOS binary files (`._*` and `.DS_Store`) that were left out. */
             left_out: string[];
-            /** @description With `dry_run`: the paths of the files. Otherwise null. */
+            /** @description With `dry_run`: the file paths. Otherwise null. */
             file_paths: string[] | null;
         };
         /** @description Instructions for an agent about its memory. */
         Instructions: {
-            /** @description For the system prompt of the agent. */
+            /** @description For the agent's system prompt. */
             content: string;
             mounts: {
                 /** @example /memories/team */
@@ -458,7 +458,7 @@ export interface components {
                  */
                 status?: "active" | "suspended" | "archived";
                 /**
-                 * @description Pairs that the metadata of the tenant contains.
+                 * @description Pairs that the tenant's metadata contains.
                  * @example {
                  *       "plan": "pro"
                  *     }
@@ -471,7 +471,7 @@ export interface components {
                 /** Format: uuid */
                 found_by?: string;
                 /**
-                 * @description End state of the job of `found_by`. If it was cancelled, or its counts are a lower bound, it may have missed tenants, so `is_exact` of this job is false.
+                 * @description End state of the job in `found_by`. If it was cancelled, or its counts are a lower bound, it may have missed tenants, so this job's `is_exact` is false.
                  * @enum {string}
                  */
                 found_by_state?: "done" | "inexact" | "cancelled";
@@ -503,7 +503,7 @@ export interface components {
             counts: {
                 [key: string]: number;
             };
-            /** @description The counts so far of the tenants that are being processed; not in `counts` yet. */
+            /** @description The counts so far for the tenants that are being processed; not in `counts` yet. */
             progress: {
                 [key: string]: number;
             } | null;
@@ -514,7 +514,7 @@ export interface components {
             /** @example acme */
             tenant: string;
             at: components["schemas"]["Time"];
-            /** @description The code of the error; null for a success. */
+            /** @description The error code; null for a success. */
             error: string | null;
             /**
              * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may keep the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
@@ -539,7 +539,7 @@ export interface components {
         /** @description A text that is kept out. The text itself is not stored. */
         KeptOut: {
             id: string;
-            /** @description The number of words and punctuation marks of the text. */
+            /** @description The number of words and punctuation marks in the text. */
             tokens: number;
             label: string;
             created_at: components["schemas"]["Time"];
@@ -565,14 +565,14 @@ export interface components {
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
-            /** @description The source of the writes of the key, recorded in every version. Empty: not specified. */
+            /** @description The source of the key's writes, recorded in every version. Empty: not specified. */
             source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
             revoked_at: components["schemas"]["Time"] | null;
             /** @description Accurate to five minutes. */
             last_used_at: components["schemas"]["Time"] | null;
-            /** @description After a rotation: the expiry of the previous secret, while that secret works. */
+            /** @description After a rotation: the previous secret's expiry, while that secret works. */
             previous_expires_at: components["schemas"]["Time"] | null;
         };
         KeyWithPrevious: {
@@ -594,14 +594,14 @@ export interface components {
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
-            /** @description The source of the writes of the key, recorded in every version. Empty: not specified. */
+            /** @description The source of the key's writes, recorded in every version. Empty: not specified. */
             source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
             revoked_at: components["schemas"]["Time"] | null;
             /** @description Accurate to five minutes. */
             last_used_at: components["schemas"]["Time"] | null;
-            /** @description After a rotation: the expiry of the previous secret, while that secret works. */
+            /** @description After a rotation: the previous secret's expiry, while that secret works. */
             previous_expires_at: components["schemas"]["Time"] | null;
             /** @description The secret before the last rotation, while it still works. */
             previous: {
@@ -614,7 +614,7 @@ export interface components {
             draft: components["schemas"]["Draft"];
             /** @description Null if the memory already matched the draft. */
             merged_at: components["schemas"]["Time"] | null;
-            /** @description The changes to the files of the memory. `from`: the previous path of a moved file. */
+            /** @description The changes to the memory's files. `from`: a moved file's previous path. */
             files: {
                 /** Format: uuid */
                 memory_id: string;
@@ -629,7 +629,7 @@ export interface components {
         /** @description Another memory that a tenant shows as a directory. */
         Mount: {
             name: string;
-            /** @description Null for a tenant outside the scope of the admin key. */
+            /** @description Null for a tenant outside the admin key's scope. */
             tenant: string | null;
             /** @enum {string} */
             access: "read_only" | "read_write";
@@ -638,15 +638,15 @@ export interface components {
         Mounts: {
             mounts: {
                 name: string;
-                /** @description Null for a tenant outside the scope of the admin key. */
+                /** @description Null for a tenant outside the admin key's scope. */
                 tenant: string | null;
                 /** @enum {string} */
                 access: "read_only" | "read_write";
                 instructions: string;
-                /** @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null for a tenant outside the scope of the admin key. */
+                /** @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null for a tenant outside the admin key's scope. */
                 status: ("ok" | "suspended" | "missing" | "name_taken") | null;
             }[];
-            /** @description Mounts of this tenant in other tenants: the first 1000, by tenant. */
+            /** @description Mounts in other tenants that show this tenant: the first 1000, by tenant. */
             mounted_by: {
                 /** @example acme */
                 tenant: string;
@@ -684,7 +684,7 @@ export interface components {
             /** @constant */
             type: "about:blank";
             /**
-             * @description The name of the status code.
+             * @description The status code's name.
              * @example Bad Request
              */
             title: string;
@@ -694,7 +694,7 @@ export interface components {
              */
             status: number;
             /**
-             * @description The kind of problem, for programs.
+             * @description The problem's kind, for programs.
              * @example invalid_json
              */
             code: string;
@@ -708,12 +708,12 @@ export interface components {
             id: string;
             /** @description A display name, not unique. By default, the id. */
             name: string;
-            /** @description The contents of the memory, described for people and agents. */
+            /** @description The memory's contents, described for people and agents. */
             description: string;
             metadata: {
                 [key: string]: string;
             };
-            /** @description The tenant that this is a draft of. */
+            /** @description For a draft: its original tenant. */
             draft_of: string | null;
             /**
              * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
@@ -753,12 +753,12 @@ export interface components {
              * @example 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
              */
             plan: string;
-            /** @description The time of the versions that were created; null if there were none. */
+            /** @description The time at which the versions were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
             /** @description The changed files whose new content or path contains a text that is kept out. They are changed nevertheless: redact their versions, or erase the text. */
             kept_out: string[];
         };
-        /** @description The resolution of a file. `reverted`: the state without the actor, which keeps the changes of others in other lines. `current`: the file is left unchanged. Or a text. */
+        /** @description The resolution for a file. `reverted`: the state without the actor, which keeps changes by others in other lines. `current`: the file is left unchanged. Or a text. */
         RevertResolutionInput: {
             /** Format: uuid */
             memory_id: string;
@@ -770,7 +770,7 @@ export interface components {
             text: string;
         };
         Reverted: {
-            /** @description First of all, the changes of the actor that were not reverted, and why: each entry without a `resolution`. Also lists the files with a resolution. */
+            /** @description First, the actor's changes that were not reverted, and why: each entry without a `resolution`. Also lists the files with a resolution. */
             conflicts: components["schemas"]["Conflict"][];
             /** @description Open drafts that may keep the changes: drafts with versions by the actor, or with copies of the files. A revert does not change drafts. Reject them, or edit them before they are merged. */
             drafts: string[];
@@ -786,7 +786,7 @@ export interface components {
              * @example 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
              */
             plan: string;
-            /** @description The time of the versions that were created; null if there were none. */
+            /** @description The time at which the versions were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
             /** @description The changed files whose new content or path contains a text that is kept out. They are changed nevertheless: redact their versions, or erase the text. */
             kept_out: string[];
@@ -795,9 +795,9 @@ export interface components {
             path: string;
             /** @description From 1; null when only the path matches. */
             line: number | null;
-            /** @description The line, or a part of a long one. */
+            /** @description The line; if it is long, only a part. */
             text: string | null;
-            /** @description The score of the file; higher is better. Null in the modes `literal` and `regex`, which sort by path. */
+            /** @description The file's score; higher is better. Null in the modes `literal` and `regex`, which sort by path. */
             score: number | null;
         };
         Session: {
@@ -807,15 +807,15 @@ export interface components {
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
-            /** @description The only tenants that the credential is for; null: all of them. */
+            /** @description The only tenants that the credential is for; null: all tenants. */
             tenants: string[] | null;
             /** @description Whether the credential may only read. */
             read_only: boolean;
-            /** @description `PUBLIC_URL`, the URL of the agents' API as clients reach it; null if it is not set. */
+            /** @description `PUBLIC_URL`, the agents' API URL as clients reach it; null if it is not set. */
             service_url: string | null;
-            /** @description `PORT`, the port of the agents' API. */
+            /** @description `PORT`, the agents' API port. */
             service_port: number;
-            /** @description Version of the service. */
+            /** @description Service version. */
             version: string;
             /** @description The time by the database's clock, which the history goes by. */
             now: components["schemas"]["Time"];
@@ -837,7 +837,7 @@ export interface components {
             secrets?: ("store" | "mask" | "reject") | null;
             create_existing?: ("error" | "overwrite") | null;
         };
-        /** @description A signed statement of an erasure, with IDs and counts. Save it as a file to verify it later. */
+        /** @description A signed statement about an erasure, with IDs and counts. Save it as a file to verify it later. */
         SignedReceipt: {
             receipt: {
                 /** @constant */
@@ -846,21 +846,21 @@ export interface components {
                 id: string;
                 /** @enum {string} */
                 kind: "tenant_deleted" | "version_redacted" | "directories_redacted" | "text_erased";
-                /** @description The time of the database after the erasure. ISO 8601, UTC. */
+                /** @description Database time after the erasure. ISO 8601, UTC. */
                 at: string;
-                /** @description The actor of the erasure. */
+                /** @description The actor that made the erasure. */
                 by: {
                     [key: string]: string | null;
                 };
-                /** @description The ID of the tenant, or the hash of a forgotten ID. Null for a job over many tenants. */
+                /** @description The tenant ID, or a forgotten ID's hash. Null for a job over many tenants. */
                 tenant: string | null;
                 /** @description The data that was searched. */
                 readonly searched: string[];
-                /** @description IDs of the deleted data, by their kind. */
+                /** @description The deleted data's IDs, by their kind. */
                 subject: {
                     [key: string]: string;
                 };
-                /** @description Numbers of deleted items, by their kind. */
+                /** @description Deleted items, counted by their kind. */
                 erased: {
                     [key: string]: number;
                 };
@@ -870,11 +870,11 @@ export interface components {
                     until: string | null;
                 }[];
             };
-            /** @description The Ed25519 signature of the receipt as canonical JSON (RFC 8785), in base64. */
+            /** @description The Ed25519 signature over the receipt as canonical JSON (RFC 8785), in base64. */
             signature: string;
-            /** @description The first 16 digits of the SHA-256 of the public key (SPKI, DER). */
+            /** @description The first 16 digits in the SHA-256 hash of the public key (SPKI, DER). */
             key_id: string;
-            /** @description The ID and the salt whose hash is the `tenant` of the receipt. The service does not store the salt. */
+            /** @description The ID and the salt whose hash is the receipt's `tenant`. The service does not store the salt. */
             proof?: {
                 tenant: string;
                 salt: string;
@@ -885,12 +885,12 @@ export interface components {
             id: string;
             /** @description A display name, not unique. By default, the id. */
             name: string;
-            /** @description The contents of the memory, described for people and agents. */
+            /** @description The memory's contents, described for people and agents. */
             description: string;
             metadata: {
                 [key: string]: string;
             };
-            /** @description The tenant that this is a draft of. */
+            /** @description For a draft: its original tenant. */
             draft_of: string | null;
             /**
              * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
@@ -926,7 +926,7 @@ export interface components {
              * @enum {string}
              */
             status?: "active" | "suspended" | "archived";
-            /** @description Pairs that the metadata of the tenant contains. */
+            /** @description Pairs that the tenant's metadata contains. */
             metadata?: {
                 [key: string]: string;
             };
@@ -934,18 +934,18 @@ export interface components {
             except?: string[];
             /**
              * Format: uuid
-             * @description The ID of a job that has ended: only tenants with an outcome in this job, such as the tenants with hits of a find.
+             * @description An ended job's ID: only tenants with an outcome in this job, such as the tenants with hits in a find.
              */
             found_by?: string;
         };
-        /** @description Counts of all tenants that match, on all pages. */
+        /** @description Counts for all matching tenants, on all pages. */
         TenantTotals: {
             tenants: number;
             files: number;
             bytes: number;
             history_bytes: number;
         };
-        /** @description A change to a file of a tenant. */
+        /** @description A change to a tenant's file. */
         TenantVersion: {
             /** @example acme */
             tenant: string;
@@ -968,11 +968,11 @@ export interface components {
             tool_use_id: string | null;
             /** @description The tenant that mounts this memory, if the change came through its mount. */
             via_tenant: string | null;
-            /** @description The source of the key that made the change, as its operator said; it survives a merge. */
+            /** @description The source that the operator declared for the key that made the change; a merge keeps the source. */
             source: string | null;
             /** @description The draft that it was merged from. */
             draft: string | null;
-            /** @description The actor that merged the version from a draft of `actor`. */
+            /** @description The actor that merged the version from a draft by `actor`. */
             approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
@@ -1002,7 +1002,7 @@ export interface components {
             history_bytes: components["schemas"]["Used"];
             history_versions: number;
             stored_results: number;
-            /** @description When the memory last changed, a file was last read (accurate to the day), or a key of the tenant was last used, whichever is latest. */
+            /** @description When the memory last changed, a file was last read (accurate to the day), or a key for the tenant was last used, whichever is latest. */
             last_activity_at: components["schemas"]["Time"] | null;
         };
         /** @description The sizes are the last ones that were recorded on the day. */
@@ -1048,11 +1048,11 @@ export interface components {
             tool_use_id: string | null;
             /** @description The tenant that mounts this memory, if the change came through its mount. */
             via_tenant: string | null;
-            /** @description The source of the key that made the change, as its operator said; it survives a merge. */
+            /** @description The source that the operator declared for the key that made the change; a merge keeps the source. */
             source: string | null;
             /** @description The draft that it was merged from. */
             draft: string | null;
-            /** @description The actor that merged the version from a draft of `actor`. */
+            /** @description The actor that merged the version from a draft by `actor`. */
             approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
@@ -1080,11 +1080,11 @@ export interface components {
             tool_use_id: string | null;
             /** @description The tenant that mounts this memory, if the change came through its mount. */
             via_tenant: string | null;
-            /** @description The source of the key that made the change, as its operator said; it survives a merge. */
+            /** @description The source that the operator declared for the key that made the change; a merge keeps the source. */
             source: string | null;
             /** @description The draft that it was merged from. */
             draft: string | null;
-            /** @description The actor that merged the version from a draft of `actor`. */
+            /** @description The actor that merged the version from a draft by `actor`. */
             approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;

@@ -11,13 +11,13 @@ const session = z
     tenants: z
       .array(tenantId)
       .nullable()
-      .meta({ description: 'The only tenants that the credential is for; null: all of them.' }),
+      .meta({ description: 'The only tenants that the credential is for; null: all tenants.' }),
     read_only: z.boolean().meta({ description: 'Whether the credential may only read.' }),
     service_url: z.string().nullable().meta({
-      description: "`PUBLIC_URL`, the URL of the agents' API as clients reach it; null if it is not set.",
+      description: "`PUBLIC_URL`, the agents' API URL as clients reach it; null if it is not set.",
     }),
-    service_port: z.int().meta({ description: "`PORT`, the port of the agents' API." }),
-    version: z.string().meta({ description: 'Version of the service.' }),
+    service_port: z.int().meta({ description: "`PORT`, the agents' API port." }),
+    version: z.string().meta({ description: 'Service version.' }),
     now: time.meta({ description: "The time by the database's clock, which the history goes by." }),
   })
   .meta({ id: 'Session' });
@@ -26,7 +26,7 @@ export const getSession = defineOperation({
   id: 'getSession',
   method: 'GET',
   url: '/session',
-  summary: 'Get your identity and the version of the service',
+  summary: 'Get your identity and the service version',
   tag: 'session',
   scope: 'handler',
   response: { description: 'The session.', schema: session },

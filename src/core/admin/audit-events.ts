@@ -34,7 +34,7 @@ const eventSchema = z
     request_id: z.string().nullable().meta({ description: 'Identifies the request in the log.' }),
     dry_run: z.boolean(),
     tenant: z.string().nullable(),
-    key: z.string().nullable().meta({ description: 'The id of the key that was created or changed.' }),
+    key: z.string().nullable().meta({ description: "The created or changed key's ID." }),
     details: z.record(z.string(), z.unknown()).meta({
       description:
         'The changes: `{ "old", "new" }` for each field that had a value before. Never contents, paths, or secrets.',
@@ -45,7 +45,7 @@ const eventSchema = z
       .nullable()
       .meta({
         description:
-          '`ok`, or the code of the error. Null while the change runs, or if the service ended during it.',
+          '`ok`, or the error code. Null while the change runs, or if the service ended during it.',
         examples: ['ok'],
       }),
   })
@@ -56,12 +56,10 @@ export const MAX_PAGE = 200;
 
 const listQuery = z.strictObject({
   tenant: tenantId.optional(),
-  tenant_contains: text(128)
-    .optional()
-    .meta({ description: 'Part of the ID of the tenant, case-insensitive.' }),
-  key: text(255).optional().meta({ description: 'The id of a key that was created or changed.' }),
+  tenant_contains: text(128).optional().meta({ description: 'Part of the tenant ID, case-insensitive.' }),
+  key: text(255).optional().meta({ description: "A created or changed key's ID." }),
   by: text(255).min(1).optional().meta({
-    description: 'The ID or label of a key or user, the subject of a token, or the name of an operator.',
+    description: "A key's or user's ID or label, a token's subject, or an operator's name.",
   }),
   by_contains: text(255).optional().meta({ description: 'Part of the same texts, case-insensitive.' }),
   action: repeatable(text(255), 100)
@@ -70,9 +68,7 @@ const listQuery = z.strictObject({
       description: 'Only this operation. May be repeated: each of the operations matches.',
       examples: [['createKey', 'rotateKey']],
     }),
-  outcome: text(64)
-    .optional()
-    .meta({ description: '`ok`, `failed` for any error, or the code of an error.' }),
+  outcome: text(64).optional().meta({ description: '`ok`, `failed` for any error, or an error code.' }),
   since: givenTime.optional(),
   until: givenTime.optional(),
   ...pageFields(MAX_PAGE, 50),

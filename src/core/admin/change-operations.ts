@@ -18,7 +18,7 @@ const fileChange = z
   .object({
     change: z.enum(['added', 'modified', 'deleted', 'renamed']),
     path,
-    from: path.nullable().meta({ description: 'The previous path of a renamed file.' }),
+    from: path.nullable().meta({ description: "A renamed file's previous path." }),
     memory_id: z.guid(),
     content_changed: z.boolean(),
     old_version: id.nullable().meta({ description: 'The current version; null when the file is added.' }),
@@ -26,7 +26,7 @@ const fileChange = z
       .nullable()
       .meta({ description: 'The version that the file returns to; null when it is deleted or merged.' }),
     merged: z.boolean().meta({
-      description: 'Whether the file gets a new text: merged lines, or the text of a resolution.',
+      description: "Whether the file gets a new text: merged lines, or a resolution's text.",
     }),
   })
   .meta({ id: 'FileChange' });
@@ -43,7 +43,7 @@ export const changeFields = {
   }),
   changed_at: time
     .nullable()
-    .meta({ description: 'The time of the versions that were created; null if there were none.' }),
+    .meta({ description: 'The time at which the versions were created; null if there were none.' }),
   kept_out: z.array(path).meta({
     description:
       'The changed files whose new content or path contains a text that is kept out. They are changed nevertheless: redact their versions, or erase the text.',
@@ -62,7 +62,8 @@ export const expectedPlan = z
   .optional()
   .meta({
     description:
-      'The `plan` of a dry run. If the changes would now differ, the memory is left unchanged and the response is 412.',
+      "A dry run's `plan`. If the changes would now differ, the memory is left unchanged and the " +
+      'response is 412.',
     examples: [EXAMPLE_PLAN],
   });
 

@@ -9,10 +9,14 @@ export const differenceSchema = z
     path: z.string().nullable(),
     old_version: id.nullable(),
     version: id.nullable(),
-    patch: z.string().nullable().meta({
-      description:
-        'In the format of `git diff`. Texts that differ too much to compare appear as replaced: all old lines removed, all new lines added.',
-    }),
+    patch: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'In `git diff` format. Texts that differ too much to compare appear as replaced: all old ' +
+          'lines removed, all new lines added.',
+      }),
     no_patch_reason: z.string().nullable().meta({
       description:
         'The reason for a missing patch: a version was redacted, pruned, or is too large to compare.',

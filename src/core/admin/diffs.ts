@@ -34,12 +34,12 @@ export const diffVersion = defineOperation({
   id: 'diffVersion',
   method: 'GET',
   url: '/tenants/:tenant/versions/:version/diff',
-  summary: 'Show the changes of a version, or its differences from another version',
+  summary: 'Show the changes in a version, or its differences from another version',
   tag: 'history',
   params: versionParams,
   query: z.strictObject({
     against: versionId.optional().meta({
-      description: 'The version to compare with, of any file; it becomes the old side.',
+      description: 'The version to compare with, from any file; it becomes the old side.',
     }),
   }),
   response: {
@@ -66,9 +66,7 @@ export const diffTimes = defineOperation({
   params: tenantParams,
   query: z.strictObject({
     path: pathOrRoot,
-    at: givenTime
-      .optional()
-      .meta({ description: 'Default: the beginning of the history (`history_since`).' }),
+    at: givenTime.optional().meta({ description: "Default: the history's beginning (`history_since`)." }),
     to: givenTime.optional().meta({ description: 'Default: now.' }),
     ...pageFields(100, 50),
   }),

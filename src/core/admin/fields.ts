@@ -81,7 +81,7 @@ export const repeatable = <Item extends z.ZodType>(item: Item, max: number) =>
 /** Parameters for a paginated list. */
 export const pageFields = (maxLimit: number, defaultLimit: number) => ({
   limit: count(1, maxLimit).default(defaultLimit),
-  after: text(MAX_TEXT).optional().meta({ description: 'The `next` of the previous page.' }),
+  after: text(MAX_TEXT).optional().meta({ description: 'The `next` from the previous page.' }),
 });
 
 export const next = z.string().nullable().meta({
@@ -93,7 +93,7 @@ export const source = z
   .string()
   .optional()
   .meta({
-    description: 'The source of the writes of the key, as declared by its operator.',
+    description: "The source of the key's writes, as declared by its operator.",
     examples: ['web'],
   });
 
@@ -129,7 +129,7 @@ export const actorFields = {
         "A key's id or label, a token's subject, a session's id, an operator's or a job's name, a draft's id, `operator`, or `anonymous`.",
     }),
   source: text(255).min(1).optional().meta({
-    description: 'The source of keys, as declared by their operators. Not together with `by`.',
+    description: "The keys' source, as declared by their operators. Not together with `by`.",
   }),
 };
 

@@ -45,7 +45,7 @@ export const isDirectory = new ServiceError('is_directory', 'acme', '/memories/p
 export const changedSince = new ServiceError('changed_since_read', '/memories/notes.md');
 
 export const ifMatch = text(1000).optional().meta({
-  description: 'The `ETag` of the file as you read it, or `*` for any content.',
+  description: "The file's `ETag` as you read it, or `*` for any content.",
 });
 export const ifNoneMatch = text(1000).optional();
 export const etagHeader = {
@@ -89,9 +89,10 @@ export const listDirectory = defineOperation({
   id: 'listDirectory',
   method: 'GET',
   url: '/tenants/:tenant/directory',
-  summary: 'List the contents of a directory, now or at a past time, a page at a time',
+  summary: "List a directory's contents, now or at a past time, a page at a time",
   description:
-    'Directories come first, then files, each in byte order of their paths. A page examines `limit` paths, so it may have fewer entries, or none, while `next` is not null.',
+    'Directories come first, then files, each sorted by path in byte order. A page examines ' +
+    '`limit` paths, so it may have fewer entries, or none, while `next` is not null.',
   tag: 'memory',
   params: tenantParams,
   query: z.strictObject({
@@ -107,7 +108,7 @@ export const listDirectory = defineOperation({
     // The cursor contains a path, so it may be longer than other cursors.
     after: text(2 * MAX_PATH)
       .optional()
-      .meta({ description: 'The `next` of the previous page.' }),
+      .meta({ description: 'The `next` from the previous page.' }),
   }),
   response: { description: 'A page.', schema: listingSchema },
   errors: [noSuchTenant, nothingThere, incomplete],
@@ -135,7 +136,7 @@ export const sumSizes = defineOperation({
     }),
     after: text(2 * MAX_PATH)
       .optional()
-      .meta({ description: 'The `next` of the previous part.' }),
+      .meta({ description: 'The `next` from the previous part.' }),
   }),
   response: { description: 'A part.', schema: sizesSchema },
   errors: [noSuchTenant, nothingThere, incomplete],

@@ -36,7 +36,7 @@ const fields = {
     .meta({ description: 'For a service key: whether it may also manage memory stores.' }),
   label: z.string(),
   source: z.string().meta({
-    description: 'The source of the writes of the key, recorded in every version. Empty: not specified.',
+    description: "The source of the key's writes, recorded in every version. Empty: not specified.",
   }),
   created_at: time,
   expires_at: time.nullable(),
@@ -44,7 +44,7 @@ const fields = {
   last_used_at: time.nullable().meta({ description: 'Accurate to five minutes.' }),
   previous_expires_at: time
     .nullable()
-    .meta({ description: 'After a rotation: the expiry of the previous secret, while that secret works.' }),
+    .meta({ description: "After a rotation: the previous secret's expiry, while that secret works." }),
 };
 
 const keySchema = z.object(fields).meta({ id: 'Key', description: 'A key, without its secret.' });
@@ -168,7 +168,7 @@ export const endPreviousSecret = defineOperation({
   id: 'endPreviousSecret',
   method: 'DELETE',
   url: '/keys/:id/previous-secret',
-  summary: 'End the secrets of a key from before its last rotation',
+  summary: 'End the secrets that a key had before its last rotation',
   description: 'They stop working within `AUTH_CACHE_SECONDS`. The current secret is unchanged.',
   tag: 'keys',
   access: 'read_write',
@@ -211,19 +211,30 @@ const newKey = z
     kind,
     tenant: tenantId.optional().meta({ description: 'Required for, and only for, tenant keys.' }),
     access: access.default('read_write'),
-    tenants: z.array(tenantId).min(1).max(MAX_TENANTS).nullable().default(null).meta({
-      description:
-        'Only for admin keys: the tenants that the key administers; null: all of them. It lists no others, and cannot create, copy or rename tenants, or create service and admin keys.',
-    }),
+    tenants: z
+      .array(tenantId)
+      .min(1)
+      .max(MAX_TENANTS)
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          'Only for admin keys: the tenants that the key administers; null: all tenants. The key lists ' +
+          'no other tenants, and cannot create, copy or rename tenants, or create service and admin ' +
+          'keys.',
+      }),
     manages_stores: z.boolean().default(false).meta({
       description:
         'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
     }),
-    label: nameText(255).default('').meta({ description: 'The purpose of the key.' }),
-    source: nameText(64).default('').meta({
-      description:
-        'The source of the writes of the key, such as user, web, import, or consolidation. The service records it in every version.',
-    }),
+    label: nameText(255).default('').meta({ description: "The key's purpose." }),
+    source: nameText(64)
+      .default('')
+      .meta({
+        description:
+          "The source of the key's writes, such as user, web, import, or consolidation. The service " +
+          'records it in every version.',
+      }),
     expires_at: expiresAt.default(null),
   })
   .refine(({ kind: given, tenant }) => (given === 'tenant') === (tenant !== undefined), {
@@ -264,8 +275,8 @@ const order = z.enum(['created', 'used', 'expires']);
 export const MAX_PAGE = 200;
 
 const listQuery = z.strictObject({
-  tenant: tenantId.optional().meta({ description: 'Only the keys of this tenant.' }),
-  tenant_contains: text(128).optional().meta({ description: "Part of the tenant's id, case-insensitive." }),
+  tenant: tenantId.optional().meta({ description: "Only this tenant's keys." }),
+  tenant_contains: text(128).optional().meta({ description: 'Part of the tenant ID, case-insensitive.' }),
   kind: kind.optional(),
   status: z.enum(['active', 'expired', 'revoked']).optional(),
   search: text(255).optional().meta({ description: 'Part of the id or the label, case-insensitive.' }),
@@ -289,7 +300,7 @@ export const listKeys = defineOperation({
   method: 'GET',
   url: '/keys',
   summary: 'List keys, a page at a time',
-  description: 'With a key for certain tenants: only the keys of its tenants.',
+  description: 'With a key for certain tenants: only keys for these tenants.',
   tag: 'keys',
   scope: 'handler',
   query: listQuery,

@@ -15,7 +15,7 @@ export const expireFiles = defineOperation({
   id: 'expireFiles',
   method: 'POST',
   url: '/files/expire',
-  summary: 'Delete the files that were unused for the TTL of their tenants',
+  summary: "Delete the files that were unused for their tenants' TTL",
   description: 'Runs the hourly job now. The operation completes even if you close the connection.',
   tag: 'memory',
   access: 'operate',
@@ -55,7 +55,7 @@ export const expireFiles = defineOperation({
 
 const prunedSchema = z.object({
   versions: counted,
-  bytes: counted.meta({ description: 'Bytes of the history that the versions took.' }),
+  bytes: counted.meta({ description: 'Bytes that the versions took in the history.' }),
 });
 const pruned = { description: 'The deleted versions.', schema: prunedSchema };
 

@@ -114,7 +114,7 @@ export const listTree = defineOperation({
   method: 'GET',
   url: '/tenants/:tenant/tree',
   summary: 'List the entries at and below a path, now or at a past time, a page at a time',
-  description: 'In byte order of the paths: `/memories/a-b` comes before `/memories/a/b`.',
+  description: 'Sorted by path in byte order: `/memories/a-b` comes before `/memories/a/b`.',
   tag: 'memory',
   params: tenantParams,
   query: z.strictObject({ path: pathOrRoot, at: givenTime.optional(), ...pageFields(1000, 500) }),
@@ -240,7 +240,9 @@ export const writeFile = defineOperation({
   url: '/tenants/:tenant/file',
   summary: 'Create or replace a file',
   description:
-    'The rules and limits of agents apply: secrets may be masked, so the `ETag` of the response identifies the content as written. Send `If-None-Match: *` to create a file or `If-Match` to replace one; without either, the response is 428.',
+    "The rules and limits for agents apply: secrets may be masked, so the response's `ETag` " +
+    'identifies the content as written. Send `If-None-Match: *` to create a file or `If-Match` ' +
+    'to replace one; without either, the response is 428.',
   tag: 'memory',
   params: tenantParams,
   headers: z.object({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }),

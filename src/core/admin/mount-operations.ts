@@ -24,15 +24,22 @@ const mountsSchema = z
   .object({
     mounts: z.array(
       mountRecord.extend({
-        status: z.enum(['ok', 'suspended', 'missing', 'name_taken']).nullable().meta({
-          description:
-            '`suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null for a tenant outside the scope of the admin key.',
-        }),
+        status: z
+          .enum(['ok', 'suspended', 'missing', 'name_taken'])
+          .nullable()
+          .meta({
+            description:
+              '`suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or ' +
+              "directory with this name, which the mount hides. Null for a tenant outside the admin key's " +
+              'scope.',
+          }),
       }),
     ),
     mounted_by: z
       .array(z.object({ tenant: tenantId, name: z.string(), access: mountRecord.shape.access }))
-      .meta({ description: `Mounts of this tenant in other tenants: the first ${MAX_LISTED}, by tenant.` }),
+      .meta({
+        description: `Mounts in other tenants that show this tenant: the first ${MAX_LISTED}, by tenant.`,
+      }),
     more: z.boolean().meta({ description: 'Whether `mounted_by` leaves some out.' }),
   })
   .meta({ id: 'Mounts' });
@@ -65,15 +72,15 @@ export const readInstructions = defineOperation({
   id: 'readInstructions',
   method: 'GET',
   url: '/tenants/:tenant/instructions',
-  summary: "Read the text for the system prompt of a tenant's agents",
-  description: 'The same text as `GET /instructions` of an agent: the memory protocol, and the mounts.',
+  summary: "Read the system prompt text for a tenant's agents",
+  description: "The same text as an agent's `GET /instructions`: the memory protocol, and the mounts.",
   tag: 'memory',
   params: tenantParams,
   query: z.strictObject({
     access: z
       .enum(['read_only', 'read_write'])
       .default('read_write')
-      .meta({ description: "Access of the agent's key." }),
+      .meta({ description: "Access that the agent's key has." }),
   }),
   response: { description: 'The text.', schema: instructionsSchema },
   errors: [noSuchTenant],

@@ -3,7 +3,8 @@ import { flag } from './fields.ts';
 
 export const signedReceipt = signedReceiptSchema.meta({
   id: 'SignedReceipt',
-  description: 'A signed statement of an erasure, with IDs and counts. Save it as a file to verify it later.',
+  description:
+    'A signed statement about an erasure, with IDs and counts. Save it as a file to verify it later.',
 });
 
 /** Query parameter for erasures that return a receipt. */

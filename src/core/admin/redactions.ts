@@ -19,7 +19,7 @@ const counted = z.int().min(0);
 const redactedSchema = z.object({
   versions: counted.meta({ description: 'The version itself and those with the same content.' }),
   same_path: counted.meta({ description: 'Versions that still contain a redacted path.' }),
-  stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
+  stored_results: counted.meta({ description: 'Stored results for idempotent requests.' }),
   drafts: z.array(z.string()).meta({
     description:
       'Open drafts that still have the file, changed or unchanged. Close them, or delete and redact it there.',
@@ -29,7 +29,7 @@ const redactedSchema = z.object({
 
 const redactedDirectoriesSchema = z.object({
   directories: counted.meta({ description: 'A directory that existed twice counts twice.' }),
-  stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
+  stored_results: counted.meta({ description: 'Stored results for idempotent requests.' }),
   receipt: signedReceipt.optional().meta({ description: 'With `receipt`.' }),
 });
 
@@ -68,7 +68,8 @@ export const checkRedaction = defineOperation({
   summary:
     'List the versions that a redaction would remove, and those that may still contain the text or the path',
   description:
-    'A page examines `limit` versions of the tenant, so it may list fewer, or none, while `next` is not null.',
+    'A page examines `limit` versions in the tenant, so it may list fewer, or none, while `next` ' +
+    'is not null.',
   tag: 'history',
   params: versionParams,
   query: z.strictObject(pageFields(1000, 200)),
@@ -101,9 +102,10 @@ export const redactVersion = defineOperation({
   id: 'redactVersion',
   method: 'POST',
   url: '/tenants/:tenant/versions/:version/redact',
-  summary: 'Permanently remove the path and content of a superseded version',
+  summary: "Permanently remove a superseded version's path and content",
   description:
-    'Versions with the same content and all stored results of the tenant are redacted as well. Backups keep the text until you delete them.',
+    "Versions with the same content and all the tenant's stored results are redacted as well. " +
+    'Backups keep the text until you delete them.',
   tag: 'history',
   params: versionParams,
   query: z.strictObject({ receipt: receiptFlag }),
@@ -152,9 +154,10 @@ export const redactDirectories = defineOperation({
   id: 'redactDirectories',
   method: 'POST',
   url: '/tenants/:tenant/directories/redact',
-  summary: 'Permanently remove the names of deleted directories',
+  summary: "Permanently remove deleted directories' names",
   description:
-    'Applies to directories that were at or below the path, once no version of a file there is kept. All stored results of the tenant are redacted with them.',
+    'Applies to directories that were at or below the path, once no file version there is kept. ' +
+    "All the tenant's stored results are redacted with them.",
   tag: 'history',
   params: tenantParams,
   query: z.strictObject({ receipt: receiptFlag }),

@@ -70,7 +70,8 @@ const revertedSchema = z
   .object({
     conflicts: z.array(conflictSchema).meta({
       description:
-        'First of all, the changes of the actor that were not reverted, and why: each entry without a `resolution`. Also lists the files with a resolution.',
+        "First, the actor's changes that were not reverted, and why: each entry without a " +
+        '`resolution`. Also lists the files with a resolution.',
     }),
     drafts: z.array(z.string()).meta({
       description:
@@ -80,17 +81,23 @@ const revertedSchema = z
   })
   .meta({ id: 'Reverted' });
 
-export const takeAll = z.enum(SIDES).optional().meta({
-  description:
-    'The resolution of all conflicts that `resolutions` does not resolve. An occupied path, or a version that was pruned or redacted, can only have `current`.',
-});
+export const takeAll = z
+  .enum(SIDES)
+  .optional()
+  .meta({
+    description:
+      'The resolution for all conflicts that `resolutions` does not resolve. An occupied path, or ' +
+      'a version that was pruned or redacted, can only have `current`.',
+  });
 
 const selectionFields = {
   ...actorFields,
   since: givenTime,
   until: givenTime.optional().meta({
     description:
-      'Default: now. Required without `by` and `source`: undoes the changes of all actors in the period. Later changes by the actor are treated like changes of other actors. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
+      'Default: now. Required without `by` and `source`: undoes the changes by all actors in the ' +
+      "period. Later changes by the actor are treated like other actors' changes. With a change's " +
+      '`changed_at` as `since` and `until`, the revert undoes that change alone.',
   }),
 };
 
@@ -109,7 +116,8 @@ const resolution = z
   .meta({
     id: 'RevertResolution',
     description:
-      'The resolution of a file. `reverted`: the state without the actor, which keeps the changes of others in other lines. `current`: the file is left unchanged. Or a text.',
+      'The resolution for a file. `reverted`: the state without the actor, which keeps changes by ' +
+      'others in other lines. `current`: the file is left unchanged. Or a text.',
   });
 
 const fileUnknown = new ServiceError('revert_file_unknown', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52');
@@ -118,16 +126,18 @@ export const revert = defineOperation({
   id: 'revert',
   method: 'POST',
   url: '/tenants/:tenant/revert',
-  summary: 'Undo the changes of an actor, a source, or a period',
+  summary: 'Undo the changes by an actor, by a source, or in a period',
   description:
-    'Changes of others in other lines are kept, by a three-way merge. A file in which others changed the same lines is a conflict: it is left unchanged without a resolution. The response is 200 even with conflicts.',
+    'Changes by others in other lines are kept, by a three-way merge. A file in which others ' +
+    'changed the same lines is a conflict: it is left unchanged without a resolution. The ' +
+    'response is 200 even with conflicts.',
   tag: 'history',
   params: tenantParams,
   body: z
     .strictObject({
       ...selectionFields,
       resolutions: z.array(resolution).max(1000).default([]).meta({
-        description: 'For files with a conflict, and for any other file of the revert.',
+        description: 'For files with a conflict, and for any other file in the revert.',
       }),
       take_all: takeAll,
       dry_run: dryRun,
@@ -193,13 +203,13 @@ export const diffRevert = defineOperation({
   id: 'diffRevert',
   method: 'GET',
   url: '/tenants/:tenant/revert/diff',
-  summary: 'Show the change of a revert in one file',
+  summary: "Show a revert's change to one file",
   tag: 'history',
   params: tenantParams,
   query: z
     .strictObject({
       ...selectionFields,
-      memory_id: versionId.meta({ description: 'The ID of a file of the revert.' }),
+      memory_id: versionId.meta({ description: 'The ID of a file in the revert.' }),
     })
     .refine(...NOT_BY_BOTH)
     .refine(...HAS_SELECTION),

@@ -85,9 +85,9 @@ const erasedSchema = z.object({
     .object({
       hash: z
         .string()
-        .meta({ description: 'In place of the id, the same in all events.', example: FORGOTTEN }),
+        .meta({ description: 'Replaces the ID, with the same value in all events.', example: FORGOTTEN }),
       events: counted.meta({
-        description: 'The number of events that contained the ID, including the event of this request.',
+        description: "The number of events that contained the ID, including this request's event.",
       }),
     })
     .optional()
@@ -109,7 +109,7 @@ async function readRecord({ database, config }: { database: Database; config: Co
 
 const totalsSchema = z
   .object({ tenants: counted, files: counted, bytes: counted, history_bytes: counted })
-  .meta({ id: 'TenantTotals', description: 'Counts of all tenants that match, on all pages.' });
+  .meta({ id: 'TenantTotals', description: 'Counts for all matching tenants, on all pages.' });
 
 export const listTenants = defineOperation({
   id: 'listTenants',
@@ -297,12 +297,12 @@ function defineSuspension(
   });
 }
 
-export const suspendTenant = defineSuspension('suspendTenant', 'Reject all requests of a tenant', {
+export const suspendTenant = defineSuspension('suspendTenant', 'Reject all requests for a tenant', {
   suspended: true,
   name: 'suspend',
 });
 
-export const resumeTenant = defineSuspension('resumeTenant', 'Accept requests of a suspended tenant again', {
+export const resumeTenant = defineSuspension('resumeTenant', 'Accept requests for a suspended tenant again', {
   suspended: false,
   name: 'resume',
 });
@@ -313,7 +313,8 @@ export const archiveTenant = defineOperation({
   url: '/tenants/:tenant/archive',
   summary: 'Archive a tenant permanently',
   description:
-    'Its files, and the files of its drafts, can then only be read and deleted. An archived tenant is not changed. No operation ends the archive.',
+    "Its files, and its drafts' files, can then only be read and deleted. An archived tenant is " +
+    'not changed. No operation ends the archive.',
   tag: 'tenants',
   access: 'read_write',
   params: tenantParams,
@@ -337,7 +338,7 @@ const renamedSchema = tenantSchema
   })
   .meta({ id: 'RenamedTenant' });
 
-const body = z.strictObject({ to: newTenantId.meta({ description: 'The id of the new tenant.' }) });
+const body = z.strictObject({ to: newTenantId.meta({ description: "The new tenant's ID." }) });
 
 const copyErrors = [noSuchTenant, new ServiceError('tenant_exists', 'globex')];
 
@@ -345,7 +346,7 @@ export const copyTenant = defineOperation({
   id: 'copyTenant',
   method: 'POST',
   url: '/tenants/:tenant/copy',
-  summary: 'Copy a tenant: its files and settings as of one point in time, without keys and history',
+  summary: 'Copy a tenant: its files and settings at one point in time, without keys and history',
   description: 'In one transaction. Writes to the tenant wait until it is done.',
   tag: 'tenants',
   access: 'read_write',
@@ -367,7 +368,9 @@ export const renameTenant = defineOperation({
   url: '/tenants/:tenant/rename',
   summary: 'Rename a tenant, with its files, history, settings, keys and stored results',
   description:
-    'In one transaction. Writes to the tenant wait until it is done. Mounts of the tenant show it under its new id. Keys work for the new id at once; clients that send the id must send the new one.',
+    'In one transaction. Writes to the tenant wait until the transaction is done. Mounts of the ' +
+    'tenant show it under its new ID. Keys work for the new ID immediately; clients that send ' +
+    'the ID must send the new ID.',
   tag: 'tenants',
   access: 'read_write',
   scope: 'fleet',

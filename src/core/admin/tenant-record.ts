@@ -13,7 +13,7 @@ import { tenantStatus } from './tenant-filter.ts';
 
 const name = nameText(255).min(1).meta({ description: 'A display name, not unique. By default, the id.' });
 const description = text(1024).meta({
-  description: 'The contents of the memory, described for people and agents.',
+  description: "The memory's contents, described for people and agents.",
 });
 const tooMany = `must have at most ${MAX_METADATA} pairs.`;
 
@@ -83,7 +83,7 @@ export const mountRecord = z
   .object({
     name: z.string(),
     tenant: tenantId.nullable().meta({
-      description: 'Null for a tenant outside the scope of the admin key.',
+      description: "Null for a tenant outside the admin key's scope.",
     }),
     access: z.enum(['read_only', 'read_write']),
     instructions: z.string(),
@@ -94,7 +94,7 @@ export const tenantSchema = z
   .object({
     id: tenantId,
     ...detailsSchema,
-    draft_of: tenantId.nullable().meta({ description: 'The tenant that this is a draft of.' }),
+    draft_of: tenantId.nullable().meta({ description: 'For a draft: its original tenant.' }),
     status: tenantStatus,
     created_at: time,
     suspended_at: time.nullable(),

@@ -17,7 +17,7 @@ const activitySchema = z
     buckets: z.array(
       z.object({
         start: time,
-        counts: z.array(counted).meta({ description: 'Changes by each of the actors.' }),
+        counts: z.array(counted).meta({ description: 'Changes by each actor in `actors`.' }),
         others: counted.meta({ description: 'Changes by all other actors.' }),
       }),
     ),
@@ -44,9 +44,7 @@ export const countChanges = defineOperation({
   tag: 'history',
   params: tenantParams,
   query: z.strictObject({
-    since: givenTime
-      .optional()
-      .meta({ description: 'Default: the beginning of the history (`history_since`).' }),
+    since: givenTime.optional().meta({ description: "Default: the history's beginning (`history_since`)." }),
     until: givenTime.optional().meta({ description: 'Default: now.' }),
     buckets: count(1, 500).default(60),
   }),

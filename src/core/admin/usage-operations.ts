@@ -62,7 +62,8 @@ const usageSchema = z
     stored_results: counted,
     last_activity_at: time.nullable().meta({
       description:
-        'When the memory last changed, a file was last read (accurate to the day), or a key of the tenant was last used, whichever is latest.',
+        'When the memory last changed, a file was last read (accurate to the day), or a key for the ' +
+        'tenant was last used, whichever is latest.',
     }),
   })
   .meta({ id: 'Usage' });
@@ -71,7 +72,7 @@ export const getUsage = defineOperation({
   id: 'getUsage',
   method: 'GET',
   url: '/tenants/:tenant/usage',
-  summary: 'Get the usage and limits of a tenant',
+  summary: "Get a tenant's usage and limits",
   tag: 'tenants',
   params: tenantParams,
   response: { description: 'The usage.', schema: usageSchema },
@@ -94,9 +95,10 @@ export const listUsageDays = defineOperation({
   id: 'listUsageDays',
   method: 'GET',
   url: '/tenants/:tenant/usage/days',
-  summary: 'List the usage of a tenant by day, oldest first',
+  summary: "List a tenant's usage by day, oldest first",
   description:
-    'Days with neither requests nor a change of sizes are omitted: their sizes equal the sizes of the day before. Requests are recorded once a minute.',
+    'Days with neither requests nor size changes are omitted: their sizes equal the previous ' +
+    "day's sizes. Requests are recorded once a minute.",
   tag: 'tenants',
   params: tenantParams,
   query: z.strictObject(daysFields),
@@ -145,9 +147,10 @@ export const getFleetUsage = defineOperation({
   id: 'getFleetUsage',
   method: 'GET',
   url: '/usage',
-  summary: 'Get the usage of all tenants: now, by day, and the most active tenants of these days',
+  summary: "Get all tenants' usage: now, by day, and the most active tenants in these days",
   description:
-    'Days with neither requests nor recorded sizes are omitted. Requests of deleted tenants are not counted.',
+    'Days with neither requests nor recorded sizes are omitted. Requests for deleted tenants are ' +
+    'not counted.',
   tag: 'tenants',
   query: z.strictObject({
     ...daysFields,

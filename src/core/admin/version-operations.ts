@@ -44,13 +44,18 @@ const versionFields = {
   via_tenant: z.string().nullable().meta({
     description: 'The tenant that mounts this memory, if the change came through its mount.',
   }),
-  source: z.string().nullable().meta({
-    description: 'The source of the key that made the change, as its operator said; it survives a merge.',
-  }),
+  source: z
+    .string()
+    .nullable()
+    .meta({
+      description:
+        'The source that the operator declared for the key that made the change; a merge keeps the ' +
+        'source.',
+    }),
   draft: z.string().nullable().meta({ description: 'The draft that it was merged from.' }),
   approved_by: actor
     .nullable()
-    .meta({ description: 'The actor that merged the version from a draft of `actor`.' }),
+    .meta({ description: 'The actor that merged the version from a draft by `actor`.' }),
   redacted_at: time.nullable(),
   redacted_by: actor.nullable(),
   previous_version: id
@@ -121,7 +126,7 @@ export const listVersions = defineOperation({
   id: 'listVersions',
   method: 'GET',
   url: '/tenants/:tenant/versions',
-  summary: 'List the versions of files, newest first, a page at a time',
+  summary: 'List file versions, newest first, a page at a time',
   tag: 'history',
   params: tenantParams,
   query: z

@@ -154,7 +154,7 @@ if (first === undefined) throw new Error('There are no memory commands.');
 
 const commandSchema = z
   .discriminatedUnion('command', [first, ...rest])
-  .meta({ id: 'MemoryCommand', description: 'An input of the memory tool, as the model wrote it.' });
+  .meta({ id: 'MemoryCommand', description: 'An input for the memory tool, as the model wrote it.' });
 
 /** A `tool_use` block's ID. */
 export const toolUseId = z
@@ -170,7 +170,7 @@ const toolUseSchema = z
     name: z.literal(MEMORY_TOOL),
     input: commandSchema,
   })
-  .meta({ id: 'ToolUse', description: 'A whole `tool_use` block of an assistant message.' });
+  .meta({ id: 'ToolUse', description: 'A whole `tool_use` block from an assistant message.' });
 
 export const resultFields = {
   content: z.string().meta({ description: 'The text for the model.' }),
@@ -196,14 +196,19 @@ const tenantHeader = {
 export const tenantHeaders = z.object(tenantHeader);
 
 const headers = z.object({
-  'idempotency-key': z.string().regex(IDEMPOTENCY_KEY).optional().meta({
-    description:
-      'Makes a repeated write apply only once: a retry gets the first result, with `Idempotency-Replayed: true`. The id of a `tool_use` block does the same.',
-  }),
+  'idempotency-key': z
+    .string()
+    .regex(IDEMPOTENCY_KEY)
+    .optional()
+    .meta({
+      description:
+        'Makes a repeated write apply only once: a retry gets the first result, with ' +
+        "`Idempotency-Replayed: true`. A `tool_use` block's ID does the same.",
+    }),
   'accept-language': z
     .string()
     .optional()
-    .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.' }),
+    .meta({ description: 'The language of the two `view` headers: en, es, it or fr.' }),
   ...tenantHeader,
 });
 
@@ -262,13 +267,15 @@ function createExecuteSchema(tools: readonly FeatureTool[]): FastifySchema {
     .meta({
       id: 'ToolUses',
       description:
-        'The blocks of one turn. They run in this order; each has a result, and none stops the others.',
+        'The blocks from one turn. They run in this order; each has a result, and none stops the ' +
+        'others.',
     });
   return {
     operationId: 'execute',
     summary: 'Execute a memory tool call',
     description: [
-      'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and returns the `tool_result` string. Accepts blocks of `memory_search`, too.',
+      'Takes an input for the memory tool (`memory_20250818`), or the whole `tool_use` block, and ' +
+        'returns the `tool_result` string. Accepts `memory_search` blocks, too.',
       'Errors that the model can correct come back with status 200 and `is_error: true`. Errors that the caller or operator must correct are problems.',
       'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
     ].join('\n\n'),

@@ -32,12 +32,12 @@ const credential = z.object({
   kind: z.enum(['tenant_key', 'service_key', 'token', 'none']).meta({
     description: 'A `service_key` is for many tenants, a `token` is a JWT; `none`: no authentication.',
   }),
-  id: z.string().nullable().meta({ description: 'ID of the API key. Null for other credentials.' }),
-  label: z.string().nullable().meta({ description: 'Label of the API key. Null for other credentials.' }),
+  id: z.string().nullable().meta({ description: 'API key ID. Null for other credentials.' }),
+  label: z.string().nullable().meta({ description: 'API key label. Null for other credentials.' }),
   subject: z
     .string()
     .nullable()
-    .meta({ description: 'Subject of the JSON Web Token. Null without one, and for other credentials.' }),
+    .meta({ description: 'Subject in the JSON Web Token. Null without one, and for other credentials.' }),
 });
 
 const tenant = z.object({
@@ -70,7 +70,7 @@ const identitySchema = z
         }),
       )
       .meta({ description: 'The directories that show other memories.' }),
-    version: z.string().meta({ description: 'Version of the service.' }),
+    version: z.string().meta({ description: 'Service version.' }),
   })
   .meta({ id: 'Identity', description: 'The caller, its tenant, and its access.' });
 

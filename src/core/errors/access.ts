@@ -100,7 +100,7 @@ export const ACCESS_ERRORS = {
     }),
   },
   outside_scope: {
-    description: 'The admin key is for other tenants, or the operation concerns all of them.',
+    description: 'The admin key is for other tenants, or the operation concerns all tenants.',
     problem: (of: 'tenant' | 'fleet') => ({
       status: 403,
       message:

@@ -21,7 +21,7 @@ export interface ErrorDefinition<Values extends unknown[], Code extends string =
 const SHARED = {
   invalid_parameter: {
     status: 400,
-    description: 'A parameter or a field of the body is missing, unknown or not valid.',
+    description: 'A parameter or a body field is missing, unknown or not valid.',
   },
   not_found: { status: 404, description: 'The resource does not exist.' },
   rejected: {
@@ -33,7 +33,8 @@ const SHARED = {
   precondition_failed: {
     status: 412,
     description:
-      'The file does not match `If-Match` or `If-None-Match`, or the memory no longer matches the `plan` of a dry run.',
+      'The file does not match `If-Match` or `If-None-Match`, or the memory no longer matches a ' +
+      "dry run's `plan`.",
   },
 } as const;
 

@@ -80,7 +80,7 @@ export const REQUEST_ERRORS = {
     }),
   },
   unsupported_media_type: {
-    description: 'The route does not accept this type of body.',
+    description: 'The route does not accept this body type.',
     problem: (type = 'application/json') => ({
       status: 415,
       message: `Send the body as Content-Type: ${type}.`,

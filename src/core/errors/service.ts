@@ -32,7 +32,7 @@ export const SERVICE_ERRORS = {
     }),
   },
   database_not_migrated: {
-    description: 'The database lacks the schema of this version.',
+    description: "The database lacks this version's schema.",
     problem: () => ({
       status: 503,
       message: 'The database schema does not match this version. Migrate the database.',

@@ -19,9 +19,9 @@ export const PROBLEM_JSON = 'application/problem+json';
 export const problemSchema = z
   .object({
     type: z.literal('about:blank'),
-    title: z.string().meta({ description: 'The name of the status code.', examples: ['Bad Request'] }),
+    title: z.string().meta({ description: "The status code's name.", examples: ['Bad Request'] }),
     status: z.int().meta({ description: 'The HTTP status code.', examples: [400] }),
-    code: z.string().meta({ description: 'The kind of problem, for programs.', examples: ['invalid_json'] }),
+    code: z.string().meta({ description: "The problem's kind, for programs.", examples: ['invalid_json'] }),
     detail: z.string().meta({ description: 'A message for people: the problem and its remedy.' }),
     request_id: z.string().meta({ description: 'Identifies the request in the log.' }),
   })

@@ -20,7 +20,7 @@ export const MOUNT_NAME_RULE =
 export const mountNameSchema = z
   .string()
   .refine(isNewMountName, `must be ${MOUNT_NAME_RULE}`)
-  .meta({ description: 'Name of the directory below `/memories`.', examples: ['team'] });
+  .meta({ description: 'Directory name below `/memories`.', examples: ['team'] });
 
 export const mountFields = {
   tenant: z
@@ -30,11 +30,11 @@ export const mountFields = {
   access: z
     .enum(['read_only', 'read_write'])
     .default('read_only')
-    .meta({ description: 'Applies to every key of the tenant, regardless of its access to other paths.' }),
+    .meta({ description: 'Applies to every key for the tenant, regardless of its access to other paths.' }),
   instructions: storableText(MAX_INSTRUCTIONS)
     .default('')
     .meta({
-      description: 'Instructions for the model about the directory, part of `GET /instructions`.',
+      description: 'Instructions for the model about the directory, included in `GET /instructions`.',
       examples: ['What the team has learned about the build.'],
     }),
 };

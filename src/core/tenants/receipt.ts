@@ -18,14 +18,14 @@ export const receiptSchema = z.strictObject({
   format: z.literal(RECEIPT_FORMAT),
   id: z.guid(),
   kind: z.enum(['tenant_deleted', 'version_redacted', 'directories_redacted', 'text_erased']),
-  at: text.meta({ description: 'The time of the database after the erasure. ISO 8601, UTC.' }),
-  by: z.record(text, z.union([text, z.null()])).meta({ description: 'The actor of the erasure.' }),
+  at: text.meta({ description: 'Database time after the erasure. ISO 8601, UTC.' }),
+  by: z.record(text, z.union([text, z.null()])).meta({ description: 'The actor that made the erasure.' }),
   tenant: text.nullable().meta({
-    description: 'The ID of the tenant, or the hash of a forgotten ID. Null for a job over many tenants.',
+    description: "The tenant ID, or a forgotten ID's hash. Null for a job over many tenants.",
   }),
   searched: z.array(text).readonly().meta({ description: 'The data that was searched.' }),
-  subject: z.record(text, text).meta({ description: 'IDs of the deleted data, by their kind.' }),
-  erased: z.record(text, count).meta({ description: 'Numbers of deleted items, by their kind.' }),
+  subject: z.record(text, text).meta({ description: "The deleted data's IDs, by their kind." }),
+  erased: z.record(text, count).meta({ description: 'Deleted items, counted by their kind.' }),
   remaining: z
     .array(z.strictObject({ place: text, until: text.nullable() }))
     .meta({ description: 'Copies that remain by design. `until` is null if the operator deletes them.' }),
@@ -37,13 +37,18 @@ export type Receipt = z.infer<typeof receiptSchema>;
 export const signedReceiptSchema = z.strictObject({
   receipt: receiptSchema,
   signature: text.meta({
-    description: 'The Ed25519 signature of the receipt as canonical JSON (RFC 8785), in base64.',
+    description: 'The Ed25519 signature over the receipt as canonical JSON (RFC 8785), in base64.',
   }),
-  key_id: text.meta({ description: 'The first 16 digits of the SHA-256 of the public key (SPKI, DER).' }),
-  proof: z.strictObject({ tenant: text, salt: text }).optional().meta({
-    description:
-      'The ID and the salt whose hash is the `tenant` of the receipt. The service does not store the salt.',
+  key_id: text.meta({
+    description: 'The first 16 digits in the SHA-256 hash of the public key (SPKI, DER).',
   }),
+  proof: z
+    .strictObject({ tenant: text, salt: text })
+    .optional()
+    .meta({
+      description:
+        "The ID and the salt whose hash is the receipt's `tenant`. The service does not store the " + 'salt.',
+    }),
 });
 
 export type SignedReceipt = z.infer<typeof signedReceiptSchema>;

@@ -59,7 +59,7 @@ export const SETTINGS = {
     unit: 'bytes',
     zero: 'no limit',
     title: 'Size of all files',
-    help: 'total size of all files, in bytes',
+    help: 'total file size, in bytes',
   },
   maxFiles: {
     variable: 'MAX_TENANT_FILES',
@@ -77,7 +77,7 @@ export const SETTINGS = {
     unit: 'characters',
     zero: 'no limit',
     title: 'Characters in a view',
-    help: 'longest result of view, in characters',
+    help: 'longest view result, in characters',
   },
   ratePerMinute: {
     variable: 'RATE_LIMIT_PER_MINUTE',
@@ -124,7 +124,7 @@ export const SETTINGS = {
     unit: 'bytes',
     zero: 'no limit',
     title: 'Size of the history',
-    help: 'total size of the history, in bytes',
+    help: 'total history size, in bytes',
   },
   maxDrafts: {
     variable: 'MAX_TENANT_DRAFTS',
@@ -142,7 +142,7 @@ export const SETTINGS = {
     unit: 'bytes',
     zero: 'no limit',
     title: 'Size of all drafts',
-    help: 'total size of the files of all open drafts, in bytes',
+    help: 'total file size in all open drafts, in bytes',
   },
   draftDays: {
     variable: 'DRAFT_DAYS',
@@ -165,7 +165,7 @@ export const SETTINGS = {
     default: 'error',
     choices: { error: 'Reject', overwrite: 'Overwrite the file' },
     title: 'Creating a file that exists',
-    help: 'effect of create on a file that exists',
+    help: 'effect of create on an existing file',
   },
 } as const satisfies Record<string, Setting>;
 

@@ -41,7 +41,7 @@ export const exportMemory = defineOperation({
   id: 'exportMemory',
   method: 'GET',
   url: '/tenants/:tenant/export',
-  summary: 'Download a memory, or a directory of it, as of one point in time',
+  summary: 'Download a memory, or a directory in it, at one point in time',
   description:
     'A tar archive with a directory `memories/`. It is complete before the first byte is sent, so a 200 response with its full `Content-Length` is a complete archive. It contains files that agents wrote, under names that agents chose: a `.git` directory can name commands that `git` runs in the unpacked directory.',
   tag: 'memory',
@@ -129,23 +129,26 @@ const importedSchema = z
     history_left_out: z
       .string()
       .nullable()
-      .meta({ description: 'The reason that the history of the archive was left out.' }),
+      .meta({ description: "The reason that the archive's history was left out." }),
     masked: z
       .array(z.object({ name: z.string(), kinds: z.array(z.string()) }))
-      .meta({ description: 'Files in which secrets were masked, with the kinds of secrets.' }),
+      .meta({ description: "Files in which secrets were masked, with the secrets' kinds." }),
     left_out: z
       .array(z.string())
-      .meta({ description: 'Binary files of macOS (`._*` and `.DS_Store`) that were left out.' }),
+      .meta({ description: 'macOS binary files (`._*` and `.DS_Store`) that were left out.' }),
     file_paths: z
       .array(z.string())
       .nullable()
-      .meta({ description: 'With `dry_run`: the paths of the files. Otherwise null.' }),
+      .meta({ description: 'With `dry_run`: the file paths. Otherwise null.' }),
   })
   .meta({ id: 'Imported' });
 const lines = z.any().meta({
   type: 'string',
   description:
-    'Lines of JSON: `{"type": "progress", "step": "check", "files", "bytes"}` while the archive arrives, `{"type": "progress", "step": "write", "files", "of"}` while its files are written, then `{"type": "result", …}` with the fields of the JSON response, or `{"type": "error", "problem"}`.',
+    'JSON lines: `{"type": "progress", "step": "check", "files", "bytes"}` while the archive ' +
+    'arrives, `{"type": "progress", "step": "write", "files", "of"}` while its files are ' +
+    'written, then `{"type": "result", …}` with the JSON response\'s fields, or `{"type": ' +
+    '"error", "problem"}`.',
 });
 
 export const importMemory = defineOperation({
@@ -153,7 +156,7 @@ export const importMemory = defineOperation({
   method: 'POST',
   url: '/tenants/:tenant/import',
   summary: 'Import an archive into a memory, all or nothing',
-  description: `A tar archive, not compressed. No file is imported if any entry is invalid or already exists. The rules and limits of agents apply. With \`Accept: ${JSON_LINES}\`, the response is a stream of JSON lines with the progress; the last line has the result or the error.`,
+  description: `A tar archive, not compressed. No file is imported if any entry is invalid or already exists. The rules and limits for agents apply. With \`Accept: ${JSON_LINES}\`, the response streams the progress in JSON lines; the last line has the result or the error.`,
   tag: 'memory',
   params: tenantParams,
   query: z.strictObject({

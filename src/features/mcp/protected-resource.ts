@@ -28,7 +28,7 @@ const metadataSchema = z
     bearer_methods_supported: z.array(z.literal('header')),
     authorization_servers: z
       .array(z.string())
-      .meta({ description: 'The issuer of the tokens.', examples: [['https://login.example.com']] }),
+      .meta({ description: 'The token issuer.', examples: [['https://login.example.com']] }),
   })
   .meta({ id: 'ProtectedResource', description: 'RFC 9728, OAuth 2.0 Protected Resource Metadata.' });
 
@@ -51,8 +51,8 @@ export async function protectedResourceRoutes(
       {
         schema: {
           operationId,
-          summary: path === '' ? 'Get the issuer of tokens' : 'Get the issuer of tokens for MCP',
-          description: 'For hosts that sign their users in. 404 without an issuer of tokens that is a URL.',
+          summary: path === '' ? 'Get the token issuer' : 'Get the token issuer for MCP',
+          description: 'For hosts that sign their users in. 404 without a token issuer that is a URL.',
           tags: ['operations'],
           security: [],
           response: {

@@ -153,7 +153,7 @@ export const errorSchema = z
     error: z.object({
       type: z
         .string()
-        .meta({ description: 'The kind of the error, for programs.', examples: ['not_found_error'] }),
+        .meta({ description: "The error's kind, for programs.", examples: ['not_found_error'] }),
       message: z.string().meta({ description: 'A message for people: the fault and its remedy.' }),
       conflicting_path: z.string().optional().meta({
         description:

@@ -15,7 +15,7 @@ export const storeSchema = z
     description: z.string(),
     metadata: z.record(z.string(), z.string()),
     created_at: time,
-    updated_at: time.meta({ description: 'The last change of the store itself, not of its memories.' }),
+    updated_at: time.meta({ description: 'The last change to the store itself, not to its memories.' }),
     archived_at: time.nullable(),
   })
   .meta({ id: 'MemoryStore' });
@@ -39,9 +39,7 @@ export const memorySchema = z
     type: z.literal('memory'),
     memory_store_id: z.string(),
     memory_version_id: z.string().meta({ description: 'The current version.' }),
-    path: z
-      .string()
-      .meta({ description: '`/notes.md` is the file `/memories/notes.md` of the memory tool.' }),
+    path: z.string().meta({ description: "`/notes.md` is the memory tool's file `/memories/notes.md`." }),
     content: z.string().nullable().meta({ description: 'Null with `view=basic`.' }),
     content_sha256: z.string(),
     content_size_bytes: z.int(),
@@ -82,7 +80,8 @@ const actorSchema = z
   .meta({
     id: 'MemoryActor',
     description:
-      'A key; the subject of a JSON Web Token; a person, or the name of an operator; or, of an imported version, a session of the hosted API.',
+      "A key; a JSON Web Token's subject; a person, or an operator's name; or, for an imported " +
+      'version, a session in the hosted API.',
   });
 
 /** Returns the actor who made a change, or null if this API has no type for the actor. */
@@ -116,7 +115,7 @@ export const versionSchema = z
       description: '`modified`: the content, the path, or both changed.',
     }),
     path: z.string().nullable(),
-    content: z.string().nullable().meta({ description: 'Null with `view=basic`, and of a deletion.' }),
+    content: z.string().nullable().meta({ description: 'Null with `view=basic`, and for a deletion.' }),
     content_sha256: z.string().nullable(),
     content_size_bytes: z.int().nullable(),
     created_at: time,

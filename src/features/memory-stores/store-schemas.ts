@@ -36,7 +36,7 @@ const name = text(1, 255)
   });
 
 const description = text(0, 1024).meta({
-  description: 'The contents of the store, described for people and agents.',
+  description: "The store's contents, described for people and agents.",
 });
 
 const metadataKey = text(1, 64);
@@ -124,13 +124,13 @@ const paging = {
   limit: integer(1, 1_000_000)
     .optional()
     .transform((given = DEFAULT_PAGE) => Math.min(given, MAX_PAGE))
-    .meta({ description: `Items of a page: ${DEFAULT_PAGE} unless given, at most ${MAX_PAGE}.` }),
+    .meta({ description: `Items per page: ${DEFAULT_PAGE} unless given, at most ${MAX_PAGE}.` }),
   // The SDKs may send null, which arrives as an empty text.
   page: z
     .string()
     .optional()
     .transform((given) => given || undefined)
-    .meta({ description: 'The `next_page` of the previous page.' }),
+    .meta({ description: 'The `next_page` from the previous page.' }),
 };
 
 const created = {
@@ -167,7 +167,7 @@ export const memoryList = z.object({
 export const versionList = z.object({
   ...paging,
   ...created,
-  memory_id: z.string().optional().meta({ description: 'Only versions of this memory.' }),
+  memory_id: z.string().optional().meta({ description: "Only this memory's versions." }),
   operation: z.enum(['created', 'modified', 'deleted']).optional(),
   api_key_id: term.optional().meta({ description: 'Only versions that this key wrote.' }),
   session_id: term.optional().meta({

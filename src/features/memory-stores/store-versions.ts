@@ -111,9 +111,10 @@ export const redactMemoryVersion = defineOperation({
   method: 'POST',
   url: `${url}/redact`,
   access: 'manage',
-  summary: 'Permanently remove the path and content of a version',
+  summary: "Permanently remove a version's path and content",
   description:
-    'The version must not be current. Other versions of the memory with the same content are redacted as well. Requires a key that manages stores.',
+    "The version must not be current. The memory's other versions with the same content are " +
+    'redacted as well. Requires a key that manages stores.',
   tag: 'memory stores',
   ...ofVersion,
   errors: [notFound('memory version'), stillCurrent()],

@@ -62,12 +62,12 @@ export const foundSchema = z
   .object({
     path: z.string(),
     line: z.int().nullable().meta({ description: 'From 1; null when only the path matches.' }),
-    text: z.string().nullable().meta({ description: 'The line, or a part of a long one.' }),
+    text: z.string().nullable().meta({ description: 'The line; if it is long, only a part.' }),
     score: z
       .number()
       .nullable()
       .meta({
-        description: `The score of the file; higher is better. Null in the modes ${LINE_MODES}, which sort by path.`,
+        description: `The file's score; higher is better. Null in the modes ${LINE_MODES}, which sort by path.`,
       }),
   })
   .meta({ id: 'SearchMatch' });

@@ -17,7 +17,7 @@ export const searchFiles = defineOperation({
   id: 'searchFiles',
   method: 'GET',
   url: '/tenants/:tenant/search',
-  summary: 'Search the paths and contents of files, now or at a past time',
+  summary: 'Search file paths and contents, now or at a past time',
   description:
     'Works like the tool `memory_search` (docs/contract.md, section 6): for words, the best files come first.',
   tag: 'memory',

@@ -21,7 +21,7 @@ import { foundSchema, SEARCH_TOOL, searchSchema } from './input.ts';
 import { searchCall } from './mounted.ts';
 import type { SearchResult } from './search-tool.ts';
 
-z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input of the tool `memory_search`.' });
+z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input for the `memory_search` tool.' });
 
 const resultSchema = z
   .object({ ...resultFields, matches: z.array(foundSchema) })
@@ -59,9 +59,10 @@ const examples = {
 /** The `POST /search` schema, for the documentation only. The route validates the body itself. */
 export const searchRouteSchema: FastifySchema = {
   operationId: 'search',
-  summary: 'Search the files of a memory',
+  summary: "Search a memory's files",
   description: [
-    'Takes an input of the tool `memory_search` and returns the text for the model, and the same as data.',
+    'Takes an input for the `memory_search` tool and returns the text for the model, and the ' +
+      'same as data.',
     'Errors that the model can correct come back with status 200 and `is_error: true`. With `Accept: text/plain` the body is the text alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),
   tags: ['memory'],
@@ -98,7 +99,7 @@ const blockSchema = z
     name: z.literal(SEARCH_TOOL),
     input: searchSchema,
   })
-  .meta({ id: 'SearchUse', description: 'A whole `tool_use` block of the tool `memory_search`.' });
+  .meta({ id: 'SearchUse', description: 'A whole `tool_use` block for the `memory_search` tool.' });
 
 /** Returns the tool `memory_search`. */
 export function searchTool(services: Services): FeatureTool {

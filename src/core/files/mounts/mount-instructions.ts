@@ -14,7 +14,7 @@ const MOUNTS_HEADER = 'These directories of your memory are memories of their ow
 
 export const instructionsSchema = z
   .object({
-    content: z.string().meta({ description: 'For the system prompt of the agent.' }),
+    content: z.string().meta({ description: "For the agent's system prompt." }),
     mounts: z.array(
       z.object({
         path: z.string().meta({ examples: ['/memories/team'] }),

@@ -32,7 +32,7 @@ const listSchema = z.object({
 const newDraft = z.strictObject({
   title: nameText(200)
     .min(1)
-    .meta({ description: 'The purpose of the draft.', examples: ['Tidy up the notes on travel'] }),
+    .meta({ description: "The draft's purpose.", examples: ['Tidy up the notes on travel'] }),
   at: givenTime
     .optional()
     .meta({ description: 'The draft starts from the memory at this time. Default: now.' }),
@@ -68,8 +68,8 @@ export const listAllDrafts = defineOperation({
   id: 'listAllDrafts',
   method: 'GET',
   url: '/drafts',
-  summary: 'List the drafts of all tenants, a page at a time',
-  description: 'With a key for certain tenants: only the drafts of its tenants.',
+  summary: 'List the drafts in all tenants, a page at a time',
+  description: 'With a key for certain tenants: only drafts in these tenants.',
   tag: 'drafts',
   scope: 'handler',
   query: listQuery,

@@ -28,7 +28,8 @@ export const review = z
   .max(100)
   .meta({
     description:
-      'The `review` of the comparison that was reviewed. If the comparison has changed since, the draft is not merged, and the response is a 412 that names the changes.',
+      'The `review` from the comparison that was reviewed. If the comparison has changed since, ' +
+      'the draft is not merged, and the response is a 412 that names the changes.',
     examples: [EXAMPLE_REVIEW],
   });
 
@@ -49,7 +50,8 @@ export const draftSchema = z
     closed_by: actor.nullable(),
     merged_at: time.nullable().meta({
       description:
-        'The time of all versions of the merge. With it as `since` and `until`, and the id as `by`, a revert undoes the merge alone.',
+        'The time of all versions that the merge created. With this time as `since` and `until`, and ' +
+        "the draft's ID as `by`, a revert undoes the merge alone.",
     }),
     files: counted.nullable().meta({ description: 'In the draft; null once it is closed.' }),
     bytes: counted.nullable(),
@@ -79,8 +81,8 @@ export const draftChangeSchema = z
     memory_id: id.meta({ description: 'Identifies the file in this comparison, and in `resolutions`.' }),
     path: path.meta({ description: 'Its path in the draft if it exists there, otherwise in the original.' }),
     changed_in: z.enum(['draft', 'original', 'both']),
-    in_draft: changeKind.nullable().meta({ description: 'The change of the draft since the base.' }),
-    in_original: changeKind.nullable().meta({ description: 'The change of the original since the base.' }),
+    in_draft: changeKind.nullable().meta({ description: "The draft's change since the base." }),
+    in_original: changeKind.nullable().meta({ description: "The original's change since the base." }),
     content_changed: z.boolean().meta({
       description: 'Whether the draft changed the content, which it may do to a moved file as well.',
     }),
@@ -95,12 +97,14 @@ export const draftChangeSchema = z
       .object({
         path: path.meta({ description: 'A file, or a directory with all that is in it.' }),
         file_count: counted,
-        files: z.array(path).meta({ description: 'The first 100 of them.' }),
+        files: z.array(path).meta({ description: 'The first 100 files.' }),
       })
       .nullable()
       .meta({
         description:
-          'Files and directories of the original that occupy or block the path of the file. If you resolve the file with `draft`, only these files are replaced by their version in the draft, or deleted.',
+          "Files and directories in the original that occupy or block the file's path. If you resolve " +
+          'the file with `draft`, only these files are replaced by their version in the draft, or ' +
+          'deleted.',
       }),
     base: z
       .object({ path, version: id })
@@ -116,7 +120,7 @@ export const mergedSchema = z
     draft: draftSchema,
     merged_at: time.nullable().meta({ description: 'Null if the memory already matched the draft.' }),
     files: z.array(z.object({ memory_id: id, change: changeKind, path, from: path.nullable() })).meta({
-      description: 'The changes to the files of the memory. `from`: the previous path of a moved file.',
+      description: "The changes to the memory's files. `from`: a moved file's previous path.",
     }),
     directories_made: z.array(path),
     directories_removed: z.array(path),

@@ -17,7 +17,8 @@ const resolution = z
   .meta({
     id: 'DraftResolution',
     description:
-      'The resolution of a file: the version of the draft, the version of the original, or a text. The version of the draft also resolves files under `blocked_by` that have no separate resolution.',
+      "The resolution for a file: the draft's version, the original's version, or a text. The " +
+      "draft's version also resolves files under `blocked_by` that have no separate resolution.",
   });
 
 const rejections = [

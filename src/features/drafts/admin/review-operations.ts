@@ -96,7 +96,7 @@ export const diffDraft = defineOperation({
   id: 'diffDraft',
   method: 'GET',
   url: '/tenants/:tenant/drafts/:draft/diff',
-  summary: 'Show the changes of both sides in a file, and their combination',
+  summary: "Show both sides' changes to a file, and their combination",
   tag: 'drafts',
   params: draftParams,
   query: z.strictObject({

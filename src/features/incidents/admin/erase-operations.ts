@@ -26,10 +26,15 @@ const eraseBody = z
         description: `The text, which may have several lines. At least ${MIN_TEXT} characters besides white space. It is deleted when the job ends.`,
         examples: ['4929 1234 5678 9012'],
       }),
-    exact: z.boolean().default(false).meta({
-      description:
-        'Compare the text byte by byte. Otherwise, its normal form is compared, without the difference of case, white space, invisible characters, and Unicode forms, as for a text that is kept out. The receipt says which.',
-    }),
+    exact: z
+      .boolean()
+      .default(false)
+      .meta({
+        description:
+          'Compare the text byte by byte. Otherwise, its normal form is compared, without differences ' +
+          'in case, white space, invisible characters, and Unicode forms, as for a text that is kept ' +
+          'out. The receipt says which.',
+      }),
     ignore_case: z.boolean().default(false).meta({
       description: 'Ignore case in an `exact` comparison. Without `exact`, case is always ignored.',
     }),
@@ -59,7 +64,7 @@ export const startErase = defineOperation({
   id: 'startErase',
   method: 'POST',
   url: '/erase',
-  summary: 'Erase a text from the files, history, drafts, and paths of many tenants',
+  summary: "Erase a text from many tenants' files, history, drafts, and paths",
   description:
     'Creates a job. By default, it is a dry run, which stores the places like a find. With `dry_run: false`, the job edits current files, renames paths, and redacts versions and stored results that contain the text. `GET /v1/jobs/{job}/tenants` lists the tenants with the text, and `GET /v1/receipts?job={job}` the receipts. Start it again to continue after a failure.',
   tag: 'incidents',

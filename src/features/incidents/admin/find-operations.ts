@@ -45,10 +45,15 @@ const findBody = z
       .enum(modes)
       .default('literal')
       .meta({ description: describeModes('find') }),
-    exact: z.boolean().default(false).meta({
-      description:
-        'Only with `literal`: compare the text byte by byte. Otherwise, its normal form is compared, without the difference of case, white space, invisible characters, and Unicode forms, as for a text that is kept out.',
-    }),
+    exact: z
+      .boolean()
+      .default(false)
+      .meta({
+        description:
+          'Only with `literal`: compare the text byte by byte. Otherwise, its normal form is compared, ' +
+          'without differences in case, white space, invisible characters, and Unicode forms, as for a ' +
+          'text that is kept out.',
+      }),
     ignore_case: z.boolean().default(false).meta({
       description:
         'Only with `literal`: ignore case in an `exact` comparison. Without `exact`, case is always ignored. An expression begins with `(?i)` instead.',
@@ -76,7 +81,7 @@ export const startFind = defineOperation({
   id: 'startFind',
   method: 'POST',
   url: '/find',
-  summary: 'Find a text in the files, history, drafts, and paths of many tenants',
+  summary: "Find a text in many tenants' files, history, drafts, and paths",
   description:
     'Creates a job, which a replica runs in the background. `GET /v1/jobs/{job}` shows the progress, `GET /v1/jobs/{job}/tenants` the results by tenant, and `GET /v1/jobs/{job}/tenants/{tenant}/hits` the places. A key limited to certain tenants finds in these tenants.',
   tag: 'incidents',
@@ -116,7 +121,7 @@ export const startFind = defineOperation({
 
 const hitSchema = z
   .object({
-    draft: z.string().nullable().meta({ description: 'The ID of the draft; null for the memory itself.' }),
+    draft: z.string().nullable().meta({ description: "The draft's ID; null for the memory itself." }),
     memory_id: z.guid(),
     version_id: z.guid(),
     place: z.enum(['current', 'superseded']).meta({ description: 'The state when the version was found.' }),
@@ -125,7 +130,7 @@ const hitSchema = z
     operation: z.enum(['created', 'modified', 'renamed', 'deleted']).nullable(),
     line: z.int().nullable().meta({ description: 'From 1: the first matching line; null for a path.' }),
     lines: z.int().min(0).meta({ description: 'The number of matching lines.' }),
-    excerpt: z.string().nullable().meta({ description: 'The line, or a part of a long one.' }),
+    excerpt: z.string().nullable().meta({ description: 'The line; if it is long, only a part.' }),
     actor: actor.nullable(),
     at: time.nullable(),
     redacted: z.boolean(),
@@ -152,9 +157,10 @@ export const listHits = defineOperation({
   id: 'listHits',
   method: 'GET',
   url: '/jobs/:job/tenants/:tenant/hits',
-  summary: 'List the hits of a find in a tenant, a page at a time',
+  summary: "List a find's hits in a tenant, a page at a time",
   description:
-    'The texts are read now, so a redacted version has none. The first 1000 hits of a tenant are stored, and 100,000 of a job; the counts include the others.',
+    'The texts are read now, so a redacted version has none. The first 1000 hits per tenant are ' +
+    'stored, and 100,000 per job; the counts include the others.',
   tag: 'incidents',
   params: z.strictObject({ job: jobId, tenant: tenantId }),
   query: z.strictObject(pageFields(100, 50)),

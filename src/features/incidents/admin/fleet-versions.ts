@@ -26,7 +26,7 @@ import { MAX_NAMED, noSuchJob, selectionFields, toTenantSelection } from './job-
 
 const tenantVersionSchema = z
   .object({ tenant: tenantId, ...versionSchema.shape })
-  .meta({ id: 'TenantVersion', description: 'A change to a file of a tenant.' });
+  .meta({ id: 'TenantVersion', description: "A change to a tenant's file." });
 
 /** All pages use the times from the first page, because a duration counts back from the request time. */
 const position = z.strictObject({
@@ -43,7 +43,7 @@ export const listAllVersions = defineOperation({
   id: 'listAllVersions',
   method: 'GET',
   url: '/versions',
-  summary: 'List the versions of the files of many tenants, a page at a time',
+  summary: 'List file versions in many tenants, a page at a time',
   description:
     'Sorted by tenant, newest first in each tenant. A page ends after a second or two, so it can have fewer versions than `limit`, or none. A key limited to certain tenants sees only their versions. Drafts are omitted.',
   tag: 'incidents',

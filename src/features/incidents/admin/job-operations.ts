@@ -62,7 +62,7 @@ export const cancelJobOperation = defineOperation({
   method: 'POST',
   url: '/jobs/:job/cancel',
   summary: 'Cancel a job',
-  description: `The outcomes of completed tenants are kept. A job that has ended is returned unchanged. ${NOT_ALL}`,
+  description: `Completed tenants keep their outcomes. A job that has ended is returned unchanged. ${NOT_ALL}`,
   tag: 'incidents',
   access: 'operate',
   scope: 'handler',
@@ -79,7 +79,7 @@ const outcomeSchema = z
   .object({
     tenant: tenantId,
     at: time,
-    error: z.string().nullable().meta({ description: 'The code of the error; null for a success.' }),
+    error: z.string().nullable().meta({ description: 'The error code; null for a success.' }),
     counts,
     is_exact: isExact,
   })
@@ -89,13 +89,13 @@ export const listJobTenants = defineOperation({
   id: 'listJobTenants',
   method: 'GET',
   url: '/jobs/:job/tenants',
-  summary: 'List the outcomes of a job by tenant, sorted by tenant, a page at a time',
+  summary: "List a job's outcomes by tenant, sorted by tenant, a page at a time",
   description: `Tenants without a result are omitted. ${NOT_ALL}`,
   tag: 'incidents',
   scope: 'handler',
   params: jobParams,
   query: z.strictObject({
-    search: text(128).optional().meta({ description: 'Part of the ID of the tenant, case-insensitive.' }),
+    search: text(128).optional().meta({ description: 'Part of the tenant ID, case-insensitive.' }),
     left: flag.optional().meta({
       description:
         'True: only tenants that failed, have conflicts, or whose counts are a lower bound. False: only other tenants.',

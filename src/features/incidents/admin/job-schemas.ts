@@ -39,11 +39,12 @@ export const selectionFields = {
   status: tenantStatus.optional(),
   metadata: metadataPairs(metadataKey, metadataValue)
     .optional()
-    .meta({ description: 'Pairs that the metadata of the tenant contains.', examples: [{ plan: 'pro' }] }),
+    .meta({ description: "Pairs that the tenant's metadata contains.", examples: [{ plan: 'pro' }] }),
   except: z.array(tenantId).min(1).max(MAX_NAMED).optional().meta({ description: 'Not these tenants.' }),
   found_by: jobId.optional().meta({
     description:
-      'The ID of a job that has ended: only tenants with an outcome in this job, such as the tenants with hits of a find.',
+      "An ended job's ID: only tenants with an outcome in this job, such as the tenants with hits " +
+      'in a find.',
   }),
 };
 
@@ -102,10 +103,14 @@ export const jobSchema = z
     selection: z.object({
       ...selectionFields,
       found_by: z.guid().optional(),
-      found_by_state: z.enum(['done', 'inexact', 'cancelled']).optional().meta({
-        description:
-          'End state of the job of `found_by`. If it was cancelled, or its counts are a lower bound, it may have missed tenants, so `is_exact` of this job is false.',
-      }),
+      found_by_state: z
+        .enum(['done', 'inexact', 'cancelled'])
+        .optional()
+        .meta({
+          description:
+            'End state of the job in `found_by`. If it was cancelled, or its counts are a lower bound, ' +
+            "it may have missed tenants, so this job's `is_exact` is false.",
+        }),
     }),
     only_tenants: z
       .array(tenantId)
@@ -119,7 +124,7 @@ export const jobSchema = z
     tenants_failed: counted.meta({ description: 'The number of these tenants that failed.' }),
     counts,
     progress: counts.nullable().meta({
-      description: 'The counts so far of the tenants that are being processed; not in `counts` yet.',
+      description: 'The counts so far for the tenants that are being processed; not in `counts` yet.',
     }),
     is_exact: isExact,
   })

@@ -30,7 +30,7 @@ const MAX_LENGTH = 16_384;
 const keptOutSchema = z
   .object({
     id: z.string(),
-    tokens: z.int().meta({ description: 'The number of words and punctuation marks of the text.' }),
+    tokens: z.int().meta({ description: 'The number of words and punctuation marks in the text.' }),
     label: z.string(),
     created_at: time,
     created_by: actor,
@@ -41,11 +41,11 @@ const keptOutPage = z.object({ entries: z.array(keptOutSchema), next });
 
 const newEntry = z.strictObject({
   text: text(MAX_LENGTH).meta({
-    description: `At most ${MAX_TOKENS} words and punctuation marks, with at least ${MIN_BYTES} bytes of letters and digits. Upper case, white space, and compatibility forms of characters do not matter.`,
+    description: `At most ${MAX_TOKENS} words and punctuation marks, with at least ${MIN_BYTES} bytes of letters and digits. Upper case, white space, and Unicode compatibility forms do not matter.`,
   }),
   label: nameText(255)
     .default('')
-    .meta({ description: 'The reason or the name of the incident, never the text.' }),
+    .meta({ description: "The reason or the incident's name, never the text." }),
 });
 
 const page = z.strictObject(pageFields(500, 100));
@@ -87,8 +87,8 @@ export const keepOut = defineOperation({
   id: 'keepOut',
   method: 'POST',
   url: '/tenants/:tenant/kept-out',
-  summary: 'Keep a text out of the memory of a tenant',
-  description: `A write of the text is rejected, or the text is masked if the tenant masks secrets. ${HOLDS}`,
+  summary: "Keep a text out of a tenant's memory",
+  description: `A write with the text is rejected, or the text is masked if the tenant masks secrets. ${HOLDS}`,
   tag: 'incidents',
   params: tenantParams,
   body: newEntry,
@@ -102,7 +102,7 @@ export const listKeptOutTexts = defineOperation({
   id: 'listKeptOut',
   method: 'GET',
   url: '/tenants/:tenant/kept-out',
-  summary: 'List the texts that are kept out of the memory of a tenant',
+  summary: "List the texts that are kept out of a tenant's memory",
   description: 'Without the entries for all tenants.',
   tag: 'incidents',
   params: tenantParams,
@@ -133,7 +133,7 @@ export const keepOutOfAll = defineOperation({
   id: 'keepOutOfAll',
   method: 'POST',
   url: '/kept-out',
-  summary: 'Keep a text out of the memories of all tenants',
+  summary: "Keep a text out of all tenants' memories",
   description: HOLDS,
   tag: 'incidents',
   body: newEntry,

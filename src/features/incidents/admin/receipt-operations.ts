@@ -32,13 +32,13 @@ export const listErasureReceipts = defineOperation({
   id: 'listReceipts',
   method: 'GET',
   url: '/receipts',
-  summary: 'List the receipts of erasures, latest first',
+  summary: 'List erasure receipts, latest first',
   tag: 'incidents',
   scope: 'handler',
   query: z.strictObject({
     ...pageFields(200, 50),
     tenant: tenantId.optional().meta({ description: 'Only receipts for this tenant, or for this hash.' }),
-    job: uuid.optional().meta({ description: 'Only receipts of this job.' }),
+    job: uuid.optional().meta({ description: 'Only receipts from this job.' }),
   }),
   response: { description: 'A page.', schema: z.object({ receipts: z.array(storedReceipt), next }) },
   async run({ database, query: { limit, after, tenant = null, job = null }, administrator }) {
@@ -57,7 +57,7 @@ export const getReceipt = defineOperation({
   id: 'getReceipt',
   method: 'GET',
   url: '/receipts/:receipt',
-  summary: 'Get the receipt of an erasure',
+  summary: 'Get an erasure receipt',
   tag: 'incidents',
   scope: 'handler',
   params: z.strictObject({ receipt: uuid }),
@@ -83,7 +83,7 @@ export const checkReceiptText = defineOperation({
   id: 'checkReceiptText',
   method: 'POST',
   url: '/receipts/:receipt/text',
-  summary: 'Check whether the receipt of an erasure is about a text',
+  summary: 'Check whether an erasure receipt is about a text',
   description: 'Compares the keyed hash in the receipt. The text is neither stored nor logged.',
   tag: 'incidents',
   access: 'operate',
@@ -107,7 +107,7 @@ export const getReceiptKey = defineOperation({
   url: '/receipt-key',
   summary: 'Get the public key with which receipts are verified',
   description:
-    'Store it outside of the service, so that a receipt can be verified without trust in the service.',
+    'Store the key outside the service, so that a receipt can be verified without trust in the service.',
   tag: 'incidents',
   response: {
     description: 'The key.',

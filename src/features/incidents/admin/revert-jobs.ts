@@ -34,7 +34,7 @@ export const startRevert = defineOperation({
   id: 'startRevert',
   method: 'POST',
   url: '/revert',
-  summary: 'Try to undo the changes of an actor, a source, or a period in many tenants',
+  summary: 'Try to undo the changes by an actor, by a source, or in a period, in many tenants',
   description:
     'Creates a job that does a dry run in each tenant. `GET /v1/jobs/{job}/tenants` lists the tenants in which the revert would change files, or has conflicts. `POST /v1/jobs/{job}/apply` then makes exactly these changes. Open drafts are not reverted.',
   tag: 'incidents',
@@ -45,7 +45,7 @@ export const startRevert = defineOperation({
       ...actorFields,
       since: givenTime,
       until: givenTime.optional().meta({
-        description: 'Required without `by` and `source`: undoes the changes of all actors in the period.',
+        description: 'Required without `by` and `source`: undoes the changes by all actors in the period.',
       }),
       take_all: takeAll,
       tenants: selectionBody,
@@ -79,9 +79,12 @@ export const applyRevert = defineOperation({
   id: 'applyRevert',
   method: 'POST',
   url: '/jobs/:job/apply',
-  summary: 'Make the changes of a dry run in many tenants',
+  summary: 'Make the changes from a dry run in many tenants',
   description:
-    'Creates a job that reverts each tenant exactly as in the dry run, or not at all: a tenant whose plan would differ by now fails with `precondition_failed`. Conflicts without a resolution are left unchanged. Another apply of the same dry run continues with the tenants that are not reverted.',
+    'Creates a job that reverts each tenant exactly as in the dry run, or not at all: a tenant ' +
+    'whose plan would differ by now fails with `precondition_failed`. Conflicts without a ' +
+    'resolution are left unchanged. Applying the same dry run again continues with the tenants ' +
+    'that are not reverted.',
   tag: 'incidents',
   access: 'operate',
   scope: 'handler',
@@ -113,7 +116,8 @@ export const listConflicts = defineOperation({
   url: '/jobs/:job/tenants/:tenant/conflicts',
   summary: 'List the files that a revert left unchanged in a tenant, a page at a time',
   description:
-    'The paths are read now. The first 1000 conflicts of a tenant are stored; the counts include the others.',
+    'The paths are read now. The first 1000 conflicts per tenant are stored; the counts include ' +
+    'the others.',
   tag: 'incidents',
   params: z.strictObject({ job: jobId, tenant: tenantId }),
   query: z.strictObject(pageFields(200, 50)),
