@@ -1,6 +1,6 @@
 /**
- * Returns a parser for a growing text in JSON Lines format. Each call passes the whole text so far; `onLine` gets each
- * new line.
+ * Returns a parser for a growing text of JSON lines. Each call passes the whole text so far; `onLine` gets each new
+ * line.
  */
 export function lineReader<Line>(onLine: (line: Line) => void): (text: string) => void {
   let start = 0;

@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../errors/errors.ts';
 
-/** Major Postgres version in PGlite. PGlite cannot open a directory from another version. */
+/** PGlite's major Postgres version. PGlite cannot open a directory of another version. */
 const POSTGRES_VERSION = '18';
 
 const RESTORE =

@@ -6,7 +6,7 @@ import { functionsScript, MIGRATIONS_DIRECTORY } from './migrate.ts';
 import { migrateEngine, PgliteEngine } from './pglite-engine.ts';
 import { TEMPLATE_DIRECTORY, templatePath } from './template.ts';
 
-/** Writes the template unless it exists, and removes templates for other versions. */
+/** Writes the template unless it exists, and removes other versions' templates. */
 export async function writeTemplate(): Promise<void> {
   const path = templatePath(TEMPLATE_DIRECTORY);
   if (existsSync(path)) return;

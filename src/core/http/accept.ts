@@ -4,7 +4,7 @@
  */
 const RANGE = /(?:"(?:\\.|[^"\\])*(?:"|\\?$)|[^,"])+/g;
 /**
- * Maximum number of characters to read. Browsers send about 150, and the time to read a header with the maximum size
+ * Maximum number of characters to read. Browsers send about 150, and the time to read a header of the maximum size
  * would add up over many requests.
  */
 const MAX_CHARACTERS = 1024;

@@ -22,8 +22,8 @@ const TENANT_SHARE_OF_BYTES = 1 / 4;
 /** A request counts one unit, plus one unit for each part of its body with this size. */
 const UNIT_BYTES = 8 * 1024;
 /**
- * Maximum number of units for one request. With the default limits, two requests with this size run at the same time
- * for a tenant.
+ * Maximum number of units for one request. With the default limits, two requests of this size run at the same time for
+ * a tenant.
  */
 const MAX_UNITS = 16;
 

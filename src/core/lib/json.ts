@@ -48,7 +48,7 @@ function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }
 
-/** Number of characters to encode in one step from a text. */
+/** Number of a text's characters to encode in one step. */
 const PART_CHARACTERS = 64 * 1024;
 
 /** Encodes data like `JSON.stringify`, as UTF-8 and in time slices. */

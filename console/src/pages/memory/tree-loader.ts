@@ -112,7 +112,7 @@ export class TreeLoader {
     });
   }
 
-  /** Loads the page that follows a part in a directory. */
+  /** Loads the page that follows a part of a directory. */
   loadMore(directory: string, part: number): void {
     this.#run(async (tree, signal) => {
       const next = tree.directories.get(directory)?.[part]?.next;
