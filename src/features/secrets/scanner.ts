@@ -37,8 +37,8 @@ export function createSecretScanner(): SecretScanner {
 
 async function scan(text: string): Promise<Secret[]> {
   let found: Finding[] = [];
-  // Each finding is replaced by spaces with the same length, and the text is scanned again until no secret is found.
-  // This guarantees that a scan of masked text finds no secret.
+  // Each character in a finding is replaced by a space, and the text is scanned again until no secret is found. This
+  // guarantees that a scan of masked text finds no secret.
   let rest = text.replace(PLACEHOLDER, (known) => ' '.repeat(known.length));
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
     const fresh = await findAll(rest);
