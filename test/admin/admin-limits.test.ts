@@ -366,7 +366,7 @@ describeService(
   { AUTH: 'keys' },
 );
 
-/** Pauses each transaction after its first page with versions and records its statements. */
+/** Pauses each transaction after it reads its first page of versions, and records its statements. */
 function spyOnTransactions(database: Database) {
   let goOn = () => {};
   const free = new Promise<void>((resolve) => {

@@ -241,7 +241,7 @@ describeService(
       expect(await events(`tenant=${ids[1]}`)).toMatchObject([{ action: 'createTenant', outcome: null }]);
     });
 
-    it('filters the audit trail by a part of the tenant or actor, and by several actions', async () => {
+    it('filters the audit trail by parts of the tenant and the actor, and by several actions', async () => {
       const id = await create();
       const { key, id: keyId } = await makeKey(service(), { isAdmin: true, label: 'Ada Lovelace' });
       for (const action of ['suspend', 'resume'])

@@ -60,7 +60,7 @@ describe.skipIf(isCitus())('a service whose database is in the locale C', () => 
     });
   });
 
-  it("selects a job's tenants, and counts the settings and audit events that have an erased text, in another case", async () => {
+  it('ignores case when a job selects tenants and counts settings and audit events with an erased text', async () => {
     const stop = runJobs(service);
     const body = { text: 'konto müller', tenants: { search: 'KONTO müller' }, dry_run: false };
     const { id } = (await admin.call('POST', '/erase', { body })).body;

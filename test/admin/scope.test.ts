@@ -1,5 +1,5 @@
 /**
- * Hides other tenants from an admin key with a scope.
+ * Other tenants are hidden from an admin key with a scope.
  *
  * @module-tag long-on-pglite
  */

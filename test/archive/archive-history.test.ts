@@ -1,5 +1,5 @@
 /**
- * `export --history`, and `import` for its archives.
+ * `export --history`, and `import` of the archives that it writes.
  *
  * @module-tag long-on-pglite
  */

@@ -30,7 +30,7 @@ export interface AgentFixture {
 
 const SILENT = { warn: () => {}, debug: () => {} };
 
-/** @param the service's env variables, beside keys without a limit on failures */
+/** @param env variables for the service, in addition to API keys without a limit on failures */
 export function useAgentFixture(env: Record<string, string> = {}): AgentFixture {
   let service: Service | undefined;
   const apis: MessagesApi[] = [];

@@ -92,7 +92,7 @@ describe('a search over a thousand files', () => {
       const memory = fixture.client({ tenant });
       await play[place](api.url, memory);
       const [, [first] = [], second = [], [third] = []] = resultsSent(api);
-      // The result has all files with the contact, including this place's file.
+      // The result has all files with the contact, including the file for this adapter.
       expect(first?.content).toMatch(/^Found 5 files in \/memories, the best first:\n/);
       expect(first?.content).toContain(`${contractPath(place)}:3: Contact: Odile Faure`);
       // The search includes the earlier edit in the same turn.

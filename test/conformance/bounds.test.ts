@@ -1,4 +1,4 @@
-/** Truncation for long output, and rejection for overlong input before it is processed. */
+/** Long output is truncated, and overlong input is rejected before it is processed. */
 import { expect, it } from 'vitest';
 import { cmd, error, ok, script } from '../support/step-table.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';

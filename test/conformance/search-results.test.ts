@@ -325,7 +325,7 @@ describeService('memory_search', (service) => {
     }
   });
 
-  it('finds files only in the own tenant', async () => {
+  it("finds only files in the caller's own tenant", async () => {
     const [one, other] = [freshTenant(), freshTenant()];
     await service().execute(cmd.create('/memories/f', 'secret'), { tenant: one });
     await service().execute(cmd.create('/memories/g', 'other'), { tenant: other });

@@ -344,7 +344,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByText('As a table: Changes').click();
     const changes = page.locator('.chart-values tbody td');
     await expect.poll(() => changes.count()).toBe(168);
-    // The scenario's changes, which may be in two hours.
+    // The scenario's changes, which may fall into two different hours.
     expect((await changes.allTextContents()).reduce((sum, each) => sum + Number(each), 0)).toBe(15);
   });
 

@@ -204,7 +204,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => page.getByLabel('Period').inputValue()).toBe('1d');
   });
 
-  it('starts the timeline where the history begins, which can be displayed', async () => {
+  it('starts the timeline at the beginning of the history, and shows the memory at that time', async () => {
     const tenant = await fixture().poisonedTenant();
     const since = await prune(tenant, 3);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);

@@ -69,7 +69,7 @@ describeService('drafts on the command line', (service) => {
     expect((await run('list', tenant)).stdout).not.toContain('Whenever');
   });
 
-  it("merges a draft with a file's content with --text, and prints the changes with --json", async () => {
+  it('merges a draft with a text from a file with --text, and prints the changes with --json', async () => {
     const { tenant, draft } = await start();
     await write(draft, cmd.replace(a, 'one', 'two'));
     await write(draft, cmd.create('/memories/plan', 'the plan\n'));

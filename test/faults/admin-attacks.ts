@@ -1,5 +1,6 @@
 /**
- * The heaviest work that an admin can request, by six requests at a time, on the tenants from `prepareAdministered`.
+ * The heaviest work that an admin can request, by six requests at a time, on the tenants from
+ * `prepareAdministeredTenants`.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';

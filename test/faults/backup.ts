@@ -208,7 +208,7 @@ async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
   row.expect((await rest()).length === 0, 'the accident left some files');
 }
 
-/** Checks that the service starts on the restored database, finds the state at `span`, and accepts writes. */
+/** Checks that the service starts on the restored database, finds a state from within `span`, and accepts writes. */
 async function checkRestored(
   { postgres, workload }: Site,
   database: string,

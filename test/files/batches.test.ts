@@ -270,7 +270,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('applies the settings of each tenant in a batch that is not cached', async () => {
+  it('applies the settings of each uncached tenant in a batch', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     // Every third tenant is suspended, and every third one does not exist.
     for (const [i, tenant] of tenants.entries()) {
@@ -402,7 +402,7 @@ describe('the plan for the batch', () => {
   it.each(batchQueries.map((each) => [each.name, each] as const))(
     "looks up each row in the batch %s by its call's tenant, in an index",
     async (_, statement) => {
-      // Versions before 16 show a query's column around a CTE as $0.
+      // Versions before 16 show a column of the query around a CTE as $0.
       const scans = [...tableScans(await genericPlan(client, statement))];
       expect(scans.length).toBeGreaterThan(0);
       for (const scan of scans) {

@@ -1,7 +1,7 @@
 /**
- * Records many small concurrent histories and searches a sequential model order for each. In such an order, a call that
- * ended before another began comes first, every call returns its observed result, and the last tree is the tree in the
- * database.
+ * Records many small concurrent histories, and searches a sequential order of the calls on the model for each. In such
+ * an order, a call that ended before another began comes first, every call returns its observed result, and the last
+ * tree is the tree in the database.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

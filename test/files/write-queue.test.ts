@@ -215,7 +215,7 @@ describe('the write queue', () => {
     }
   });
 
-  it('waits for a lock only once for all calls to a tenant', async () => {
+  it("waits only once for a tenant's lock, not once per call", async () => {
     const other = await pool.connect();
     const impatient = openServicePool(database.url, { options: '-c lock_timeout=50' });
     try {

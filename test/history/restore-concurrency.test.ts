@@ -35,7 +35,7 @@ describe('a restore', () => {
     await own.drop();
   });
 
-  it('restores all files at the same time for readers and writers on both replicas', async () => {
+  it('restores all files in one step, as readers and writers on both replicas see it', async () => {
     const tenant = freshTenant();
     const files = Array.from({ length: 10 }, (_, i) => `/memories/d/f${i}`);
     await run(replica(0), tenant, ...files.map((path) => cmd.create(path, 'old')));

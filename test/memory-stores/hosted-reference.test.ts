@@ -91,7 +91,7 @@ it('returns the objects that the SDK reads from the Memory Stores API', () => {
 });
 
 it('returns the error types that the SDK knows', () => {
-  // This service has no billing, and an oversized body is an error from the whole API.
+  // This service has no billing, and an oversized body is an error of the whole API.
   type Known = Exclude<BetaManagedAgentsErrorObject['type'], 'billing_error'> | 'request_too_large';
   expectTypeOf<ErrorType>().toEqualTypeOf<Known>();
   type Fields = keyof Answered<typeof errorSchema>['error'];

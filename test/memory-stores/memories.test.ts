@@ -107,7 +107,7 @@ describeService('memories in a store', (service) => {
     expect((await readAll(stores.memoryVersions.list(id, { limit: 40 }))).length).toBe(101);
   });
 
-  it('ends a memories page early if the contents are large', { tags: 'long' }, async () => {
+  it('ends a page of memories early if their contents are large', { tags: 'long' }, async () => {
     const { id } = await stores.create({ name: 'large' });
     const content = 'x'.repeat(1_000_000);
     for (let i = 0; i < 6; i++) await stores.memories.create(id, { path: `/${i}`, content });
@@ -117,7 +117,7 @@ describeService('memories in a store', (service) => {
     expect((await stores.memoryVersions.list(id, { view: 'full' })).data.length).toBe(5);
   });
 
-  it('ends a memories page early if the contents are large in JSON', async () => {
+  it('ends a page of memories early if their contents are large in JSON', async () => {
     const { id } = await stores.create({ name: 'large in JSON' });
     // 300,000 bytes, which are 1,800,000 bytes in JSON.
     const content = '\u0001'.repeat(300_000);
@@ -203,7 +203,7 @@ describeService('memories in a store', (service) => {
     expect(await readAll(stores.memories.list(id))).toStrictEqual([memory]);
   });
 
-  it('rejects redacting a current version, and a version with the same content', async () => {
+  it('rejects redacting a current version or a version with the same content', async () => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const { id: mine = '', memory_version_id: first = '' } = memory ?? {};

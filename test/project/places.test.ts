@@ -1,4 +1,4 @@
-/** Places for a change (docs/design.md). Other tests hold the places for settings and errors. */
+/** Section "Places of a change" in docs/design.md. Other tests check the places for settings and errors. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -59,7 +59,7 @@ it("serves each admin API operation that a module defines, in the document's ord
   expect(defined.filter((id = '') => !OPERATION_IDS.includes(id))).toStrictEqual([]);
 });
 
-it('orders exactly the commands in the command line', () => {
+it("orders exactly the CLI's commands", () => {
   const program = createProgram({ version: '', io: process } as unknown as CliContext);
   expect(program.commands.map((command) => command.name())).toStrictEqual(COMMANDS);
 });

@@ -144,7 +144,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     const [command = '', ...args] = await built;
     const { PATH = '', HOME = '/tmp' } = process.env;
     const cwd = await mkdtemp(join(inject('scratch'), 'any-language-cwd-'));
-    // A proxy on the machine would intercept the request.
+    // A proxy that this machine is configured to use would intercept the request.
     const child = spawn(command, args, {
       cwd,
       env: { PATH, HOME, LANG: 'C.UTF-8', no_proxy: '*', ...env },

@@ -48,7 +48,7 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
       { actor: { type: 'anonymous' }, action: 'createKey', channel: 'console', outcome: 'ok' },
     ]);
 
-    // The links from running replicas and from later starts are no longer valid, however the last admin key ended.
+    // However the last admin key ended, running replicas reject their links, and later starts offer no link.
     const keys = new Keys(service().database);
     const retryUsedToken = async () => {
       const again = await replicas[2]?.use({ token: replicas[2]?.token });

@@ -213,7 +213,7 @@ describeService('the sign-in with a provider that responds otherwise', (service)
     const flood = Array.from({ length: 30 }, () => app?.inject({ url, headers: { cookie } }));
     const rejected: Awaited<(typeof flood)[number]>[] = [];
     for (const each of flood) void each?.then((response) => rejected.push(response));
-    // The address may send four requests. Its other requests leave the queue.
+    // Four requests from the address wait for the provider. Its other requests leave the queue.
     await expect.poll(() => rejected.length, { timeout: 4000 }).toBe(27);
     for (const response of rejected) {
       expect([429, 503]).toContain(response?.statusCode);

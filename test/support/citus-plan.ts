@@ -183,7 +183,7 @@ function distributedNode(plan: DistributedPlan): DistributedPlan {
  * Returns a statement's plan on Citus. The statement has literals, because EXPLAIN cannot plan every prepared
  * statement.
  *
- * @param tenants tenants from every shard (`tenantsOfAllShards`)
+ * @param tenants tenants from every shard (`findTenantsByShard`)
  */
 export async function explainPlan(client: pg.Client, statement: Statement, tenants: readonly string[]) {
   const text = statement.sql.replace(/\$(\d+)/g, (_, n) => `'${sampleValue(statement, Number(n), tenants)}'`);

@@ -10,7 +10,7 @@ import { view } from './model/model-view.ts';
 
 export type { Limits, Result, Tree } from './model/model-types.ts';
 
-/** The memory when a tenant has never written. */
+/** A tenant's memory before its first write. */
 export const emptyTree: Tree = new Map([[ROOT, null]]);
 
 const defaults: Limits = { maxFileBytes: 1_048_576 };

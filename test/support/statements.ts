@@ -12,7 +12,7 @@ for (const file of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
   if (/\bdefine(Batch)?Query\b/.test(readFileSync(path, 'utf8'))) await import(path);
 }
 
-/** Statements that execute many calls to another statement. */
+/** Statements that each execute another statement for many calls. */
 export const batchQueries = definedQueries.flatMap(({ batch }) => batch ?? []);
 
 const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);

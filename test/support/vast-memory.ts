@@ -5,7 +5,7 @@ const DIRECTORIES = 1000;
 /** Superseded versions per file. */
 const VERSIONS = 3;
 
-/** All files in one directory, and in many. `path` is the SQL path for the file number `i`. */
+/** All files in one directory, and in many. `path` is an SQL expression for the path of file number `i`. */
 export const LAYOUTS = {
   flat: { path: "'/memories/all/file-' || lpad(i::text, 6, '0') || '.md'", parent: '/memories/all' },
   nested: {

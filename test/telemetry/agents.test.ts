@@ -290,7 +290,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
   }
 
   /*
-   * `statements` is the number of statements for a request that wait for the lock. When `most` statements wait, further
+   * `statements` counts the statements with which each request waits for the lock. When `most` statements wait, further
    * requests wait for the service: no connection for batches is free, or the tenant has a running statement.
    */
   it.each([

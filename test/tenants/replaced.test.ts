@@ -99,7 +99,7 @@ describeService(
       });
     });
 
-    it("rejects a renamed tenant's key, which opens the renamed tenant", async () => {
+    it("applies a renamed tenant's key to the renamed tenant, not to the new tenant with the old ID", async () => {
       const { tenant, key } = await createUsedTenant();
       const renamed = freshTenant('renamed');
       await moveTenantData(service().database, tenant, renamed);

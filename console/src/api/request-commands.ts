@@ -44,7 +44,7 @@ function escapeUnits(text: string): string {
 /**
  * Returns a request as a curl command.
  *
- * @param the console's base URL
+ * @param base the console's base URL
  */
 export function toCurl({ method, path, query, headers = {}, json, body }: ApiRequest, base: string): string {
   const url = new URL(toUrl(path, query), base).href;

@@ -63,7 +63,7 @@ it('stops the comparison thread when the client disconnects', { tags: 'long' }, 
   const left = expect(threads.compare(attack, plain, '', disconnect.signal)).rejects.toThrow(
     new ServiceError('client_gone'),
   );
-  // Waits until the thread has received the task.
+  // In the next turn, the thread has received the task.
   await nextTurn();
   disconnect.abort();
   await left;

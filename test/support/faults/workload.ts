@@ -191,7 +191,7 @@ export class Workload {
     return outcome;
   }
 
-  /** Compares the ledger with the database while no client runs, or with a copy from `span`. */
+  /** Compares the ledger with the database while no client runs, or with a copy made within `span`. */
   async verify(query: Query, span: TimeSpan = currentTime()): Promise<Verdict> {
     const verdict: Verdict = {
       acknowledged: this.acknowledged,

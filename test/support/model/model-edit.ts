@@ -18,7 +18,7 @@ function shortenText(text: string): string {
   return `${kept}[… ${text.length - kept.length} more characters]`;
 }
 
-/** Returns the tree with one more entry and the directories above it. Throws if a file is in place of a directory. */
+/** Returns the tree with one more entry and the directories above it. Callers check that no file is in their place. */
 function add(tree: Tree, path: string, content: string | null): Map<string, string | null> {
   const next = new Map(tree);
   next.set(path, content);
