@@ -42,13 +42,10 @@ export const signedReceiptSchema = z.strictObject({
   key_id: text.meta({
     description: 'The first 16 digits in the SHA-256 hash of the public key (SPKI, DER).',
   }),
-  proof: z
-    .strictObject({ tenant: text, salt: text })
-    .optional()
-    .meta({
-      description:
-        "The ID and the salt whose hash is the receipt's `tenant`. The service does not store the " + 'salt.',
-    }),
+  proof: z.strictObject({ tenant: text, salt: text }).optional().meta({
+    description:
+      "The ID and the salt whose hash is the receipt's `tenant`. The service does not store the salt.",
+  }),
 });
 
 export type SignedReceipt = z.infer<typeof signedReceiptSchema>;
