@@ -64,8 +64,12 @@ describeService('simultaneous edits to one file', (service) => {
       cmd.replace(FILE, 'long', 'big'),
       cmd.replace(FILE, 'short', 'brief'),
     ]);
+    const full =
+      'Error: This memory is full: it has 5 bytes, 10 are allowed, and this needs 8 more. Delete or shorten files to make room.';
+    // On Citus, the third edit may be applied first, and the first one then finds no text to replace.
+    const late = 'No replacement was performed, old_str `short` did not appear verbatim in /memories/f.md.';
     expect(answers.map(({ content }) => content)).toStrictEqual([
-      'Error: This memory is full: it has 5 bytes, 10 are allowed, and this needs 8 more. Delete or shorten files to make room.',
+      isCitus() ? expect.toBeOneOf([full, late]) : full,
       'No replacement was performed, old_str `long` did not appear verbatim in /memories/f.md.',
       'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tbrief',
     ]);
