@@ -3,7 +3,7 @@ import { marked, type Token, type Tokens } from 'marked';
 import type { Text } from './paragraphs.ts';
 
 export function markdownTexts(source: string): Text[] {
-  // A site page starts with front matter. Replacing it by blank lines keeps the line numbers.
+  // A site page starts with front matter. Replacing it with blank lines keeps the line numbers.
   const body = source.replace(/^---\n[\s\S]*?\n---\n/, (matter) => matter.replaceAll(/[^\n]/g, ''));
   return blockTexts(marked.lexer(body), 1);
 }

@@ -43,7 +43,7 @@ function findPage(file: string): string | undefined {
   return page?.replace(/\.md$/, '') ?? { 'openapi.yaml': 'api/', 'admin-openapi.yaml': 'api/admin/' }[file];
 }
 
-/** Replaces a link by its text. Links do not nest, so the next closing token belongs to this link. */
+/** Replaces a link with its text. Links do not nest, so the next closing token belongs to this link. */
 function unlink(start: Token, siblings: Token[]): void {
   const end = siblings.slice(siblings.indexOf(start)).find(({ type }) => type === 'link_close');
   Object.assign(start, { type: 'span_open', tag: 'span', attrs: null });

@@ -40,7 +40,8 @@ export const ADMIN_API: ApiDescription = {
   title: 'Memory service administration',
   description: [
     'Manage a fleet of tenants: settings, keys, usage, and memories, now and in the past. It listens on a separate port, `ADMIN_PORT`.',
-    '**Pages.** A listing has at most `limit` items. Its `next` is null on the last page; otherwise pass it as `after`, with the same other parameters.',
+    '**Pages.** A page has at most `limit` items. On the last page, `next` is null. Otherwise, pass ' +
+      '`next` as `after` to get the next page, and leave the other parameters unchanged.',
     "**Changes to a file** require a precondition: `If-Match` with the content's `ETag` as you " +
       'read it, `If-Match: *`, or `If-None-Match: *`. Otherwise you could silently overwrite the ' +
       'change by an agent that writes at the same time.',

@@ -14,7 +14,7 @@ import { signIn } from '../features/sign-in/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
 import { COMMANDS, OPERATION_IDS, sortByNames } from './order.ts';
 
-/** All features. They start in this order, in which their routes are registered: a feature follows those it uses. */
+/** All features, in the order in which they start and register their routes. A feature follows the features it uses. */
 export const FEATURES: readonly Feature[] = [
   telemetry,
   signIn,

@@ -18,7 +18,7 @@ const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Times in a column with 27 characters. PGlite's clock has millisecond precision. */
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{6}Z|\d{3}Z(?: {3})?)/g;
 
-/** Replaces IDs by `V` and times by `T`, padded to the same length, so that columns stay aligned. */
+/** Replaces IDs with `V` and times by `T`, padded to the same length, so that columns stay aligned. */
 const maskIds = (text: string) =>
   text.replace(ID, (id) => 'V'.padEnd(id.length, '.')).replace(TIME, 'T'.padEnd(27, '.'));
 

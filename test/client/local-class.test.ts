@@ -148,7 +148,7 @@ async function converse(tool: BetaRunnableTool): Promise<string[]> {
     .map(([sent]) => `${sent?.is_error ? 'is_error: ' : ''}${sent?.content}`);
 }
 
-/** Replaces a directory's size, which depends on the filesystem, by the usual 4096 bytes. */
+/** Replaces a directory's size, which depends on the filesystem, with the usual 4096 bytes. */
 function withUsualSizes(content: string): string {
   if (!content.startsWith("Here're")) return content;
   const lines = content.split('\n');

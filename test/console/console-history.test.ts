@@ -129,7 +129,7 @@ describeConsole('the history in the console', (fixture) => {
     await click(page.getByRole('link', { name: tenant, exact: true }));
     await click(page.getByRole('link', { name: 'key web-crawler' }));
     await click(page.getByRole('button', { name: /^Revert… the changes of / }));
-    const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
+    const dialog = page.getByRole('dialog', { name: "Revert an actor's changes" });
     await dialog
       .getByText('1 file will be modified, 2 files will be deleted, 1 directory will be removed.')
       .waitFor();
@@ -286,7 +286,7 @@ describeConsole('the history in the console', (fixture) => {
     );
     await openVersion(page, /created products/);
     await page.getByRole('button', { name: 'Revert actor…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
+    const dialog = page.getByRole('dialog', { name: "Revert an actor's changes" });
     await dialog
       .getByText('1 file will be modified, 2 files will be deleted, 1 directory will be removed.')
       .waitFor();
@@ -316,7 +316,7 @@ describeConsole('the history in the console', (fixture) => {
     );
     await openVersion(page, /created products/);
     await page.getByRole('button', { name: 'Revert actor…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
+    const dialog = page.getByRole('dialog', { name: "Revert an actor's changes" });
     await expect
       .poll(() => dialog.getByRole('listitem').allTextContents())
       .toContain('deleteinstructions.md');

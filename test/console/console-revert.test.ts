@@ -28,7 +28,7 @@ async function openTenant(fixture: ConsoleFixture) {
     await button.click();
     clicks.push(name);
   };
-  const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
+  const dialog = page.getByRole('dialog', { name: "Revert an actor's changes" });
   await click('actor', page.getByRole('link', { name: 'key web-crawler' }));
   const versions = page.getByRole('region', { name: 'Versions' });
   await click('version', versions.getByRole('button', { name: /created products/ }).first());

@@ -440,7 +440,7 @@ describeConsole('drafts in the console', (fixture) => {
       await page.getByRole('textbox', { name: 'Own text' }).waitFor();
       await check();
       await button(page, 'Replace…').click();
-      await page.getByText('Replace the memory by the draft?').waitFor();
+      await page.getByText('Replace the memory with the draft?').waitFor();
       await check();
       await page.keyboard.press('Escape');
       await button(page, 'Reject…').click();

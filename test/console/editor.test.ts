@@ -84,7 +84,7 @@ describeConsole('the editor in the console', (fixture) => {
     await page.keyboard.press('Enter');
     await page.keyboard.type('tabbed');
     expect(await readEditor(editor(page))).toBe('one\n\ttwo\n\ttabbed\n3\n');
-    // A slow browser undoes each key on its own.
+    // In a slow browser, each keystroke is a separate undo step.
     for (let i = 0; i < 8; i++) await page.keyboard.press('Control+z');
     await page.getByText('No changes').waitFor();
     expect(await readEditor(editor(page))).toBe('one\n\ttwo\nthree\n');

@@ -141,7 +141,7 @@ describeConsole(
       const [edited = '', ...others] = tenants;
       const { page, clicks, click } = await start();
       await click('incident', incident(page));
-      await click('undo an actor', button(page, 'Undo an actor…'));
+      await click('undo an actor', button(page, "Undo an actor's changes…"));
       await page.getByRole('dialog').getByLabel('Actor', { exact: true }).fill(crawler);
       await click('dry run', button(page, 'Dry run'));
       await page.getByText('1 conflict; would change 2 files.').waitFor();
@@ -149,7 +149,7 @@ describeConsole(
       await expect.poll(() => rows.count()).toBe(3);
       await expect.poll(() => rows.first().textContent()).toContain(edited);
       await click('resolve', button(page, `Resolve… ${edited}`));
-      const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
+      const dialog = page.getByRole('dialog', { name: "Revert an actor's changes" });
       await click('reverted', button(dialog, 'Reverted'));
       await dialog.getByText('1 file will be modified.').waitFor();
       await click('revert', button(dialog, 'Revert'));
@@ -289,7 +289,7 @@ describeConsole(
       await page.goto(`${fixture().url}/#/tenants/${tenants[0]}/history`);
       await page.getByRole('button', { name: new RegExp(`${crawler}`) }).click();
       await page.getByRole('link', { name: 'Undo in all tenants…' }).click();
-      await button(page, 'Undo an actor…').click();
+      await button(page, "Undo an actor's changes…").click();
       const dialog = page.getByRole('dialog');
       expect(await dialog.getByLabel('Actor', { exact: true }).inputValue()).toMatch(/^key_/);
       await button(dialog, 'Dry run').click();
@@ -298,7 +298,7 @@ describeConsole(
       await createFile(tenants[0] ?? '');
       await page.goto(`${fixture().url}/#/audit`);
       const event = (action: string) => page.getByRole('listitem').filter({ hasText: action }).first();
-      const dryRun = event('Try to revert an actor in tenants');
+      const dryRun = event("Try to revert an actor's changes in many tenants");
       expect(await dryRun.getByRole('link', { name: 'Undo in all tenants…' }).count()).toBe(0);
       await event('Write a file').getByRole('link', { name: 'Undo in all tenants…' }).click();
       await field(page).waitFor();
@@ -380,7 +380,7 @@ describeConsole(
       await button(page, 'Erase this text…').click();
       await check('erase');
       await page.keyboard.press('Escape');
-      await button(page, 'Undo an actor…').click();
+      await button(page, "Undo an actor's changes…").click();
       await page.getByRole('dialog').getByLabel('Actor', { exact: true }).fill(crawler);
       await check('undo');
       await button(page, 'Dry run').click();

@@ -29,7 +29,7 @@ interface Fault {
   name: string;
   times: number;
   postgres: PostgresServer;
-  /** Returns the URL by which the service reaches the database, by default directly. */
+  /** Returns the service's URL for the database. By default, the service connects directly. */
   url?: (database: string) => string;
   inject(database: string): Promise<void> | void;
   holdMs: number;

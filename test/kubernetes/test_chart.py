@@ -190,7 +190,7 @@ def test_shutdown_times_fit_the_longest_request_and_the_grace_period() -> None:
     seconds = {
         name: int(environment("default")[f"SHUTDOWN_{name}_MS"].removesuffix("s")) for name in ["DELAY", "TIMEOUT"]
     }
-    # The longest request: MAX_QUEUE_MS and HANDLER_TIMEOUT_MS.
+    # The longest request takes MAX_QUEUE_MS plus HANDLER_TIMEOUT_MS.
     assert seconds["TIMEOUT"] >= seconds["DELAY"] + 21
     assert pod("default")["terminationGracePeriodSeconds"] > seconds["TIMEOUT"]
 

@@ -27,7 +27,7 @@ export function describeInBrowser(name: string, suite: (browser: () => Browser) 
     });
     afterAll(() => browser?.close());
     suite(() => browser ?? throwNotStarted());
-    // The suite's last hook runs first, before another hook in the suite closes the pages.
+    // Hooks run in reverse order. This hook is the suite's last, so it runs before another hook closes the pages.
     afterEach(async ({ task }) => {
       delays.disable();
       const [error] = task.result?.errors ?? [];

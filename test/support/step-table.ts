@@ -40,7 +40,7 @@ export type Files = Record<string, string>;
  * Defines two tests. On a new tenant with `files`, each step returns exactly the expected result. Below a mount, the
  * results are the same with the mount's paths.
  *
- * @param options.onlyAtRoot reason why the results below a mount differ in more than the path
+ * @param options.onlyAtRoot reason to skip the test below a mount: the results differ, apart from their paths
  */
 export function script(
   service: () => Service,

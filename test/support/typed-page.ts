@@ -77,7 +77,7 @@ export function maskVariables(text: string): string {
     .replaceAll(/ {2,}/g, '  ');
 }
 
-/** Replaces lines by `…` where the documented output leaves lines out. */
+/** Replaces lines with `…` where the documented output leaves lines out. */
 export function leaveOut(output: string, documented: string): string {
   const lines = output.split('\n');
   const kept: string[] = [];

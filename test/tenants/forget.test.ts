@@ -113,7 +113,7 @@ describeService(
       const { code, stdout } = await run('tenants', 'delete', id, '--forget', '--yes');
       expect(code).toBe(0);
       expect(stdout).toMatch(
-        /^Replaced its ID by forgotten_[0-9a-f]{32} in 3 events of the audit trail\.\n$/,
+        /^Replaced its ID with forgotten_[0-9a-f]{32} in 3 events of the audit trail\.\n$/,
       );
       expect(await rowsWith(id)).toStrictEqual([]);
 
@@ -129,7 +129,9 @@ describeService(
       await call('POST', '/tenants', { id });
       const { stdout } = await runOn(service(), ['tenants', 'delete', id, '--forget', '--yes']);
       expect(stdout).toContain(`Deleted tenant ${id}: 1 row of tenants,`);
-      expect(stdout).toMatch(/Replaced its ID by forgotten_[0-9a-f]{32} in 2 events of the audit trail\.\n$/);
+      expect(stdout).toMatch(
+        /Replaced its ID with forgotten_[0-9a-f]{32} in 2 events of the audit trail\.\n$/,
+      );
       expect(await rowsWith(id)).toStrictEqual([]);
     });
   },

@@ -72,7 +72,7 @@ const OPTION_NAMES: Record<string, string> = {
   tenant: 'MEMORY_SERVICE_TENANT (over HTTP, X-Tenant-Id)',
 };
 
-/** Replaces the client's options in a message by the settings of this server. */
+/** Replaces the client's options in a message with this server's settings. */
 export function nameSettings(message: string): string {
   return message.replace(/`(\w+)`/g, (quoted, option) => OPTION_NAMES[option] ?? quoted);
 }

@@ -201,10 +201,10 @@ export interface components {
             closed_by: components["schemas"]["Actor"] | null;
             /** @description The time of all versions that the merge created. With this time as `since` and `until`, and the draft's ID as `by`, a revert undoes the merge alone. */
             merged_at: components["schemas"]["Time"] | null;
-            /** @description In the draft; null once it is closed. */
+            /** @description Number of files in the draft; null once the draft is closed. */
             files: number | null;
             bytes: number | null;
-            /** @description Files that the draft has added, changed, moved or deleted, in all. */
+            /** @description Number of files that the draft has added, changed, moved, or deleted. */
             changed_files: number | null;
             last_change_at: components["schemas"]["Time"] | null;
             /** @description When it was created, last read or last written. Reads count to the day. */
@@ -758,7 +758,7 @@ export interface components {
             /** @description The changed files whose new content or path contains a text that is kept out. They are changed nevertheless: redact their versions, or erase the text. */
             kept_out: string[];
         };
-        /** @description The resolution for a file. `reverted`: the state without the actor, which keeps changes by others in other lines. `current`: the file is left unchanged. Or a text. */
+        /** @description The resolution for a file. `reverted` removes the reverted changes, and keeps changes by others in other lines. `current` leaves the file unchanged. `text` replaces its content. */
         RevertResolutionInput: {
             /** Format: uuid */
             memory_id: string;

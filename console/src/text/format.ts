@@ -40,7 +40,7 @@ export const formatClock = (time: string) => clockTimes.format(new Date(time));
 /** Formats a date as `Monday, 23 Nov 2026, UTC`. */
 export const formatDay = (time: string) => days.format(new Date(time));
 
-/** Replaces the UTC times in a message from the service by local times. */
+/** Replaces the UTC times in a message from the service with local times. */
 export const withLocalTimes = (message: string) =>
   message.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => formatExactTime(time));
 

@@ -125,7 +125,9 @@ export const sumSizes = defineOperation({
   method: 'GET',
   url: '/tenants/:tenant/directory/sizes',
   summary: 'Count the files below a directory, now or at a past time, and those below each directory in it',
-  description: 'Each response covers a part of the files, so that no request takes long. Add up the parts.',
+  description:
+    'Each response covers only a part of the files, so that no request takes long. ' +
+    'Add up the counts and sizes from all parts.',
   tag: 'memory',
   params: tenantParams,
   query: z.strictObject({

@@ -156,8 +156,8 @@ export const redactDirectories = defineOperation({
   url: '/tenants/:tenant/directories/redact',
   summary: "Permanently remove deleted directories' names",
   description:
-    'Applies to directories that were at or below the path, once no file version there is kept. ' +
-    "All the tenant's stored results are redacted with them.",
+    'Removes the names of directories that were at or below the path. Rejected while a file version ' +
+    "there is kept. Also redacts all the tenant's stored results.",
   tag: 'history',
   params: tenantParams,
   query: z.strictObject({ receipt: receiptFlag }),

@@ -23,7 +23,7 @@ const NAMING_IN_DETAILS: ReadonlySet<string> = new Set([...NAMING, 'to']);
 /** Metadata is not searched for tenant IDs, because operators choose its names and values. */
 const METADATA = 'metadata';
 
-/** Replaces the IDs of tenants outside the admin key's scope by null in every response. */
+/** Replaces the IDs of tenants outside the admin key's scope with null in every response. */
 export const scopedResponses = fp(
   async (app) => {
     app.addHook('preSerialization', async (request, _reply, payload) => {

@@ -116,8 +116,8 @@ const resolution = z
   .meta({
     id: 'RevertResolution',
     description:
-      'The resolution for a file. `reverted`: the state without the actor, which keeps changes by ' +
-      'others in other lines. `current`: the file is left unchanged. Or a text.',
+      'The resolution for a file. `reverted` removes the reverted changes, and keeps changes by ' +
+      'others in other lines. `current` leaves the file unchanged. `text` replaces its content.',
   });
 
 const fileUnknown = new ServiceError('revert_file_unknown', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52');
@@ -218,7 +218,8 @@ export const diffRevert = defineOperation({
     schema: z.object({
       difference: differenceSchema.meta({
         description:
-          'From the current state to the state without the actor, which `reverted` takes if the file has a conflict.',
+          'From the current state to the state without the reverted changes, which `reverted` takes ' +
+          'if the file has a conflict.',
       }),
       texts: z.object({ current: textOrNull, reverted: textOrNull }).meta({
         description: 'Null where there is no file, or its content is no longer kept.',

@@ -241,7 +241,7 @@ export const deleteTenant = defineOperation({
       .meta({ description: 'Delete it even if other tenants mount it. Their mounts stay.' }),
     forget: flag.default(false).meta({
       description:
-        'Also replace its id in the audit trail by a hash, once it is deleted or if it was deleted before.',
+        "Also replace the tenant's ID in the audit trail with a hash. Also works if the tenant is already deleted.",
     }),
     receipt: receiptFlag,
   }),
@@ -346,7 +346,7 @@ export const copyTenant = defineOperation({
   id: 'copyTenant',
   method: 'POST',
   url: '/tenants/:tenant/copy',
-  summary: 'Copy a tenant: its files and settings at one point in time, without keys and history',
+  summary: "Copy a tenant's files and settings in a consistent snapshot, without keys and history",
   description: 'In one transaction. Writes to the tenant wait until it is done.',
   tag: 'tenants',
   access: 'read_write',

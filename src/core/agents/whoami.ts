@@ -89,7 +89,8 @@ export const whoamiSchema = {
   operationId: 'whoami',
   summary: 'Get your identity, tenant, rights and limits',
   description:
-    'Call it when a program starts: a wrong URL, credential or tenant is an error here, before a model meets it. It changes nothing.',
+    'Call this operation when a program starts, to find a wrong URL, credential, or tenant before ' +
+    'a model makes its first call. The operation changes nothing.',
   tags: ['memory'],
   headers: tenantHeaders,
   response: {

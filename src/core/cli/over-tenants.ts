@@ -13,7 +13,7 @@ export interface OverTenants {
     selection: ReturnType<typeof toSelection>,
     options: LogOptions,
   ): AsyncGenerator<LoggedVersion>;
-  /** Checks the options, and returns the work that reverts an actor in many tenants. */
+  /** Checks the options, and returns the work that reverts an actor's changes in many tenants. */
   revert(options: RevertOptions, command: Command): (context: Context) => Promise<void>;
 }
 

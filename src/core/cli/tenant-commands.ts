@@ -324,7 +324,10 @@ const deleteCommand = (cli: Cli) =>
   command(cli, 'delete', 'Delete a tenant with its files, history, keys, and settings.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--force', 'delete it even if other tenants mount it')
-    .option('--forget', 'replace its ID in the audit trail by a hash, also if it was deleted before')
+    .option(
+      '--forget',
+      'replace its ID in the audit trail with a hash, also if the tenant is already deleted',
+    )
     .option('--receipt <file>', RECEIPT_HELP)
     .option('--yes', 'do not ask for confirmation')
     .examples('memory-service tenants delete acme --yes', 'memory-service tenants delete acme --forget --yes')
@@ -353,13 +356,13 @@ const deleteCommand = (cli: Cli) =>
         if (forgotten !== undefined && forgotten.events > 1)
           printLine(
             io.stdout,
-            `Replaced its ID by ${forgotten.hash} in ${amount(forgotten.events, 'event')} of the audit trail.`,
+            `Replaced its ID with ${forgotten.hash} in ${amount(forgotten.events, 'event')} of the audit trail.`,
           );
       },
     );
 
 function confirmationPrompt(tenant: string, found: TenantRecord | undefined, forget: boolean): string {
-  const forgetting = 'replace its ID in the audit trail by a hash';
+  const forgetting = 'replace its ID in the audit trail with a hash';
   if (found === undefined) return `Tenant ${tenant} is deleted already. Permanently ${forgetting}?`;
   return `Permanently delete tenant ${tenant} with ${contentsText(found)}${forget ? `, and ${forgetting}` : ''}?`;
 }
@@ -373,7 +376,7 @@ const copyCommand = (cli: Cli) =>
   command(
     cli,
     'copy',
-    `Copy a tenant: its files and settings as of one point in time, without keys and history. ${WAITING}`,
+    `Copy a tenant's files and settings in a consistent snapshot, without keys and history. ${WAITING}`,
   )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<new>', 'ID of the new tenant', newTenantId)

@@ -26,7 +26,7 @@ function read(url: string): pg.ClientConfig {
 }
 
 /**
- * Replaces weaker modes by `verify-full`. pg treats them as `verify-full`, but prints a warning that its next version
+ * Replaces weaker modes with `verify-full`. pg treats them as `verify-full`, but prints a warning that its next version
  * will not.
  */
 function withPlainSslMode(text: string): string {

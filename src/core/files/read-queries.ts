@@ -48,7 +48,7 @@ export interface LookupRow extends OfTenant {
 export const VISIBLE =
   "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
 
-/** Sort key for depth-first order. It replaces `/` by U+0001, which sorts before all characters in a name. */
+/** Sort key for depth-first order. It replaces `/` with U+0001, which sorts before all characters in a name. */
 const DEPTH_FIRST = `replace(path, '/', E'\\x01') COLLATE "C"`;
 
 /** Entry as text: the path and, for a file, a tab and the size in bytes. */

@@ -57,7 +57,7 @@ export class Services {
     this.watches = new Watches(database);
   }
 
-  /** Returns the handling for secrets and kept-out texts in a write that begins now; undefined stores every text. */
+  /** Returns how to handle secrets and kept-out texts in a write that begins now; undefined stores every text. */
   redactionForWrite(
     tenant: string,
     { secrets, draftOf }: Pick<TenantPolicy, 'secrets' | 'draftOf'>,
@@ -66,7 +66,7 @@ export class Services {
     return mapMaybePromise(texts, (keptOut) => redactionFor(secrets, this.scanner, keptOut));
   }
 
-  /** Returns the handling for secrets and kept-out texts in a tenant's memory; undefined stores every text. */
+  /** Returns how to handle secrets and kept-out texts in a tenant's memory; undefined stores every text. */
   async tenantRedaction(row: TenantRow): Promise<Redaction | undefined> {
     const { secrets } = effectiveSettings(row, this.config);
     return redactionFor(secrets, this.scanner, await this.keptOut.textsFor(row));

@@ -45,7 +45,7 @@ export interface FoldConflict {
 export interface Fold {
   /**
    * State without the actor's changes; null if the file would not exist. Where changes conflict, it has the state
-   * without the actor. Undefined if the version before the actor's change is missing.
+   * without the actor's changes. Undefined if the version before the actor's change is missing.
    */
   state: FoldedFile | null | undefined;
   conflict: FoldConflict | null;

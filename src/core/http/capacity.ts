@@ -106,7 +106,7 @@ export class InFlightRequest {
     return this.#gone;
   }
 
-  /** Replaces the bytes reserved for the response by the size of the response that is about to be sent. */
+  /** Replaces the bytes reserved for the response with the size of the response that is about to be sent. */
   countResponse(bytes: number): void {
     this.bytes.replace(this.#responseBytes, bytes);
     this.#responseBytes = bytes;

@@ -108,7 +108,7 @@ export function parseBlocks(json: string): unknown {
   return isArray ? blocks : blocks[0];
 }
 
-/** Parses a block's type, ID, and name, and replaces its input by `TooComplexInput`. */
+/** Parses a block's type, ID, and name, and replaces its input with `TooComplexInput`. */
 function parseHead(text: string, excess: TooComplexInput['excess']): object | undefined {
   const members = text.startsWith('{') ? splitJson(text, HEAD_MEMBER) : undefined;
   const head = members?.filter(({ depth }) => depth === 0).map((member) => member.text);

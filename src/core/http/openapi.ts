@@ -199,7 +199,7 @@ export const openapi = fp<{
 type JsonSchemaConfig = NonNullable<Parameters<typeof createJsonSchemaTransform>[0]['zodToJsonConfig']>;
 
 /**
- * Replaces `items: false` by the equivalent item type and length, because code generators reject `false` as a schema.
+ * Replaces `items: false` with the equivalent item type and length, because code generators reject `false` as a schema.
  */
 const jsonSchemaConfig: JsonSchemaConfig = {
   override: ({ jsonSchema }) => {

@@ -256,7 +256,7 @@ export class Slot {
     if (!this.#isReleased && units > 0) this.#limiter.add(this, units);
   }
 
-  /** Replaces acquired units by the units that are in use, even beyond the limits. */
+  /** Replaces acquired units with the units that are in use, even beyond the limits. */
   replace(taken: number, inUse: number): void {
     if (inUse > taken) this.add(inUse - taken);
     else this.releaseUnits(taken - inUse);

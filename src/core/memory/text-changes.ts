@@ -38,7 +38,7 @@ export interface Change {
   end: number;
 }
 
-/** Replaces `length` UTF-16 units at `offset` by `text`. */
+/** Replaces `length` UTF-16 units at `offset` with `text`. */
 export function splice(content: string, offset: number, length: number, text: string): Change {
   return {
     content: content.slice(0, offset) + text + content.slice(offset + length),

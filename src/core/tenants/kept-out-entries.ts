@@ -81,7 +81,7 @@ FROM kept_out WHERE removed IS NULL
 `,
 );
 
-/** Keeps the ID, by which replicas remove the entry. The ID is unique, so it can replace the hash. */
+/** Keeps the ID, so that replicas can remove the entry. The ID is unique, so it can replace the hash. */
 const removeEntryQuery = defineQuery<{ owner: string; id: string; change: number }>(
   'remove_kept_out',
   `
@@ -96,7 +96,7 @@ const removeEntriesQuery = defineQuery<{ owner: string }>(
   'DELETE FROM kept_out WHERE tenant_id = $owner',
 );
 
-/** Adds the row by which replicas remove all the tenant's entries. */
+/** Adds the row that tells replicas to remove all the tenant's entries. */
 const noteRemovalQuery = defineQuery<{ id: string; owner: string; change: number }>(
   'note_kept_out_removal',
   `
@@ -110,7 +110,7 @@ const pruneRemovalsQuery = defineQuery<{ until: number }>(
   'DELETE FROM kept_out WHERE removed IS NOT NULL AND change < $until::bigint',
 );
 
-/** Moves removed entries too. They keep their IDs, by which replicas remove them. */
+/** Moves removed entries too. They keep their IDs, so that replicas can remove them. */
 const moveEntriesQuery = defineQuery<{ owner: string; to: string; change: number }>(
   'move_kept_out',
   `
@@ -244,8 +244,8 @@ export async function copyKeptOut(query: QueryExecutor, tenant: string, to: stri
 }
 
 /**
- * Deletes the row by which replicas remove a deleted tenant's entries. All replicas read all entries again, because
- * they cannot read this row any more.
+ * Deletes the row that tells replicas to remove a deleted tenant's entries. All replicas read all entries again,
+ * because they cannot read this row any more.
  */
 export async function forgetKeptOut(database: Database, tenant: string): Promise<void> {
   await database.transaction(async (query) => {

@@ -161,7 +161,7 @@ export type KeyOrder = 'created' | 'used' | 'expires';
 const IN_SCOPE = (scope: string) => `(${scope}::text[] IS NULL OR tenant_id = ANY (${scope}::text[]))`;
 
 /**
- * The number by which keys are listed in ascending order: the newest key first, the longest unused key first, or the
+ * Number that sorts the listed keys in ascending order: the newest key first, the longest unused key first, or the
  * active key that expires next first. The order by expiry ends with keys that do not expire any more.
  */
 const ORDER = `CASE $order::text

@@ -109,7 +109,7 @@ export const ALL_KEYS: KeyFilter = {
 /** Last key on a page. */
 export interface KeyPosition {
   order: KeyOrder;
-  /** The number by which the key is ordered. */
+  /** Number that gives the key its position in the order. */
   key: number;
   id: string;
 }
@@ -293,7 +293,7 @@ export class Keys {
   }
 
   /**
-   * Ends the secrets before the last rotation. Returns the key's tenant.
+   * Ends the secrets that earlier rotations replaced, before their overlap ends. Returns the key's tenant.
    *
    * @throws ServiceError if the key does not exist or is revoked
    */

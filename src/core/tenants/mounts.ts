@@ -88,7 +88,7 @@ ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $limit::bigint
 `,
 );
 
-/** SQL statement: replaces the tenant by `$to` in all mounts that contain the value `mounted`. */
+/** SQL statement: replaces the tenant with `$to` in all mounts that contain the value `mounted`. */
 const replaceInMounts = (mounted: string) => `
 UPDATE tenants SET mounts = (
   SELECT jsonb_agg(
@@ -181,7 +181,7 @@ export async function mountStatuses(
 }
 
 /**
- * Lists the mounts by which other tenants show a tenant, ordered by the mounting tenant's ID.
+ * Lists the mounts of a tenant in other tenants, ordered by the mounting tenant's ID.
  *
  * @param options.scope mounting tenants that the caller may see; null means all
  */
@@ -246,7 +246,7 @@ export async function moveMounts(query: QueryExecutor, tenant: string, to: strin
   return rows.map(({ id }) => id).sort();
 }
 
-/** Replaces a deleted tenant's ID by a hash in other tenants' mounts. These tenants show the mounts as missing. */
+/** Replaces a deleted tenant's ID with a hash in other tenants' mounts. These tenants show the mounts as missing. */
 export async function forgetMounts(
   { query }: Pick<Database, 'query'>,
   tenant: string,

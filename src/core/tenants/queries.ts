@@ -181,7 +181,8 @@ export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
 );
 
 /**
- * Replaces a tenant in admin key scopes. Null removes the tenant, because a later tenant may have the same ID.
+ * Replaces a tenant's ID in the scopes of admin keys. Null removes a deleted tenant's ID, so that the keys have no
+ * access to a later tenant with the same ID.
  */
 export const changeScopesQuery = defineQuery<{ tenant: string; to: string | null }>(
   'change_scopes',

@@ -41,7 +41,7 @@ export const exportMemory = defineOperation({
   id: 'exportMemory',
   method: 'GET',
   url: '/tenants/:tenant/export',
-  summary: 'Download a memory, or a directory in it, at one point in time',
+  summary: 'Download a consistent snapshot of a memory, or of a directory in it',
   description:
     'A tar archive with a directory `memories/`. It is complete before the first byte is sent, so a 200 response with its full `Content-Length` is a complete archive. It contains files that agents wrote, under names that agents chose: a `.git` directory can name commands that `git` runs in the unpacked directory.',
   tag: 'memory',

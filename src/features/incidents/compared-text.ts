@@ -4,8 +4,8 @@ import { numberIn } from '../../core/memory/secrets/grouped-numbers.ts';
 import { normalForm, normalizeSteps, type Tokens, tokenizeSteps } from '../../core/memory/secrets/tokens.ts';
 
 /*
- * Compares texts for finds and erasures. By default, they compare the normal form by which texts are kept out, so that
- * an erasure covers every form of a text that a kept-out entry rejects.
+ * Compares texts for finds and erasures. By default, they compare the normal form, as for kept-out texts, so that an
+ * erasure covers every form of a text that a kept-out entry rejects.
  */
 
 /** A text to find or to erase inside other texts. */
@@ -89,7 +89,7 @@ export function* searchSteps(content: string, sought: SoughtText): Steps<Compare
   return compared.units.includes(needle.units) ? compared : undefined;
 }
 
-/** Computes a content's compared form without the units' origins, which costs less. */
+/** Computes a content's compared form. Omits the units' origins, to save time. */
 function* compareForm(content: string, { isExact, ignoresCase }: SoughtText): Steps<string> {
   if (!isExact) return yield* normalizeSteps(content);
   return ignoresCase ? withoutCase(content) : content;

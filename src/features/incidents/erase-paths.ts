@@ -142,7 +142,7 @@ export async function renameBasePaths(
   return left;
 }
 
-/** Renames so far, by which an entry's current path is found. Directories are renamed before their contents. */
+/** Renames so far, to find an entry's current path. Directories are renamed before their contents. */
 class RenamedPaths {
   readonly #paths = new Map<MemoryPath, MemoryPath>([[ROOT, ROOT]]);
 

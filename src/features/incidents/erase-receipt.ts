@@ -95,7 +95,7 @@ async function add(
   });
 }
 
-/** Returns the keyed hash by which anyone with the secret can prove that a receipt is about a text. */
+/** Returns the keyed hash with which anyone who has the secret can prove that a receipt is about a text. */
 export function textHmac(installation: Pick<Installation, 'secret'>, text: string): string {
   return createHmac('sha256', deriveKey(installation, 'receipts: text')).update(text).digest('hex');
 }

@@ -11,7 +11,7 @@ import {
 export interface TenantSelection extends TenantConditions {
   /** Tenants that are left out. */
   except?: string[] | undefined;
-  /** Job ID. Only tenants with an outcome in this job match, such as the tenants with hits from a find. */
+  /** Job ID. Selects only tenants for which this job recorded an outcome, such as the tenants with hits from a find. */
   foundBy?: string | undefined;
   /** This job's end state when the selection was made: `inexact` if it failed in a tenant, or left places out. */
   foundByState?: 'done' | 'inexact' | 'cancelled' | undefined;

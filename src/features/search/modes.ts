@@ -22,7 +22,7 @@ const entries = {
   words: {
     input: {
       search: 'the files with most of the words, the best first',
-      find: 'versions with all of the words or their forms',
+      find: 'versions that contain all of the words, in any form',
     },
     option: {
       search: 'words (any of the words or their forms, best matches first)',
@@ -32,7 +32,7 @@ const entries = {
     form: { label: 'Words', hint: 'Versions with all of the words, or their forms.' },
   },
   literal: {
-    input: { search: 'this very text', find: 'this text' },
+    input: { search: 'this very text', find: 'versions that contain this text' },
     option: {
       search: 'literal (the exact text, case-sensitive)',
       find: 'literal (the text, ignoring case and white space unless --exact is set)',
@@ -47,16 +47,16 @@ const entries = {
   regex: {
     input: {
       search: 'a regular expression in RE2 syntax, for each line',
-      find: 'a regular expression in RE2 syntax, for each line',
+      find: 'versions with a line that matches this regular expression in RE2 syntax',
     },
     option: {
-      search: 'regex (RE2 syntax, for each line, case-sensitive unless it begins with (?i))',
-      find: 'regex (RE2 syntax, for each line, case-sensitive unless it begins with (?i))',
+      search: 'regex (RE2 syntax, matched line by line, case-sensitive unless it begins with (?i))',
+      find: 'regex (RE2 syntax, matched line by line, case-sensitive unless it begins with (?i))',
     },
     use: '(RE2 syntax, line by line) for a pattern',
     hint: () =>
       'The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.',
-    form: { label: 'Expression', hint: 'A regular expression in RE2 syntax, for each line.' },
+    form: { label: 'Expression', hint: 'A regular expression in RE2 syntax, matched line by line.' },
     compiles: true,
   },
 } satisfies Record<string, SearchMode>;

@@ -30,7 +30,7 @@ async function start(answer: 200 | 'hang' = 200) {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const warnings: string[] = [];
   const log = { warn: (_: object, message: string) => void warnings.push(message), info: () => {} };
-  // A quarter of the timeout is for the last records.
+  // `stop` takes at most a quarter of the timeout to send the remaining records.
   const config = loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: answer === 'hang' ? '400' : '120000' });
   return { collector, warnings, logs: startAuditLogs(config, collector.url, log) };
 }

@@ -38,7 +38,7 @@ export class Operator {
     this.#user = user;
   }
 
-  /** Replaces the document's hosts and directories by the test's own. */
+  /** Replaces the document's hosts and directories with the test's own. */
   translate(text: string): string {
     // The longest word first, because an address contains HOST.
     const words = Object.keys(this.#substitutions).sort((a, b) => b.length - a.length);

@@ -147,7 +147,7 @@ function sideText(region: Region, side: Side): string {
   return draft === '' || draft.endsWith('\n') || original === '' ? draft + original : `${draft}\n${original}`;
 }
 
-/** Replaces each part that has a choice by the chosen text. */
+/** Replaces each part that has a choice with the chosen text. */
 export function withSides(regions: readonly Region[], sides: readonly (Side | null)[]): Region[] {
   let index = 0;
   return regions.map((region): Region => {

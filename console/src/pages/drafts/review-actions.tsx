@@ -137,7 +137,7 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRejected'
         const done = await replaceByDraft(draft.tenant, draft.id, review);
         forgetReview(draft.id);
         noteChange();
-        toast(`Replaced the memory by ${draft.title}.`, createMergeUndo(done));
+        toast(`Replaced the memory with ${draft.title}.`, createMergeUndo(done));
       } catch (error) {
         if (!isStale(error)) throw error;
         onRejected(errorMessage(error));
@@ -146,7 +146,7 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRejected'
     });
   return (
     <FormDialog
-      title="Replace the memory by the draft?"
+      title="Replace the memory with the draft?"
       verb="Replace"
       isDangerous
       doing="Replacing the memory"

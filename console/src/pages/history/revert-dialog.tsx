@@ -73,7 +73,7 @@ export function RevertDialog({
   const isReady = changes !== undefined && !isLoading && chosen === debounced && hasChanges(changes);
   return (
     <FormDialog
-      title="Revert an actor"
+      title="Revert an actor's changes"
       verb="Revert"
       isWide
       doing={`Reverting ${changeAmount(changes)}`}

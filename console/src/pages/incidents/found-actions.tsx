@@ -27,7 +27,7 @@ interface Props {
   onUndo: (by: string | null) => void;
 }
 
-/** Actions on the tenants with hits: undo an actor, erase the text, and keep the text out. */
+/** Actions on the tenants with hits: undo an actor's changes, erase the text, and keep the text out. */
 export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
   const [dialog, setDialog] = useState<'erase' | 'keep-out' | null>(null);
   const chosen = chosenTenants(choice, total);
@@ -47,7 +47,7 @@ export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
       <section class="bulk" aria-label="Actions">
         <strong>{where} selected</strong>
         <button type="button" disabled={isDisabled} onClick={() => onUndo('')}>
-          <Icon name="restore" /> Undo an actor…
+          <Icon name="restore" /> Undo an actor's changes…
         </button>
         {isLiteral && (
           <button type="button" class="danger-quiet" disabled={isDisabled} onClick={() => setDialog('erase')}>

@@ -75,7 +75,7 @@ export function UndoActions({ job, choice, total }: Props) {
           {conflicts > 0 && (
             <p class="notice warning">
               {count(conflicts, 'conflict')} of the dry run {conflicts === 1 ? 'is' : 'are'} left unchanged,
-              unless you resolve them in their tenants, before or after.
+              unless you resolve them in their tenants before or after you undo the changes.
             </p>
           )}
         </FormDialog>

@@ -36,7 +36,7 @@ export function UndoDialog({ fields, tenants, where, onClose }: Props) {
     });
   return (
     <FormDialog
-      title="Undo an actor"
+      title="Undo an actor's changes"
       verb="Dry run"
       isReady={request !== undefined}
       request={request}

@@ -156,7 +156,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
         <button
           type="button"
           class="icon-button"
-          title="All files: upload, and more"
+          title="All files: upload, download, and history"
           aria-label="All files"
           onClick={() => open(ROOT)}
         >

@@ -91,7 +91,7 @@ export function withPage(parts: readonly Part[], index: number, page: Part): Par
   const entries = [...part.entries, ...page.entries];
   const [before, after] = [parts.slice(0, index), parts.slice(index + 1)];
   if (following === undefined) return [...before, { entries, next: page.next }];
-  // The part is the last one, or the next part begins in the page.
+  // A page without a next page ends the directory, so it contains all later parts.
   if (page.next === null) return [...before, { entries, next: null }];
   const meets = entries.findIndex(({ path }) => path === following.entries[0]?.path);
   if (meets === -1) return [...before, { entries, next: page.next }, ...after];

@@ -91,7 +91,7 @@ export const installation = pgTable('installation', {
   secret: bytea('secret'),
   /** Identifies the secret without revealing it. */
   secretId: key('secret_id').notNull(),
-  /** Number of changes to `kept_out`, by which replicas notice a change. */
+  /** Number of changes to `kept_out`. Replicas compare it to notice a change. */
   keptOutChanges: bigint('kept_out_changes', { mode: 'number' }).notNull().default(0),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
 });
@@ -112,7 +112,7 @@ export const keptOut = pgTable(
     label: key('label').notNull().default(''),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     createdBy: jsonb('created_by').notNull(),
-    /** Number of the change that wrote the row, by which replicas read only the rows that have changed. */
+    /** Number of the change that wrote the row. Replicas use it to read only the rows that have changed. */
     change: bigint('change', { mode: 'number' }).notNull().default(0),
     /**
      * `entry` for a removed entry, whose ID is then its hash; `all` for a row which records that all the tenant's

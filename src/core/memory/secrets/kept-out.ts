@@ -367,8 +367,8 @@ function wordsAfter(text: string, at: number, words: number): number {
 }
 
 /**
- * Returns the handling for secrets and for texts that are kept out; undefined if every text may be stored. A text that
- * is kept out is rejected even if secrets are stored.
+ * Returns how to handle secrets and kept-out texts; undefined if every text may be stored. The mode `store` allows
+ * secrets, but still rejects kept-out texts.
  *
  * @param keptOut undefined if no text is kept out
  */

@@ -32,7 +32,7 @@ export function placeholder(kind: string): string {
 }
 
 /**
- * Replaces each secret in `text` by its placeholder. `secrets` must be sorted and without overlaps, as returned by
+ * Replaces each secret in `text` with its placeholder. `secrets` must be sorted and without overlaps, as returned by
  * `scan`.
  */
 export function mask(text: string, secrets: readonly Secret[]): string {

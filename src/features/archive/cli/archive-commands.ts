@@ -30,7 +30,7 @@ export const exportCommand = (cli: Cli) =>
   command(
     cli,
     'export',
-    "Export a tenant's memory, as of one point in time, as a tar archive that contains a directory memories/.",
+    "Export a consistent snapshot of a tenant's memory as a tar archive that contains a directory memories/.",
   )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--history', 'include the history of the files, which import restores in an empty tenant')
@@ -318,7 +318,7 @@ async function openHosted(
     entries,
     withVersions,
     /**
-     * Replaces the store's errors by messages with advice. The result is undefined if all memories were already
+     * Replaces the store's errors with messages with advice. The result is undefined if all memories were already
      * imported.
      */
     explainErrors: <T>(importing: Promise<T>): Promise<T | undefined> =>

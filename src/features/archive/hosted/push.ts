@@ -36,8 +36,8 @@ export async function memoriesByPath(store: HostedStore): Promise<Map<string, Ho
 }
 
 /**
- * Metadata key in a store that a push created. The value is the ID of the pushed tenant, by which a repeated push finds
- * the store.
+ * Metadata key in a store that a push created. The value is the pushed tenant's ID. A repeated push finds the
+ * store by this value.
  */
 const MARKER = 'memory_service_tenant';
 const ATTEMPTS = 3;

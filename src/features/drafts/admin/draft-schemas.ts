@@ -53,11 +53,13 @@ export const draftSchema = z
         'The time of all versions that the merge created. With this time as `since` and `until`, and ' +
         "the draft's ID as `by`, a revert undoes the merge alone.",
     }),
-    files: counted.nullable().meta({ description: 'In the draft; null once it is closed.' }),
+    files: counted
+      .nullable()
+      .meta({ description: 'Number of files in the draft; null once the draft is closed.' }),
     bytes: counted.nullable(),
     changed_files: counted
       .nullable()
-      .meta({ description: 'Files that the draft has added, changed, moved or deleted, in all.' }),
+      .meta({ description: 'Number of files that the draft has added, changed, moved, or deleted.' }),
     last_change_at: time.nullable(),
     last_used_at: time.nullable().meta({
       description: 'When it was created, last read or last written. Reads count to the day.',

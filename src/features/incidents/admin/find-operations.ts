@@ -38,7 +38,8 @@ const findBody = z
     text: text(MAX_QUERY_LENGTH)
       .min(1)
       .meta({
-        description: 'The words, the text, or the expression. It is deleted when the job ends.',
+        description:
+          'The words, text, or regular expression to find. The service deletes them when the job ends.',
         examples: ['ignore all previous instructions'],
       }),
     mode: z
@@ -159,8 +160,8 @@ export const listHits = defineOperation({
   url: '/jobs/:job/tenants/:tenant/hits',
   summary: "List a find's hits in a tenant, a page at a time",
   description:
-    'The texts are read now, so a redacted version has none. The first 1000 hits per tenant are ' +
-    'stored, and 100,000 per job; the counts include the others.',
+    'The texts are read at the time of this request, so a redacted version has none. At most 1000 hits per ' +
+    'tenant and 100,000 per job are stored, but the counts include all hits.',
   tag: 'incidents',
   params: z.strictObject({ job: jobId, tenant: tenantId }),
   query: z.strictObject(pageFields(100, 50)),

@@ -16,7 +16,8 @@ import { cutPage } from '../../../core/lib/pages.ts';
 import { cancelJob, countOutcomes, findJob, readJobPage, readOutcomePage } from '../jobs.ts';
 import { counts, isExact, jobKind, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
 
-const NOT_ALL = 'A key limited to certain tenants sees only jobs that are limited to some of these tenants.';
+const NOT_ALL =
+  "A key limited to certain tenants sees a job only if the job is limited to tenants in the key's scope.";
 
 export const listJobs = defineOperation({
   id: 'listJobs',
@@ -62,7 +63,9 @@ export const cancelJobOperation = defineOperation({
   method: 'POST',
   url: '/jobs/:job/cancel',
   summary: 'Cancel a job',
-  description: `Completed tenants keep their outcomes. A job that has ended is returned unchanged. ${NOT_ALL}`,
+  description:
+    'Outcomes that the job has already recorded are kept. A job that has ended is returned unchanged. ' +
+    NOT_ALL,
   tag: 'incidents',
   access: 'operate',
   scope: 'handler',

@@ -116,8 +116,8 @@ export const listConflicts = defineOperation({
   url: '/jobs/:job/tenants/:tenant/conflicts',
   summary: 'List the files that a revert left unchanged in a tenant, a page at a time',
   description:
-    'The paths are read now. The first 1000 conflicts per tenant are stored; the counts include ' +
-    'the others.',
+    'The response has the current paths, not the paths when the job ran. Only the first 1000 conflicts per ' +
+    'tenant are stored, but the counts include all conflicts.',
   tag: 'incidents',
   params: z.strictObject({ job: jobId, tenant: tenantId }),
   query: z.strictObject(pageFields(200, 50)),

@@ -12,7 +12,10 @@ import { listJobTenants } from '../admin/job-operations.ts';
 import { applyRevert, listConflicts, startRevert } from '../admin/revert-jobs.ts';
 import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 
-/* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the dry run's changes. */
+/*
+ * Reverts an actor's changes in many tenants: a dry run, a confirmation, and a job that makes exactly the dry run's
+ * changes.
+ */
 
 export function revertMany(options: RevertOptions, command: Command): (context: Context) => Promise<void> {
   const tenants = toSelection(options, command);
