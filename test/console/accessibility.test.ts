@@ -227,14 +227,14 @@ const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, heig
 const DEVICES = ['desktop', 'phone'] as const;
 
 describeConsole('accessibility checks for the console', (fixture) => {
-  it.each(SCHEMES)('passes axe in %s colors: sign-in', async (colorScheme) => {
+  it.each(SCHEMES)('passes axe in %s colors on the sign-in page', async (colorScheme) => {
     const page = await fixture().open(await fixture().newContext());
     await page.emulateMedia({ colorScheme });
     await page.getByLabel('Admin key').waitFor();
     expect(await findViolations(page)).toStrictEqual([]);
   });
 
-  it.each(SCHEMES)('passes axe in %s colors: a link within text in Markdown', async (colorScheme) => {
+  it.each(SCHEMES)('passes axe in %s colors if Markdown has a link within a text', async (colorScheme) => {
     const { service } = fixture();
     const tenant = await fixture().poisonedTenant();
     const agent = await createAgent(service.app, service.database, tenant, 'linking');
@@ -250,7 +250,7 @@ describeConsole('accessibility checks for the console', (fixture) => {
     expect(await findViolations(page)).toStrictEqual([]);
   });
 
-  it('skips to the content, moves the focus with the page, and finds fields and rows by key', async () => {
+  it("moves the focus by keyboard to the content, the search field, rows, and the next page's heading", async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/');
     const focusedLabel = () =>
@@ -284,7 +284,7 @@ describeConsole('accessibility checks for the console', (fixture) => {
   });
 
   const views = DEVICES.flatMap((device) => VIEWS.map((view) => [device, ...view] as const));
-  it.each(views)('passes axe on a %s: %s', async (device, _name, place, open) => {
+  it.each(views)('passes axe on a %s in light and in dark colors: %s', async (device, _name, place, open) => {
     const tenant = await fixture().poisonedTenant();
     await fixture().service.app.usageCounts.flush();
     const page = await fixture().openSignedIn(place.replace('TENANT', tenant));

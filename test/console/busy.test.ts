@@ -20,7 +20,7 @@ async function rejectRequests(page: Page, times: number, answer: object = BUSY):
 }
 
 describeConsole('the console with a busy service', (fixture) => {
-  it('retries reads when the service is busy and displays the retry', async () => {
+  it('retries reads when the service is busy, and displays that it tries again', async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await rejectRequests(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });
@@ -31,7 +31,7 @@ describeConsole('the console with a busy service', (fixture) => {
     await expect.poll(() => page.getByText('The service is busy.').count()).toBe(0);
   });
 
-  it('displays an error after the last retry, and reads again on request', async () => {
+  it('displays an error after the last retry fails, and reads again when the user asks', async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await rejectRequests(page, 3);
@@ -42,7 +42,7 @@ describeConsole('the console with a busy service', (fixture) => {
     await page.locator('tbody a').first().waitFor();
   });
 
-  it('sends changes, and reads without a Retry-After header, only once', async () => {
+  it('does not retry a change, or a read that was rejected without a Retry-After header', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const seen = await rejectRequests(page, 2, { ...BUSY, headers: {} });
     await page.getByRole('link', { name: 'Tenants', exact: true }).click();

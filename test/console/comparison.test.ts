@@ -34,7 +34,7 @@ async function expectChange(page: Page, removed: string[], added: string[]): Pro
 }
 
 describeConsole('the comparison between two versions in the console', (fixture) => {
-  it("opens a comparison from a file's versions by keyboard and links back to the file", async () => {
+  it("opens a comparison from a file's versions by keyboard, and returns to the file with Back", async () => {
     const tenant = await editedTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/done/plan.md`);
     await page.getByRole('link', { name: 'History of the file' }).click();
@@ -67,7 +67,7 @@ describeConsole('the comparison between two versions in the console', (fixture) 
     await page.getByRole('heading', { name: 'done/plan.md' }).waitFor();
   });
 
-  it('opens a comparison from a link, and changes and swaps its versions', async () => {
+  it('opens a comparison from a link, and then swaps and changes the compared versions', async () => {
     const tenant = await editedTenant(fixture());
     const rows = await fixture().service.query(
       `SELECT id FROM memory_versions WHERE tenant_id = $1 ORDER BY id`,

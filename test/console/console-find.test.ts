@@ -15,7 +15,7 @@ async function findViolations(page: Page): Promise<unknown[]> {
   return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]);
 }
 
-describeConsole('long lists of lines in the console', (fixture) => {
+describeConsole('long files and comparisons in the console', (fixture) => {
   /** Creates 110 files, of which three changed since, one moved, and one was deleted. Returns the time before that. */
   async function changedTenant() {
     const { service } = fixture();
@@ -39,7 +39,7 @@ describeConsole('long lists of lines in the console', (fixture) => {
     return { tenant, at: String(now?.at) };
   }
 
-  it('lists all files in a comparison by kind, and finds a line that is not on the screen', async () => {
+  it("lists a comparison's files by kind of change, and finds a line that is not on the screen", async () => {
     const { tenant, at } = await changedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/compare?at=${at}`);
     await page.getByText('110 files', { exact: true }).waitFor();
@@ -85,7 +85,7 @@ describeConsole('long lists of lines in the console', (fixture) => {
     await differences.getByRole('button').filter({ hasText: '109.md' }).waitFor();
   });
 
-  it('finds lines in a long file at Ctrl+F', async () => {
+  it('finds a line in a long file after Ctrl+F', async () => {
     const { service, openSignedIn } = fixture();
     const tenant = freshTenant();
     await new Tenants(service.database).create(tenant);

@@ -17,7 +17,7 @@ async function openVersion(page: Page, name: RegExp): Promise<void> {
 }
 
 describeConsole('the history in the console', (fixture) => {
-  it("shows a version's changes side by side and unified", async () => {
+  it("shows a version's changes side by side or unified", async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/refunds.md`,
     );
@@ -33,7 +33,7 @@ describeConsole('the history in the console', (fixture) => {
     expect(await page.locator('.diff-line.added .line-text').allTextContents()).toStrictEqual([NEW_LINE]);
   });
 
-  it('searches the history by a part of the path and of the actor, by operation, and by date', async () => {
+  it('finds versions by a part of the path or actor, by operation, and by date', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}/history`);
     await page.getByLabel('Actor').fill('CRAWL');
     await expect
@@ -51,7 +51,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByText('No versions match').waitFor();
   });
 
-  it('filters the history by a file or an actor with a link and clears the filter', async () => {
+  it("filters the history by an actor after a click on the actor's name, and clears the filter", async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await page.getByRole('link', { name: 'key web-crawler' }).click();
@@ -61,7 +61,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(async () => (await paths(page)).length).toBeGreaterThan(3);
   });
 
-  it("groups the versions by day, with exact times on hover and a file's former path", async () => {
+  it("groups versions by day, shows exact times on hover, and shows a moved file's former path", async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const mover = await createAgent(app, database, tenant, 'mover');
@@ -84,7 +84,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByText('from refunds.md').waitFor();
   });
 
-  it('shows the changes from one request as one row, which opens', async () => {
+  it('shows the changes from one request as one row that can be expanded', async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const mover = await createAgent(app, database, tenant, 'mover');
@@ -113,7 +113,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('button', { name: /renamed.*lee/ }).waitFor();
   });
 
-  it("undoes an agent's writes from yesterday with four clicks from the start page", async () => {
+  it("reverts an agent's writes from yesterday in four clicks from the start page", async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     await ageHistory(database, tenant, '1 day');
@@ -144,7 +144,7 @@ describeConsole('the history in the console', (fixture) => {
     expect(left).toStrictEqual([{ path: '/memories/style.md' }]);
   });
 
-  it('announces new changes and shows them on request', async () => {
+  it('announces new changes, and shows them after a click', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history`);
     await expect.poll(async () => (await paths(page))[0]).toBe('customers/lee.md');
@@ -156,7 +156,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => page.getByRole('button', { name: 'New changes' }).count()).toBe(0);
   });
 
-  it('compares two times in the history', async () => {
+  it('compares the memory at a past time with the current memory', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/style.md`,
     );
@@ -170,7 +170,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => page.getByText(NEW_LINE).count()).toBe(0);
   });
 
-  it('restores a time after a preview', async () => {
+  it('restores the whole memory to a past time after a preview', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/style.md`,
     );
@@ -194,7 +194,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => lines(page)).toContain(OLD_LINE);
   });
 
-  it('restores one version of a file', async () => {
+  it('restores a file to an earlier version', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/refunds.md`);
     await openVersion(page, /created refunds\.md/);
@@ -239,7 +239,7 @@ describeConsole('the history in the console', (fixture) => {
     ['restore', 'Restore…', 'Restore'],
     ['revert', 'Revert actor…', 'Revert'],
   ])(
-    'shows the changes since the preview for a %s and does not overwrite them',
+    'shows the changes since the preview, and does not overwrite them, when the user confirms a %s',
     async (_name, open, verb) => {
       const tenant = await fixture().poisonedTenant();
       const { app, database, query } = fixture().service;
@@ -280,7 +280,7 @@ describeConsole('the history in the console', (fixture) => {
     },
   );
 
-  it("reverts an actor's changes up to a time", async () => {
+  it('limits a revert to the changes before a chosen time', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?by_contains=crawler`,
     );
@@ -295,7 +295,7 @@ describeConsole('the history in the console', (fixture) => {
     expect(await dialog.getByRole('button', { name: 'Revert', exact: true }).isDisabled()).toBe(true);
   });
 
-  it('previews the content when a file also moves back', async () => {
+  it("previews a restore that changes a file's content and moves the file back", async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const mover = await createAgent(app, database, tenant, 'mover');
@@ -310,7 +310,7 @@ describeConsole('the history in the console', (fixture) => {
     await dialog.getByText('1 file will be renamed and modified.').waitFor();
   });
 
-  it('reverts an actor after a preview', async () => {
+  it("reverts an actor's changes after a preview, and keeps other actors' changes", async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?by=web-crawler`,
     );

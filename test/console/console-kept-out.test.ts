@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 
-describeConsole('the texts kept out in the console', (fixture) => {
+describeConsole('kept-out texts in the console', (fixture) => {
   async function keepOut(path: string, label: string, text: string) {
     const { key } = await fixture().createKey();
     const response = await fetch(`${fixture().url}/v1/${path}`, {
@@ -13,7 +13,7 @@ describeConsole('the texts kept out in the console', (fixture) => {
     expect(response.status).toBe(201);
   }
 
-  it('lists the texts for all memories and for one memory, and allows them again', async () => {
+  it('lists texts that are kept out everywhere or in one tenant, and allows them again', async () => {
     const tenant = await fixture().poisonedTenant();
     await keepOut('kept-out', 'incident 42', 'The account 4929 1234 5678');
     await keepOut(`tenants/${tenant}/kept-out`, 'incident 43', 'The account 4929 1234 5679');
@@ -33,7 +33,7 @@ describeConsole('the texts kept out in the console', (fixture) => {
     }
   });
 
-  it('hides the removal from keys that may not remove, and the list for all memories from scoped keys', async () => {
+  it('hides Allow again from keys without that access, and the list for all memories from scoped keys', async () => {
     const tenant = await fixture().poisonedTenant();
     await keepOut('kept-out', 'of all', 'The account 4929 1234 5670');
     await keepOut(`tenants/${tenant}/kept-out`, 'of one', 'The account 4929 1234 5671');

@@ -41,7 +41,7 @@ describeConsole('keys in the console', (fixture) => {
     return key;
   };
 
-  it('creates a key for an admin of some tenants, with an access and an expiry', async () => {
+  it('creates an admin key with selected tenants, access, and expiry', async () => {
     const [one, two] = [await fixture().poisonedTenant(), await fixture().poisonedTenant()];
     const page = await open();
     const key = await create(page, 'scoped', async () => {
@@ -85,7 +85,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await other.getByRole('button', { name: 'New tenant' }).count()).toBe(0);
   });
 
-  it('creates keys for a tenant and for a service that manages stores, with an expiry time', async () => {
+  it('creates a tenant key, and a service key that may manage memory stores until it expires', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await open();
     await create(page, 'of-one', async () => {
@@ -118,7 +118,7 @@ describeConsole('keys in the console', (fixture) => {
     await expect.poll(() => row(page, 'of-stores').textContent()).toContain('read, write, stores');
   });
 
-  it('creates a key once if the response is lost', async () => {
+  it('creates only one key if the response is lost and the user tries again', async () => {
     const page = await open();
     let lost = 0;
     await page.route('**/v1/keys', async (route) => {
@@ -143,7 +143,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await requestStatus(secret)).toBe(403);
   });
 
-  it('rotates a key with an overlap, and keeps the new secret after Escape and Back', async () => {
+  it('rotates a key with an overlap, and keeps showing the new secret after Escape and Back', async () => {
     const { id, key } = await fixture().createKey({ label: 'rotated' });
     await fixture().createKey({ label: 'other' });
     const page = await open();
@@ -187,7 +187,7 @@ describeConsole('keys in the console', (fixture) => {
     await expect.poll(() => requestStatus(secret)).toBe(200);
   });
 
-  it('keeps the session on the tab that rotates its own key', async () => {
+  it('keeps a tab signed in after the tab rotates its own key', async () => {
     const { key } = await fixture().createKey({ label: 'own' });
     const page = await fixture().open(await fixture().newContext(), '#/keys');
     await signIn(page, key);
@@ -204,7 +204,7 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByText('Rotate a key').first().waitFor();
   });
 
-  it('finds keys by label, kind, status, and use, and in another order', async () => {
+  it('filters keys by label, kind, tenant, and use, and sorts them by expiry', async () => {
     const tenant = await fixture().poisonedTenant();
     const { id } = await fixture().createKey({ tenant, isAdmin: false, label: 'idle' });
     const expiresAt = new Date(Date.now() + 20 * 86_400_000).toISOString();
@@ -239,7 +239,7 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByText('No matching keys').waitFor();
   });
 
-  it("edits a key's label and expiry, and sends no unchanged field", async () => {
+  it("edits a key's label or expiry, and sends only the changed field", async () => {
     const { id } = await fixture().createKey({ label: 'before' });
     const page = await open();
     const sent: unknown[] = [];
@@ -295,7 +295,7 @@ describeConsole('keys in the console', (fixture) => {
     ]);
   });
 
-  it("edits the own session's key, and shows the new label in the header", async () => {
+  it('shows the new label in the header after a session renames its own key', async () => {
     const { key } = await fixture().createKey({ label: 'old name' });
     const page = await fixture().open(await fixture().newContext(), '#/keys');
     await signIn(page, key);

@@ -13,7 +13,7 @@ const openFile = async (page: Page, name: string) => {
 const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
 
 describeConsole('the memory in the console', (fixture) => {
-  it('shows the tree and files by mouse and by keyboard', async () => {
+  it('opens directories and files in the tree by mouse and by keyboard', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
     await openFile(page, 'taxes.md');
     await expect
@@ -39,7 +39,7 @@ describeConsole('the memory in the console', (fixture) => {
     expect(await page.getByRole('cell', { name: 'team lead' }).count()).toBe(1);
   });
 
-  it('renders a long Markdown file on request, and only the part on the screen', async () => {
+  it('renders a long Markdown file on request, but only the part that is on the screen', async () => {
     const { service, poisonedTenant, openSignedIn } = fixture();
     const tenant = await poisonedTenant();
     const agent = await createAgent(service.app, service.database, tenant, 'author');
@@ -64,7 +64,7 @@ describeConsole('the memory in the console', (fixture) => {
     await page.getByText('This file is nested too deeply to be rendered as Markdown').waitFor();
   });
 
-  it('links a file that does not exist to its history', async () => {
+  it("links to a file's history if the file does not exist", async () => {
     const tenant = await fixture().poisonedTenant();
     const place = `#/tenants/${tenant}?path=/memories/instructions.md`;
     const page = await fixture().openSignedIn(place);
@@ -77,7 +77,7 @@ describeConsole('the memory in the console', (fixture) => {
     await page.getByRole('button', { name: /^deleted instructions\.md/ }).waitFor();
   });
 
-  it('shows the items in a task list as done and not done', async () => {
+  it('shows whether each item in a Markdown task list is done', async () => {
     const tenant = await fixture().poisonedTenant();
     const { service } = fixture();
     const agent = await createAgent(service.app, service.database, tenant, 'planner');
@@ -89,7 +89,7 @@ describeConsole('the memory in the console', (fixture) => {
       .toStrictEqual(['☑ ship', '☐ rest']);
   });
 
-  it("sets each page's title to its content", async () => {
+  it('names the page, the file, and the tenant in the document title', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().open(await fixture().newContext());
     await expect.poll(() => page.title()).toBe('Sign in · Memory console');
@@ -110,7 +110,7 @@ describeConsole('the memory in the console', (fixture) => {
     }
   });
 
-  it('finds names and contents and opens the matching line', async () => {
+  it('finds files by name or content, and opens a file at the matching line', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
     const search = page.getByPlaceholder('Search names and contents');
     await search.fill('okaf');
@@ -124,7 +124,7 @@ describeConsole('the memory in the console', (fixture) => {
       .toBe('- Got a refund of 900 EUR');
   });
 
-  it('reports how many matches are not displayed', async () => {
+  it('reports the number of matching files that are not displayed', async () => {
     const { service, openSignedIn, poisonedTenant } = fixture();
     const tenant = await poisonedTenant();
     const agent = await createAgent(service.app, service.database, tenant, 'zoologist');
@@ -161,7 +161,7 @@ describeConsole('the memory in the console', (fixture) => {
     await expect.poll(() => page.getByRole('treeitem', { name: 'today.md' }).count()).toBe(0);
   });
 
-  it("preserves a file's line endings and byte order mark", async () => {
+  it('preserves line endings and the byte order mark when a file is edited', async () => {
     const tenant = await fixture().poisonedTenant();
     const { service } = fixture();
     const agent = await createAgent(service.app, service.database, tenant, 'windows');
@@ -180,7 +180,7 @@ describeConsole('the memory in the console', (fixture) => {
     expect(rows).toStrictEqual([{ content: '\uFEFFone\r\ntwo\r\nthree' }]);
   });
 
-  it('shows a conflict when two tabs edit a file, and merges both edits', async () => {
+  it('shows a conflict after two tabs edit a file, and merges both edits on request', async () => {
     const place = `#/tenants/${await fixture().poisonedTenant()}?path=/memories/billing/taxes.md`;
     const [first, second] = [await fixture().openSignedIn(place), await fixture().openSignedIn(place)];
     for (const page of [first, second]) await page.getByRole('button', { name: 'Edit' }).click();
@@ -201,7 +201,7 @@ describeConsole('the memory in the console', (fixture) => {
     expect(await lines(second)).toContain('- FR 21 %');
   });
 
-  it('shows conflicting edits to one line, and overwrites only on request', async () => {
+  it('shows a conflict after two edits to one line, and overwrites the other edit only on request', async () => {
     const place = `#/tenants/${await fixture().poisonedTenant()}?path=/memories/instructions.md`;
     const [first, second] = [await fixture().openSignedIn(place), await fixture().openSignedIn(place)];
     for (const page of [first, second]) await page.getByRole('button', { name: 'Edit' }).click();

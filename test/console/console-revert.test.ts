@@ -48,7 +48,7 @@ async function openRefunds(page: Page): Promise<void> {
 }
 
 describeConsole("a revert's conflicts in the console", (fixture) => {
-  it('reverts an actor whose lines another agent changed, in 6 clicks', async () => {
+  it("reverts an actor in 6 clicks if another agent has changed the actor's lines", async () => {
     const { page, dialog, click, clicks } = await openTenant(fixture());
     // The dialog names the conflict before the changes.
     const text = (await dialog.textContent()) ?? '';
@@ -69,7 +69,7 @@ describeConsole("a revert's conflicts in the console", (fixture) => {
     expect(await lines(page)).toContain('| above | the board |');
   });
 
-  it("writes the user's own text for a conflict, and shows its difference", async () => {
+  it("resolves a conflict with the user's text, and previews the difference", async () => {
     const { page, dialog } = await openTenant(fixture());
     const pane = dialog.getByRole('region', { name: 'Conflict' });
     await pane.getByRole('button', { name: 'Own text' }).click();
@@ -87,7 +87,7 @@ describeConsole("a revert's conflicts in the console", (fixture) => {
     await expect.poll(() => lines(page)).toContain('- Ask finance.');
   });
 
-  it('leaves a conflict without a resolution unchanged, and says so first', async () => {
+  it('does not revert a file with an unresolved conflict, and mentions this first in the message', async () => {
     const { page, dialog } = await openTenant(fixture());
     await dialog.getByRole('button', { name: 'Revert', exact: true }).click();
     await page.getByText(/^Not reverted: 1 conflict with changes of others\. Reverted the changes/).waitFor();

@@ -6,7 +6,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/test-service.ts';
 
 describeConsole("a tenant's settings in the console", (fixture) => {
-  it('asks before a save overwrites the settings from another tab', async () => {
+  it('asks before a save overwrites settings, keys, or mounts that another tab has changed', async () => {
     const tenants = new Tenants(fixture().service.database);
     const [tenant, team] = [freshTenant(), freshTenant('team')];
     for (const each of [tenant, team]) await tenants.create(each);
@@ -72,7 +72,7 @@ describeConsole("a tenant's settings in the console", (fixture) => {
     ]);
   });
 
-  it('shows all settings in the form, and saves only the filled fields', async () => {
+  it('shows a field for each setting, and saves only the changed fields', async () => {
     const { service, openSignedIn } = fixture();
     const tenants = new Tenants(service.database);
     const tenant = freshTenant();

@@ -10,7 +10,7 @@ import { startConsole } from '../support/start-console.ts';
 import { startService } from '../support/test-service.ts';
 
 describeConsole('signing in to the console', (fixture) => {
-  it('requires an admin key for the console and keeps it only in this tab', async () => {
+  it('requires an admin key, and keeps the key only in the tab that signed in', async () => {
     const { newContext, open, createKey } = fixture();
     const tenant = await fixture().poisonedTenant();
     const { key } = await createKey({ label: 'anna' });
@@ -50,7 +50,7 @@ describeConsole('signing in to the console', (fixture) => {
     expect(await tryKey(`msk_${'0'.repeat(40)}`)).toBe('This key is not valid, expired, or was revoked.');
   });
 
-  it.each(['expired', 'revoked'])('requires the sign-in again when the key is %s', async (how) => {
+  it.each(['expired', 'revoked'])('requires another sign-in after the key is %s', async (how) => {
     const { newContext, open, createKey, service, url } = fixture();
     const tenant = await fixture().poisonedTenant();
     const { id, key } = await createKey();
@@ -77,7 +77,7 @@ describeConsole('signing in to the console', (fixture) => {
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
   });
 
-  it('hides all changes from a read-only key', async () => {
+  it('hides the buttons for changes from a read-only key', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`, { access: 'read_only' });
     await page.getByRole('treeitem', { name: 'style.md' }).click();
@@ -92,7 +92,7 @@ describeConsole('signing in to the console', (fixture) => {
     }
   });
 
-  it('uses the account at an OpenID Connect provider, in all tabs', async () => {
+  it('signs in all tabs with an account from an OpenID Connect provider', async () => {
     const tenant = await fixture().poisonedTenant();
     const consoleUrl = `http://127.0.0.1:${await freePort()}`;
     const openId = await startOpenId(consoleUrl);

@@ -65,7 +65,7 @@ describeConsole('export and import in the console', (fixture) => {
     expect(exported.includes(name(FILES - 1))).toBe(true);
   });
 
-  it('explains a rejected import and imports no file', async () => {
+  it('explains why an import is rejected, and imports no file', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     const archive = Buffer.concat([entry({ name: 'memories/style.md', content: 'x' }), Buffer.alloc(1024)]);
@@ -76,7 +76,7 @@ describeConsole('export and import in the console', (fixture) => {
     expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true);
   });
 
-  it('exports a memory with the history and imports it into another tenant', async () => {
+  it('exports a memory with the history, and imports both into another tenant', async () => {
     const { service, openSignedIn } = fixture();
     const tenant = await fixture().poisonedTenant();
     const page = await openSignedIn(`#/tenants/${tenant}/settings`);
@@ -97,7 +97,7 @@ describeConsole('export and import in the console', (fixture) => {
     expect(Number(row?.history_versions)).toBeGreaterThan(5);
   });
 
-  it('uploads files and a directory into a directory and downloads it', async () => {
+  it('uploads files and a directory into a directory, and downloads that directory', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/customers`);
     const directory = await mkdtemp(join(tmpdir(), 'console-upload-'));

@@ -41,7 +41,7 @@ describeConsole('dialogs in the console', (fixture) => {
     expect(await focusedAfter(page.getByRole('button', { name: 'Cancel' }))).toBe(await opener.textContent());
   });
 
-  it('returns the focus one by one from a question to its form to the button', async () => {
+  it('returns the focus from a question to the form, and from the form to the button', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const form = page.getByRole('dialog', { name: 'New key' });
     const question = page.getByRole('dialog', { name: 'Discard your changes?' });

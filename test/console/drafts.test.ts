@@ -34,7 +34,7 @@ describeConsole('drafts in the console', (fixture) => {
   const readState = async (id: string) =>
     (await fixture().service.query('SELECT state FROM drafts WHERE id = $1', [id]))[0];
 
-  it('lists drafts for all tenants and for one, and counts them in the navigation', async () => {
+  it('lists the drafts for all tenants or one tenant, and counts them in the navigation', async () => {
     const [one, two] = [await createProposed('Tidy one'), await createProposed('Tidy two')];
     const page = await fixture().openSignedIn('#/drafts', { onlyTenants: [one.tenant, two.tenant] });
     await page.getByRole('link', { name: 'Drafts 2 to review' }).waitFor();
@@ -61,7 +61,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await other.locator('.waiting').count()).toBe(0);
   });
 
-  it("shows a draft's files by kind and the differences in each", async () => {
+  it("groups a draft's files by kind of change, and shows each file's differences", async () => {
     const { place } = await createProposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).waitFor();
@@ -113,7 +113,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByText('This file has changed neither in the draft nor since').waitFor();
   });
 
-  it('merges a draft with a resolved conflict as one change that can be undone in one step', async () => {
+  it('merges a draft after its conflict is resolved, and undoes the merge in one step', async () => {
     const { tenant, id, place } = await createProposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).click();
@@ -150,7 +150,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('row', { name: /Tidy up.*merged/ }).waitFor();
   });
 
-  it("lists the files that block a draft's file, and resolves them with it", async () => {
+  it("lists the files that block a draft's file, and moves or deletes them if the draft is chosen", async () => {
     const { tenant, id, place, agent } = await createProposed();
     await (await agent(id))({ command: 'create', path: '/memories/todo', file_text: 'todo\n' });
     const write = await agent(tenant);
@@ -175,7 +175,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await readContent(tenant, '/memories/todo/monday.md')).toBeNull();
   });
 
-  it('accepts a custom text for a conflict and asks before it is lost', async () => {
+  it("merges the reviewer's text for a conflict, and asks before the text is lost", async () => {
     const { tenant, place } = await createProposed();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/drafts`);
     await page.getByRole('link', { name: /^Tidy up/ }).click();
@@ -224,7 +224,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
   });
 
-  it('rejects a merge after a change since the review, and shows it for another approval', async () => {
+  it('rejects a merge if the draft changed after the review, and shows the change for approval', async () => {
     const { tenant, id, place, agent } = await createProposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).click();
@@ -256,7 +256,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await readContent(tenant, TAXES)).toContain('(normal)');
   });
 
-  it('replaces the memory by a draft after a question, unless it has changed', async () => {
+  it('replaces the memory with a draft after a question, unless the memory has changed since', async () => {
     const { tenant, place, agent } = await createProposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).waitFor();
@@ -279,7 +279,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await readContent(tenant, '/memories/customers/okafor.md')).toContain('twice');
   });
 
-  it('rejects a draft after a question', async () => {
+  it('rejects a draft only after a confirmation', async () => {
     const { tenant, id, place } = await createProposed();
     const page = await fixture().openSignedIn(place, { onlyTenants: [tenant] });
     await page.getByRole('link', { name: 'Drafts 1 to review' }).waitFor();
@@ -336,7 +336,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await readState(own.id)).toStrictEqual({ state: 'open' });
   });
 
-  it('shows a blocked file, and resolves it with the draft', async () => {
+  it("shows which file blocks a draft's file, and replaces that file if the draft is chosen", async () => {
     const { tenant, id, agent } = await createProposed();
     const path = '/memories/plan/a.md';
     await (await agent(id))({ command: 'create', path, file_text: 'draft\n' });
@@ -353,7 +353,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await readContent(tenant, path)).toBe('draft\n');
   });
 
-  it('shows drafts by propose-only keys, with a source that the history filters by', async () => {
+  it("shows a draft from a propose-only key, and filters the merged versions by the key's source", async () => {
     const { url, service, poisonedTenant, openSignedIn } = fixture();
     const tenant = await poisonedTenant();
     const page = await openSignedIn(`#/tenants/${tenant}/settings`);
@@ -401,7 +401,7 @@ describeConsole('drafts in the console', (fixture) => {
     (['desktop', 'phone'] as const).map((device) => [scheme, device] as const),
   );
   it.each(views)(
-    'fits drafts with long names in %s colors on a %s, and passes axe',
+    'fits a draft with long names into the window and passes axe, in %s colors on a %s',
     async (scheme, device) => {
       const title =
         'a title that says much of what the draft is for, and of who asked for it, and why, '.repeat(2);

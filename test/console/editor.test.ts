@@ -40,7 +40,7 @@ describeConsole('the editor in the console', (fixture) => {
     return page;
   }
 
-  it("loads the editor's code with the first edit, and less than 100 KB before", async () => {
+  it("loads less than 100 KB at first, and the editor's code only when the user starts to edit", async () => {
     const { newContext, open, createKey, poisonedTenant } = fixture();
     const context = await newContext();
     const loaded: string[] = [];
@@ -124,7 +124,7 @@ describeConsole('the editor in the console', (fixture) => {
     expect(await readContent(tenant, path)).toBe('a\u200Bb \u202Ec\u202C\n\u0001\nd');
   });
 
-  it('closes the search in a dialog with Escape, and not the dialog', async () => {
+  it("closes only the editor's search on Escape, and keeps the dialog around the editor open", async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
     await page.getByRole('button', { name: 'New file' }).click();
     const content = page.getByLabel('Content', { exact: true });
@@ -137,7 +137,7 @@ describeConsole('the editor in the console', (fixture) => {
     expect(await readEditor(content)).toBe('typed');
   });
 
-  it("offers a plain field if the editor's code cannot be loaded", async () => {
+  it("offers a plain text field if the editor's code cannot be loaded", async () => {
     const path = '/memories/style.md';
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=${path}`);

@@ -39,7 +39,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('button', { name, exact: true }).click();
   };
 
-  it('counts tenants, filters them by metadata, and saves views in the browser', async () => {
+  it('counts tenants, filters them by metadata, and keeps a saved view after a reload', async () => {
     const { prefix } = await createFleet(3);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const totals = page.locator('.tenant-totals');
@@ -69,7 +69,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     expect(await view.count()).toBe(0);
   });
 
-  it('changes all matching tenants, beyond the listed page, and lists the tenants that a stopped action left out', async () => {
+  it('changes all matching tenants on all pages, and continues an action that was stopped', async () => {
     const { tenants, prefix, ids } = await createFleet(60);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const dialog = page.getByRole('dialog');
@@ -126,7 +126,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     expect(await countSuspended()).toBe(60);
   });
 
-  it('keeps new keys when the session ends meanwhile, and continues after the next sign-in', async () => {
+  it('keeps the keys created so far if the session ends, and continues after the next sign-in', async () => {
     const { service } = fixture();
     const { prefix, ids } = await createFleet(6);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
@@ -174,7 +174,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  it('asks before a reload stops an action, and offers the archives from a stopped export', async () => {
+  it('asks before a reload stops an action, and offers the archives that a stopped export has finished', async () => {
     const { prefix, ids } = await createFleet(2);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const dialog = page.getByRole('dialog');
@@ -307,7 +307,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     });
   });
 
-  it("shows a tenant's usage by day and by hour, also as a table", async () => {
+  it("shows a tenant's usage by day or by hour, as a chart or as a table", async () => {
     const { service } = fixture();
     const tenant = await fixture().poisonedTenant();
     await service.query(
@@ -364,7 +364,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('img', { name: /^Calls by day/ }).waitFor();
   });
 
-  it('names the tenants whose limits a change raises or lowers, before it starts', async () => {
+  it('lists, before the change, the tenants whose limits will rise or fall', async () => {
     const { tenants, prefix, ids } = await createFleet(3);
     const [less = '', more = ''] = ids;
     for (const id of ids) await tenants.set(id, { maxFiles: 100 });
@@ -385,7 +385,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
 });
 
 describeInBrowser('the console in a new installation', (browser) => {
-  it('shows the steps to the first memory until there is a tenant', async () => {
+  it('shows the first steps until the first tenant is created', async () => {
     const service = await startService('pglite', { AUTH: 'keys' });
     const console_ = await startConsole(service.database);
     const { key } = await createAdminKey(service.database);

@@ -133,17 +133,20 @@ describeConsole('console pages in low windows', (fixture) => {
     return views;
   }
 
-  it.each([...VIEWS, ...FULL_VIEWS])('shows all content by scrolling: %s', async (_name, place, isThere) => {
-    prepared ??= prepare();
-    const page = await fixture().openSignedIn(viewHash(place, await prepared));
-    await page.emulateMedia({ reducedMotion: 'reduce' });
-    const found: [string, string[]][] = [];
-    for (const [width, height] of SIZES) {
-      await page.setViewportSize({ width, height });
-      await isThere(page);
-      const hidden = await page.evaluate<string[]>(HIDDEN);
-      if (hidden.length > 0) found.push([`${width}×${height}`, hidden]);
-    }
-    expect(found).toStrictEqual([]);
-  });
+  it.each([...VIEWS, ...FULL_VIEWS])(
+    'makes all content reachable by scrolling: %s',
+    async (_name, place, isThere) => {
+      prepared ??= prepare();
+      const page = await fixture().openSignedIn(viewHash(place, await prepared));
+      await page.emulateMedia({ reducedMotion: 'reduce' });
+      const found: [string, string[]][] = [];
+      for (const [width, height] of SIZES) {
+        await page.setViewportSize({ width, height });
+        await isThere(page);
+        const hidden = await page.evaluate<string[]>(HIDDEN);
+        if (hidden.length > 0) found.push([`${width}×${height}`, hidden]);
+      }
+      expect(found).toStrictEqual([]);
+    },
+  );
 });

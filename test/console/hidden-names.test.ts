@@ -86,7 +86,7 @@ describeConsole('long names in the console', (fixture) => {
     expect(await findOverflowing(page)).toStrictEqual([]);
   });
 
-  it('shortens long names, with the whole name on hover and in the clipboard', async () => {
+  it('shortens long names, but shows them in full on hover and copies them in full', async () => {
     const tenant = await longTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=${LONG_PATH}`);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -122,7 +122,7 @@ describeConsole('long names in the console', (fixture) => {
     await row.getByText(`${id} · What the team has learned`).waitFor();
   });
 
-  it("shows a memory store's name in its settings with its other details", async () => {
+  it("shows a memory store's name, description, and metadata on the settings page", async () => {
     const { service } = fixture();
     const { key } = await makeKey(service, { managesStores: true });
     const send = (url: string, payload: object = {}) =>
@@ -147,7 +147,7 @@ describeConsole('long names in the console', (fixture) => {
     await page.getByRole('row', { name: 'Playbook' }).getByText('archived', { exact: true }).waitFor();
   });
 
-  it('shows mounts and keys on cards with labeled values on a narrow screen', async () => {
+  it('shows mounts and keys as cards with labeled values on a narrow screen', async () => {
     const tenant = await longTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await page.setViewportSize({ width: 400, height: 800 });

@@ -81,7 +81,7 @@ describeConsole('the console with a hostile memory', (fixture) => {
     expect({ dialogs, requests }).toStrictEqual({ dialogs: [], requests: [] });
   });
 
-  it('makes characters visible that hide text', async () => {
+  it('shows invisible characters as codes', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await hostileTenant()}?path=/memories/hidden.md`);
     await page.getByText('characters that are normally invisible').waitFor();
     expect(await page.locator('.lines .hidden-character').allTextContents()).toStrictEqual([

@@ -112,7 +112,7 @@ describeConsole(
       expect(status).toBe(201);
     }
 
-    it('finds a phrase in all tenants in 2 clicks, and links to the places', async () => {
+    it('finds a text in all tenants in 2 clicks, and links to each file and version', async () => {
       const { tenants, phrase } = await poison(3);
       const { page, clicks } = await openFound(phrase.toUpperCase());
       expect(clicks).toStrictEqual(['incident', 'find']);
@@ -136,7 +136,7 @@ describeConsole(
       await button(page, `Hits in ${other}`).waitFor();
     });
 
-    it('undoes an actor with an overlap in 8 clicks, conflicts first', async () => {
+    it('reverts an actor in all tenants in 8 clicks, and lists tenants with conflicts first', async () => {
       const { tenants, crawler } = await poison(3);
       const [edited = '', ...others] = tenants;
       const { page, clicks, click } = await start();
@@ -161,7 +161,7 @@ describeConsole(
       for (const tenant of [edited, ...others]) expect(await readRefunds(tenant)).toContain(GOOD);
     });
 
-    it('erases a text everywhere in 6 clicks, and offers the receipt', async () => {
+    it('erases a text in all tenants in 6 clicks, and offers the receipt', async () => {
       const { tenants, phrase } = await poison(2);
       const { page, clicks, click } = await openFound(phrase);
       await click('erase', button(page, 'Erase this text…'));
@@ -192,7 +192,7 @@ describeConsole(
       await page.getByText('No hits').waitFor();
     });
 
-    it('compares the normal form, and bytes on request', async () => {
+    it('finds a text despite other case and spacing, unless the search is exact', async () => {
       const { phrase } = await poison(1);
       const { page } = await openFound(phrase.toUpperCase().replaceAll(' ', '  '));
       expect(await result(page).textContent()).toMatch(/^1 hit in 1 file: 1 superseded/);
@@ -213,7 +213,7 @@ describeConsole(
       await page.keyboard.press('Escape');
     });
 
-    it('warns about texts that are kept out before and after a revert', async () => {
+    it('warns before and after a restore if a restored file contains a kept-out text', async () => {
       const { tenants, phrase, crawler } = await poison(1);
       const [tenant = ''] = tenants;
       const { key } = await fixture().createKey();
@@ -236,7 +236,7 @@ describeConsole(
       await page.getByText(/^1 file contains a text that is kept out\. Restored /).waitFor();
     });
 
-    it('changes only the selected tenants, and keeps the selection and the text over a reload', async () => {
+    it('changes only the selected tenants, and keeps the selection and the text after a reload', async () => {
       const { tenants, phrase, crawler } = await poison(3);
       const [edited = '', left = '', last = ''] = tenants;
       const { page } = await openFound(phrase);
@@ -305,7 +305,7 @@ describeConsole(
       await page.getByLabel('Actor', { exact: true }).waitFor();
     });
 
-    it('cancels a job, and keeps a text out', async () => {
+    it('rejects writes with a kept-out text, and cancels a waiting job', async () => {
       const { tenants, phrase } = await poison(1);
       const { page } = await openFound(phrase, { access: 'read_write' });
       await button(page, 'Keep out…').click();
@@ -336,7 +336,7 @@ describeConsole(
       stopJobs = runJobs(fixture().service);
     });
 
-    it('offers each role only its actions', async () => {
+    it('offers each role only the actions that it may use', async () => {
       const { tenants, phrase } = await poison(2);
       await openFound(phrase);
       const reader = await fixture().openSignedIn('#/incidents', { access: 'read_only' });
@@ -355,7 +355,7 @@ describeConsole(
       ]);
     });
 
-    it('passes axe on the page for incidents and fits from 360 to 1,600 pixels, in light and dark', async () => {
+    it('fits the page for incidents into 360 to 1,600 pixels, and passes axe in light and dark colors', async () => {
       const { phrase, tenants, crawler } = await poison(2);
       const { page } = await openFound(phrase);
       const check = async (name: string) => {
@@ -393,7 +393,7 @@ describeConsole(
       await check('form');
     });
 
-    it('loads less than 100 KB for the page for incidents at first', async () => {
+    it('loads less than 100 KB when the page for incidents opens', async () => {
       const page = await fixture().openSignedIn('#/');
       const sources = await page.evaluate<string[]>(
         `[...document.querySelectorAll('script[src], link[rel=stylesheet], link[rel=modulepreload]')].map((e) => e.src || e.href)`,

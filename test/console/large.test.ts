@@ -81,7 +81,7 @@ describeConsole('a large memory in the console', (fixture) => {
     expect(await page.getByRole('treeitem').count()).toBeLessThan(100);
   });
 
-  it('shows a linked file in the tree without the entries before it', async () => {
+  it('shows the file from a link in the tree without loading the entries before it', async () => {
     const tenant = await largeTenant();
     const page = await fixture().openSignedIn('');
     const seen = listings(page);
@@ -98,7 +98,7 @@ describeConsole('a large memory in the console', (fixture) => {
     await expect.poll(() => seen.length).toBe(4);
   });
 
-  it('shows linked directories in the tree, however many precede them', async () => {
+  it('shows the directory from a link in the tree even if many directories precede it', async () => {
     const tenant = await largeTenant();
     const { service } = fixture();
     await service.query(

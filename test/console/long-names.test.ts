@@ -96,7 +96,7 @@ describeConsole('the history in the console with long names', (fixture) => {
     },
   );
 
-  it('shortens a path and an actor, with the full text on hover and in the clipboard', async () => {
+  it('shortens a path and an actor, but shows them in full on hover and copies the full path', async () => {
     tenant ??= longTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${await tenant}/history?path_contains=ooo`);
     await page.setViewportSize(SIZES.phone);

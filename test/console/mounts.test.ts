@@ -55,7 +55,7 @@ describeConsole("a tenant's mounts in the console", (fixture) => {
     expect((await tenants.find(own))?.mounts).toStrictEqual([]);
   });
 
-  it("shows mounts in the tree with their access, and beside the memory's summary and its prompt", async () => {
+  it("shows a mount's access in the tree, and its instructions in the memory's summary", async () => {
     const { service, poisonedTenant, openSignedIn } = fixture();
     const [own, team] = [await poisonedTenant(), await poisonedTenant()];
     const mount = { name: 'team', tenant: team, access: 'read_write', instructions: 'Ask first.' } as const;
@@ -95,7 +95,7 @@ describeConsole("a tenant's mounts in the console", (fixture) => {
     expect(await rows.count()).toBe(0);
   });
 
-  it('shows in the header, the tree, and the summary that a mounted tenant is missing', async () => {
+  it('warns in the header, the tree, and the summary if a mounted tenant is missing', async () => {
     const { service, openSignedIn } = fixture();
     const [own, team] = [freshTenant('own'), freshTenant('team')];
     for (const each of [own, team]) await new Tenants(service.database).create(each);

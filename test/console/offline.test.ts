@@ -4,7 +4,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { runJobs } from '../support/run-jobs.ts';
 
 describeConsole('the console without a connection', (fixture) => {
-  it("warns while a job's progress cannot be read, and continues by itself", async () => {
+  it("warns while a job's progress cannot be read, and removes the warning when it can be read again", async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/incidents');
     await page.getByLabel('Text to find').fill('refund');
@@ -21,7 +21,7 @@ describeConsole('the console without a connection', (fixture) => {
     await stopJobs();
   });
 
-  it('offers to load a part of the console again, with its styles', async () => {
+  it("offers to load a page's code and styles again after the load failed", async () => {
     const page = await fixture().openSignedIn('');
     const scripts = '**/assets/incidents-page*';
     await page.route(scripts, (route) => route.abort());

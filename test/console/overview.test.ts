@@ -48,7 +48,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByText('No matching tenants').waitFor();
   });
 
-  it('lists changes by admins, by tenant and outcome', async () => {
+  it("lists admins' changes, and filters them by tenant, actor, action, and outcome", async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await page.getByRole('textbox', { name: /^Files/ }).fill('50');
@@ -84,7 +84,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
   });
 
-  it('distinguishes missing records from zero, and no matches from no records', async () => {
+  it('tells missing records apart from zeros, and an empty search result from an empty list', async () => {
     const page = await fixture().openSignedIn('#/overview');
     await page.getByRole('figure', { name: 'Size of all files no records yet', exact: true }).waitFor();
     expect(await page.getByRole('img', { name: /^Size of all files/ }).count()).toBe(0);
@@ -97,7 +97,7 @@ describeConsole('the overview and the audit page', (fixture) => {
 });
 
 describeConsole('several selected tenants', (fixture) => {
-  it('suspends, limits, and deletes several selected tenants after a question', async () => {
+  it('suspends, changes, and deletes several selected tenants after a confirmation', async () => {
     const { database } = fixture().service;
     const tenants = new Tenants(database);
     const prefix = freshTenant('bulk');

@@ -13,7 +13,7 @@ describeConsole("the console's palette", (fixture) => {
     await field(page).fill(text);
   }
 
-  it('opens tenants, their files, pages, and actions, and moves the focus to the heading', async () => {
+  it("opens tenants, files, pages, and actions, and then moves the focus to the page's heading", async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const focusedLabel = () =>

@@ -20,7 +20,7 @@ describeConsole('a long operation in the console', (fixture) => {
   it.each([
     ['Restore…', 'Restore', 'Restoring 1 file', '**/restore', /^Restored /],
     ['Revert actor…', 'Revert', 'Reverting 4 files', '**/revert', /Reverted the changes of /],
-  ])("displays an operation's size and duration during %s", async (open, verb, doing, url, done) => {
+  ])('displays the number of files and the duration during %s', async (open, verb, doing, url, done) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/refunds.md`);
     const held = await holdChanges(page, url);

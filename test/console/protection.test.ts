@@ -20,7 +20,7 @@ describeConsole('protection for work in the console', (fixture) => {
     return page;
   }
 
-  it('asks before an unsaved edit is lost, on every way to leave the page', async () => {
+  it('asks before an unsaved edit is lost, however the user leaves the page', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await startEdit(tenant);
     const ways: [string, () => Promise<unknown>][] = [
@@ -62,7 +62,7 @@ describeConsole('protection for work in the console', (fixture) => {
     await expect.poll(() => lines(page)).toContain('# Tone');
   });
 
-  it('returns the focus immediately after a question', async () => {
+  it('returns the focus as soon as a question is closed', async () => {
     const page = await startEdit(await fixture().poisonedTenant());
     await page.getByRole('treeitem', { name: 'refunds.md' }).click();
     const keep = question(page).getByRole('button', { name: 'Keep editing' });
@@ -100,7 +100,7 @@ describeConsole('protection for work in the console', (fixture) => {
     await expect.poll(() => lines(page)).toStrictEqual(['not saved']);
   });
 
-  it('asks before a form in a dialog is lost', async () => {
+  it('asks before a dialog with a filled form is closed', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
     await page.getByRole('button', { name: 'New file' }).click();
     await page.getByLabel('Content', { exact: true }).fill('typed');
@@ -112,7 +112,7 @@ describeConsole('protection for work in the console', (fixture) => {
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('returns from a file to the files to the tenants with Back', async () => {
+  it('returns with Back from a file to the memory, and from the memory to the tenants', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('');
     await page.getByLabel('Search tenants').fill(tenant);
@@ -131,7 +131,7 @@ describeConsole('protection for work in the console', (fixture) => {
     await page.getByRole('heading', { name: 'Last changes' }).waitFor();
   });
 
-  it("returns to a list's loaded rows and scroll position with Back", async () => {
+  it("restores a list's loaded rows and scroll position after Back", async () => {
     const tenants = new Tenants(fixture().service.database);
     const prefix = freshTenant('back');
     const ids = Array.from({ length: 70 }, (_, i) => `${prefix}-${String(i).padStart(2, '0')}`);
@@ -196,7 +196,7 @@ describeConsole('protection for work in the console', (fixture) => {
     await page.getByText('suspended', { exact: true }).waitFor();
   });
 
-  it('offers to undo the deletion of a file and of a directory', async () => {
+  it('offers an undo after a file or a directory is deleted', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}?path=/memories/style.md`,
     );
@@ -217,7 +217,7 @@ describeConsole('protection for work in the console', (fixture) => {
     await expect.poll(() => lines(page)).toContain('- Got a refund of 900 EUR');
   });
 
-  it('offers to undo a move', async () => {
+  it('offers an undo after a file is moved', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}?path=/memories/style.md`,
     );

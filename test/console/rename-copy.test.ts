@@ -17,7 +17,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     return (await fixture().service.query(sql, [tenant]))[0]?.count;
   };
 
-  it('renames a tenant with its files, history, settings, and keys and opens its new address', async () => {
+  it('renames a tenant with its files, history, settings, and keys, and opens the new address', async () => {
     const tenant = await fixture().poisonedTenant();
     const before = await countVersions(tenant);
     const to = freshTenant('renamed');
@@ -39,7 +39,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('treeitem', { name: 'refunds.md' }).waitFor();
   });
 
-  it("copies a tenant's files and settings, without keys and history, and opens the copy", async () => {
+  it("copies a tenant's files and settings, but neither keys nor history, and opens the copy", async () => {
     const tenant = await fixture().poisonedTenant();
     await tenants().set(tenant, { maxFiles: 77 });
     const to = freshTenant('copied');
@@ -102,7 +102,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('heading', { level: 1, name: to }).waitFor();
   });
 
-  it('requires a key with full access for a rename, and only copies a draft', async () => {
+  it('offers a rename and a copy only to keys with full access, and only a copy for a draft', async () => {
     const tenant = await fixture().poisonedTenant();
     const purposes: Partial<KeyPurpose>[] = [
       { access: 'read_only' },

@@ -50,7 +50,7 @@ describeConsole("a draft's review in the console", (fixture) => {
     return String(entry?.content);
   };
 
-  it('opens the first conflict, and merges three conflicts with six clicks from the start page', async () => {
+  it('opens each conflict in order, and merges three conflicts in six clicks from the start page', async () => {
     const { tenant } = await createConflicts();
     const page = await fixture().openSignedIn('', { onlyTenants: [tenant] });
     let clicks = 0;
@@ -75,7 +75,7 @@ describeConsole("a draft's review in the console", (fixture) => {
     expect(await readContent(tenant, '/memories/style.md')).toContain('Friendly, brief');
   });
 
-  it('counts files, moves with j and k, and marks a file as viewed until it changes', async () => {
+  it('counts files by kind, moves between them with j and k, and keeps viewed marks until a change', async () => {
     const { place, proposer } = await createConflicts();
     const page = await fixture().openSignedIn(place);
     const counts = page.getByRole('region', { name: 'Changed files' }).getByRole('status');
@@ -119,7 +119,7 @@ describeConsole("a draft's review in the console", (fixture) => {
     expect(await row(page, /plans.*viewed/).count()).toBe(0);
   });
 
-  it('takes another side for each part of a file, and shows the result', async () => {
+  it("resolves a file's parts with different sides, and shows the result", async () => {
     const { tenant, place } = await createConflicts();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict.*refunds/).click();
@@ -165,7 +165,7 @@ describeConsole("a draft's review in the console", (fixture) => {
     expect(await readContent(tenant, '/memories/billing/taxes.md')).toContain('- PT 23 % (Madeira 22 %)');
   });
 
-  it("keeps reviewers' comments with the draft", async () => {
+  it('stores comments on a draft or a file, and shows them to other reviewers', async () => {
     const { draft, place } = await createConflicts();
     const page = await fixture().openSignedIn(place, { label: 'anna' });
     await page.getByText('Comment on the file').click();
@@ -190,7 +190,7 @@ describeConsole("a draft's review in the console", (fixture) => {
       .toMatchObject([{ comments: [{ text: 'Looks good otherwise.', memoryId: null }] }]);
   });
 
-  it('asks for one text for both sides after conflicting edits to a file', async () => {
+  it('lets the user write one text after conflicting edits to a file', async () => {
     const { service, poisonedTenant, openSignedIn } = fixture();
     const tenant = await poisonedTenant();
     const path = '/memories/billing/taxes.md';

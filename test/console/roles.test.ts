@@ -171,7 +171,7 @@ describeConsole("the console's buttons", (fixture) => {
   }
 
   it.each(ROLES)(
-    'opens each page without a rejected request, and offers each role its buttons: %s for %s',
+    "opens each page without a rejected request, and shows only the role's buttons: %s for %s",
     async (access, scope) => {
       const { page, subjects, rejected, at, open, views } = await signInAs(access, scope);
       const offered = new Set<string>();
@@ -203,7 +203,7 @@ describeConsole("the console's buttons", (fixture) => {
   );
 
   it.each(ROLES)(
-    'sends only requests that a key may make, from each button: %s for %s',
+    'sends only requests that the key may make when each button is clicked: %s for %s',
     async (access, scope) => {
       const walk = await signInAs(access, scope);
       const { page, rejected, changes, pending, at, open, views } = walk;

@@ -36,7 +36,7 @@ describeConsole('the timeline in the console', (fixture) => {
     return since;
   }
 
-  it('moves the tree and the file to the past and back', async () => {
+  it('shows the tree and the file at a past time, and then at the current time', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
     await expect.poll(() => lines(page)).toContain(NEW_LINE);
@@ -57,7 +57,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => names(page)).toContain('instructions.md');
   });
 
-  it('steps between changes by keys and by buttons, and from the last change to now', async () => {
+  it('steps between changes by keyboard and by buttons, and to now after the last change', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await readChangeTimes(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
@@ -103,7 +103,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => hashTime(page)).toBe(null);
   });
 
-  it("keeps the timeline's time when the user keeps editing", async () => {
+  it('does not move the timeline if the user chooses to keep editing', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await readChangeTimes(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
@@ -126,7 +126,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => hashTime(page)).toBe(changes[1]);
   });
 
-  it('zooms the timeline to a range, which follows the steps', async () => {
+  it('zooms the timeline to a range, and moves the range when a step leaves it', async () => {
     const tenant = await fixture().poisonedTenant();
     await fixture().service.query(
       "UPDATE tenants SET created_at = created_at - '1 hour'::interval, history_since = history_since - '1 hour'::interval WHERE id = $1",
@@ -152,7 +152,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => slider(page).inputValue()).toBe('0');
   });
 
-  it('moves to a typed time, and keeps the period, the search, and the hidden chart', async () => {
+  it('shows the memory at a typed time, and keeps the period, search, and hidden chart after a reload', async () => {
     const tenant = await fixture().poisonedTenant();
     await fixture().service.query(
       "UPDATE tenants SET created_at = created_at - '3 days'::interval, history_since = history_since - '3 days'::interval WHERE id = $1",
@@ -216,7 +216,7 @@ describeConsole('the timeline in the console', (fixture) => {
     expect(await page.getByRole('button', { name: 'Previous change' }).isDisabled()).toBe(true);
   });
 
-  it('links to the beginning of the history when a time was pruned', async () => {
+  it('links to the beginning of the history if the requested time was pruned', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await readChangeTimes(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?at=${changes[6]}`);
@@ -234,7 +234,7 @@ describeConsole('the timeline in the console', (fixture) => {
     ['', 'at', 'yesterday', 'Show the memory as it is now'],
     ['', 'at', '2026-13-45T00:00:00Z', 'Show the memory as it is now'],
     ['/compare', 'to', 'soon', 'Compare with now'],
-  ])('explains an invalid address: %s?%s=%s', async (tab, name, time, without) => {
+  ])('explains an invalid time in the address: %s?%s=%s', async (tab, name, time, without) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}${tab}?${name}=${time}`);
     await page.getByText(`${time} is no time such as 2026-11-22T09:30:00Z.`).waitFor();
@@ -242,7 +242,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await slider(page).waitFor();
   });
 
-  it('compares two times on opening, even if a part of the history was pruned', async () => {
+  it('compares two times when the page opens, even if a part of the history was pruned', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/compare`);
     await page.getByRole('region', { name: 'Differences' }).first().waitFor();

@@ -47,7 +47,7 @@ describeConsole('console pages from 360 to 1,600 pixels', (fixture) => {
     VIEWS.map((view) => [access, ...view] as const),
   );
   it.each(cases)(
-    'fits each page without overlaps, and passes axe with %s: %s',
+    'fits each page without overlaps and passes axe for a key with access %s: %s',
     async (access, _name, place, isThere) => {
       prepared ??= prepareViews(fixture());
       const page = await fixture().openSignedIn(viewHash(place, await prepared), {

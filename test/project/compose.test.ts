@@ -77,7 +77,7 @@ function portText(port: Port): string {
 }
 
 function describeFiles(read: Read): void {
-  it.each(FILES)('passes settings from .env to the service in %s', (file) => {
+  it.each(FILES)('%s passes settings from .env to the service', (file) => {
     const bootstrap = '{"keys":[{"tenant":"acme","key":"msk_x"}]}';
     const { environment, ports } = read([file], {
       SECRETS: 'mask',
@@ -106,7 +106,7 @@ function describeFiles(read: Read): void {
   it.each([
     ['docker-compose.yml', 'postgres://memory@postgres:5432/memory'],
     ['examples/compose/citus.yml', 'postgres://memory@coordinator:5432/memory'],
-  ])('starts the service without .env in %s', (file, url) => {
+  ])('%s starts the service without an .env file', (file, url) => {
     const { environment, ports } = read([file], {});
     expect(environment).toMatchObject({
       DATABASE_URL: url,
@@ -117,7 +117,7 @@ function describeFiles(read: Read): void {
     expect(ports.map(portText)).toStrictEqual(['127.0.0.1:8080:8080', '127.0.0.1:0:8081']);
   });
 
-  it('examples/compose/observability.yml adds the collector', () => {
+  it("examples/compose/observability.yml adds the collector's address to the service", () => {
     const { environment } = read(['docker-compose.yml', 'examples/compose/observability.yml'], {
       SECRETS: 'mask',
     });
@@ -129,10 +129,12 @@ function describeFiles(read: Read): void {
   });
 }
 
-describe('docker compose as parsed by this test', () => describeFiles(readAsCompose));
+describe('the Compose files as this test parses them', () => describeFiles(readAsCompose));
 
-describe.skipIf(command === undefined)('docker compose', { tags: 'long' }, () =>
-  describeFiles(readWithCompose),
+describe.skipIf(command === undefined)(
+  'the Compose files as Docker Compose parses them',
+  { tags: 'long' },
+  () => describeFiles(readWithCompose),
 );
 
 it('examples/compose/service.yml passes every setting that the container can change', () => {

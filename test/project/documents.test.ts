@@ -44,7 +44,7 @@ it('docs/design.md shows every table in its diagram', () => {
   expect(picture.split(/,(?: |<br>)/).sort()).toStrictEqual(tables.toSorted());
 });
 
-it('docs/scaling.md restores every table, the tenants first', () => {
+it('docs/scaling.md restores every table, and the tenants table first', () => {
   const [, list = ''] = /for table in ([^;]+); do/.exec(read('docs/scaling.md')) ?? [];
   const restored = list.split(/[\s\\]+/);
   expect(restored[0]).toBe('tenants');
@@ -76,7 +76,7 @@ it('docs/observability.md lists the metrics in the code with their labels', () =
   );
 });
 
-it("docs/observability.md has the fields in a request's log line", () => {
+it("docs/observability.md lists the fields in a request's log line", () => {
   const [, line = ''] = /const line = \{(.*?)\n {2}\};/s.exec(read('src/core/http/access-log.ts')) ?? [];
   const fields = [...line.matchAll(/^ {4}(\w+)/gm)].map(([, name]) => name);
   const [, log = ''] = read('docs/observability.md').split('\n## ');
@@ -97,7 +97,7 @@ it('docs/contract.md names every route on the main listener', () => {
   expect(missing).toStrictEqual([]);
 });
 
-it('names the AUTH_CACHE_SECONDS default in the console', () => {
+it("shows the default for AUTH_CACHE_SECONDS in the console's texts", () => {
   const { AUTH_CACHE_SECONDS } = loadConfig({});
   for (const page of ['keys/edit-dialog', 'keys/keys-table', 'settings/rename-copy'])
     expect(read(`console/src/pages/${page}.tsx`).replaceAll(/\s+/g, ' ')).toContain(
@@ -113,7 +113,7 @@ it('bench/RESULTS.md explains every contestant in its table', () => {
   expect(listed.filter((id) => !explained.includes(id))).toStrictEqual([]);
 });
 
-it('leads from GDPR to deleting a user and to erasing a text', () => {
+it('links from texts on the GDPR to the guides for deleting a user and for erasing a text', () => {
   const user = '](delete-a-user.md)';
   const text = '](incidents.md#erase-a-text)';
   const lines = (page: string) =>

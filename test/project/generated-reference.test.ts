@@ -54,7 +54,7 @@ it('docs link only to existing sections in docs/errors.md', () => {
   expect(links.filter(({ code }) => !sections.includes(`\n### \`${code}\`\n`))).toStrictEqual([]);
 });
 
-it('defines the tools for MCP and for the clients as the commands and the search do', () => {
+it('generates the tool definitions for MCP and the clients from the commands and the search', () => {
   const definitions = { MEMORY_DEFINITION: memoryTool(), SEARCH_DEFINITION: searchTool() };
   expect({ ...mcp }).toStrictEqual(definitions);
   expect({ ...client }).toStrictEqual(definitions);

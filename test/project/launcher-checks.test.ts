@@ -17,7 +17,7 @@ function check(version: string) {
 }
 
 it.each(['18.20.8', '20.9.0', '20.20.2', '22.12.0'])(
-  'rejects Node.js %s in the launcher in one line',
+  'rejects a launch with Node.js %s in a one-line message',
   (version) => {
     expect(check(version)).toStrictEqual({
       status: 1,
@@ -26,7 +26,7 @@ it.each(['18.20.8', '20.9.0', '20.20.2', '22.12.0'])(
   },
 );
 
-it.each(['22.13.0', '24.1.0', '26.0.0'])('accepts Node.js %s in the launcher', (version) => {
+it.each(['22.13.0', '24.1.0', '26.0.0'])('accepts a launch with Node.js %s', (version) => {
   expect(check(version)).toStrictEqual({ status: 0, stderr: '' });
 });
 
@@ -40,7 +40,7 @@ function launch(directory: string, env: Record<string, string> = {}) {
   return { status, output: stdout + stderr };
 }
 
-it('names the command to run in a clone without a build', () => {
+it('tells the user to run the build if the clone has no build', () => {
   const directory = join(scratch, 'unbuilt');
   cpSync(bin, join(directory, 'bin'), { recursive: true });
   expect(launch(directory)).toStrictEqual({
@@ -49,7 +49,7 @@ it('names the command to run in a clone without a build', () => {
   });
 });
 
-it('reads the file that npm start names, and overrides it by the environment', () => {
+it('reads the file in MEMORY_SERVICE_ENV_FILE, but prefers variables from the environment', () => {
   const directory = join(scratch, 'built');
   cpSync(bin, join(directory, 'bin'), { recursive: true });
   mkdirSync(join(directory, 'dist'));
@@ -61,7 +61,7 @@ it('reads the file that npm start names, and overrides it by the environment', (
   expect(launch(directory).output).toBe('undefined undefined\n');
 });
 
-it('keeps compiled code for the next start, unless the caller names another directory', () => {
+it('caches compiled code in node_modules, unless NODE_COMPILE_CACHE names another directory', () => {
   const directory = join(scratch, 'compiled');
   cpSync(bin, join(directory, 'bin'), { recursive: true });
   mkdirSync(join(directory, 'dist'));

@@ -101,7 +101,7 @@ function findFloor(path: string): number {
 
 const between = local.filter(({ file, from }) => findRoom(file) !== findRoom(from));
 
-it('lists every module in src in a room, and every module in the core on a floor', () => {
+it('assigns every module in src to a room, and every module in the core to a floor', () => {
   expect(imports.length).toBeGreaterThan(200);
   const rooms = ['core', 'service', ...FEATURES.map(({ name }) => name)];
   expect(imports.filter(({ file }) => !rooms.includes(findRoom(file)))).toStrictEqual([]);
@@ -109,7 +109,7 @@ it('lists every module in src in a room, and every module in the core on a floor
   expect(core.filter(({ file }) => findFloor(file) === -1)).toStrictEqual([]);
 });
 
-it("docs/design.md lists the core's floors, and the features, in this order", () => {
+it("docs/design.md lists the core's floors and the features in order", () => {
   const design = readFileSync(join(src, '../docs/design.md'), 'utf8');
   const documentedRooms = (room: string) =>
     [...design.matchAll(new RegExp(`^\\| \`src/${room}/([a-z-]+)\``, 'gm'))].map(([, name]) => name);
@@ -120,22 +120,22 @@ it("docs/design.md lists the core's floors, and the features, in this order", ()
 it.each([
   ['console/src/pages', WITHOUT_PAGES],
   ['test', []],
-] as const)('names the directories in %s as the features, or lists them', (directory, without) => {
+] as const)('allows only feature names and listed names for the directories in %s', (directory, without) => {
   const featured = FEATURES.map(({ name }) => name).filter((name) => !without.some((each) => each === name));
   expect(readdirSync(join(src, '..', directory)).sort()).toStrictEqual(
     [...featured, ...BESIDE_FEATURES[directory]].sort(),
   );
 });
 
-it('imports neither features nor the service in the core', () => {
+it('imports neither features nor the service into the core', () => {
   expect(between.filter(({ file }) => findRoom(file) === 'core')).toStrictEqual([]);
 });
 
-it('imports the service nowhere', () => {
+it('imports the service into no other room', () => {
   expect(between.filter(({ from }) => findRoom(from) === 'service')).toStrictEqual([]);
 });
 
-it('imports only lower floors in the core', () => {
+it('imports only the same floor and lower floors within the core', () => {
   const core = local.filter(({ file }) => findRoom(file) === 'core');
   expect(core.filter(({ file, from }) => findFloor(from) > findFloor(file))).toStrictEqual([]);
 });
@@ -148,7 +148,7 @@ it.each(FEATURES.map(({ name, uses }) => ({ name, uses })))(
   },
 );
 
-it('imports only feature declarations, and listed modules, in the service', () => {
+it('imports only feature declarations and listed modules into the service', () => {
   const taken = between.filter(({ file, from }) => findRoom(file) === 'service' && findRoom(from) !== 'core');
   const beside = taken.filter(({ from }) => !from.endsWith('/feature.ts')).map(({ from }) => from);
   expect([...new Set(beside)].sort()).toStrictEqual(CALLED_BY_NAME.map((path) => `features/${path}`));
@@ -186,7 +186,7 @@ it.each(['src', 'console/src'])('finds no import cycle between modules in %s', (
   expect(circles).toStrictEqual([]);
 });
 
-describe('the packages in a room', () => {
+describe('the packages that a room imports', () => {
   const isInCore = (floors: string[]) => (file: string) =>
     findRoom(file) === 'core' && floors.includes(file.split('/')[1] ?? '');
   it.each([
@@ -205,7 +205,7 @@ describe('the packages in a room', () => {
       (file: string) => !file.startsWith('core/database/'),
       /^(pg|drizzle|@electric)/,
     ],
-  ])('limits the packages in a room: %s', (_, isInside, forbidden) => {
+  ])('limits the packages that a room imports: %s', (_, isInside, forbidden) => {
     const own = imports.filter((each) => isInside(each.file) && !isLocal(each));
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter(({ from }) => forbidden.test(from))).toStrictEqual([]);
@@ -229,7 +229,7 @@ it('only the process start and the command line throw errors for the terminal', 
   ]);
 });
 
-it('only telemetry imports OpenTelemetry, except for a type', () => {
+it('only telemetry imports OpenTelemetry, except for one type in the database', () => {
   const opentelemetry = imports.filter(({ from }) => from.startsWith('@opentelemetry'));
   const [elsewhere, inside] = [false, true].map((isInside) =>
     opentelemetry.filter(({ file }) => file.startsWith('features/telemetry/') === isInside),
@@ -238,12 +238,12 @@ it('only telemetry imports OpenTelemetry, except for a type', () => {
   expect(inside?.length).toBeGreaterThan(5);
 });
 
-it('imports no client in the service', () => {
+it('imports no client library into src', () => {
   const isOutside = ({ from }: Import) => from.startsWith('..') || from.startsWith('memory-service-client');
   expect(imports.filter(isOutside)).toStrictEqual([]);
 });
 
-it("imports no feature but MCP in the MCP server's package", () => {
+it("imports no feature except MCP into the MCP server's package", () => {
   const client = fileURLToPath(new URL('../../clients/mcp/src', import.meta.url));
   const taken = readdirSync(client).flatMap((file) =>
     [...readFileSync(join(client, file), 'utf8').matchAll(/from '(?:\.\.\/)+src\/([^']+)'/g)].map(
@@ -255,7 +255,7 @@ it("imports no feature but MCP in the MCP server's package", () => {
   expect(features.filter((from) => !from.startsWith('features/mcp/'))).toStrictEqual([]);
 });
 
-it('loads no server code for a command, so that it starts fast', () => {
+it('loads no server code for a command, so that the command starts fast', () => {
   const loaded = new Set(['main.ts']);
   // Iterating over a set includes items that are added meanwhile.
   for (const file of loaded) {

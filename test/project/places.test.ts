@@ -25,7 +25,7 @@ it('docs/design.md names only existing files as places for a change', () => {
   expect(paths.filter((path) => !existsSync(join(root, path)))).toStrictEqual([]);
 });
 
-it('runs each tool command that has a file, and documents and types it', () => {
+it('registers, documents, and types each tool command that has a file', () => {
   const shared = ['memory-command.ts', 'edit.ts', 'index.ts'];
   const files = readdirSync(join(root, 'src/core/memory/commands')).filter((name) => !shared.includes(name));
   const names = commands.map(({ name }) => name);
@@ -48,7 +48,7 @@ it('describes each command field for models', () => {
   expect(fields.filter(({ missing }) => missing.length > 0)).toStrictEqual([]);
 });
 
-it("serves each admin API operation that a module defines, in the document's order", () => {
+it("serves each admin API operation that a module defines, in the OpenAPI document's order", () => {
   const defined = ['src/core/admin', 'src/features']
     .flatMap(filesIn)
     .filter((file) => file.endsWith('.ts') && !file.startsWith('src/features/memory-stores/'))
@@ -59,12 +59,12 @@ it("serves each admin API operation that a module defines, in the document's ord
   expect(defined.filter((id = '') => !OPERATION_IDS.includes(id))).toStrictEqual([]);
 });
 
-it("orders exactly the CLI's commands", () => {
+it("lists exactly the CLI's commands, in their order", () => {
   const program = createProgram({ version: '', io: process } as unknown as CliContext);
   expect(program.commands.map((command) => command.name())).toStrictEqual(COMMANDS);
 });
 
-it('documents each mode for the search, and for the find', () => {
+it('documents each search mode in docs/contract-search.md and docs/incidents.md', () => {
   const contract = read('docs/contract-search.md');
   const [, row = ''] = /^\| `mode` \| (.*) \|$/m.exec(read('docs/incidents.md')) ?? [];
   const hints = modes.map((mode) => MODES[mode].hint('{path}'));

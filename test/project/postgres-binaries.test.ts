@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { copyBinaries } from '../support/postgres/binaries.ts';
 
-it('copies the Postgres binaries so that they work without the original', async () => {
+it('copies the Postgres binaries so that the copy works without the original', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'postgres-binaries-'));
   try {
     const [native, copy] = [join(directory, 'native'), join(directory, 'copy')];

@@ -13,7 +13,7 @@ describe('the Node.js versions', () => {
   };
   const tested = jobs.test.strategy.matrix.node;
 
-  it("tests in CI with the lowest Node.js version in engines and with the image's version", () => {
+  it("runs CI with the lowest Node.js version in engines and with the image's Node.js version", () => {
     expect(engines.node).toBe(`>=${tested[0]}`);
     expect(tested).toContain(recommended);
     const images = [...read('Dockerfile').matchAll(/^ARG NODE_IMAGE=node:(\d+)/gm)].map(([, major]) => major);
@@ -41,7 +41,7 @@ describe('images from other projects', () => {
     expect(references.filter(({ reference }) => !isPinned(reference))).toStrictEqual([]);
   });
 
-  it("detects images without a tag, without a digest, and as a variable's default", () => {
+  it("finds images without a tag or a digest, and images that are a variable's default", () => {
     const digest = `sha256:${'0'.repeat(64)}`;
     const text = `FROM debian
 FROM \${NODE_IMAGE} AS build
@@ -63,7 +63,7 @@ ARG NODE_IMAGE=node:24@${digest}
   });
 });
 
-it('excludes from the image only the embedded database among the optional packages', () => {
+it('keeps the embedded database as the only optional package, and omits it from the image', () => {
   const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: object };
   expect(Object.keys(optionalDependencies)).toStrictEqual(['@electric-sql/pglite']);
   expect(read('Dockerfile')).toContain('RUN npm ci --omit=dev --omit=optional ');

@@ -8,7 +8,7 @@ const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
 describe('a release', () => {
-  it('finds one version in every package, in every document, and in the changelog', () => {
+  it('uses the same version in each package, each document, and the changelog', () => {
     const versions = releaseVersions();
     expect(Object.keys(versions)).toEqual(
       expect.arrayContaining(['package.json', 'openapi.yaml', 'CHANGELOG.md', 'clients/mcp/package.json']),
@@ -16,7 +16,7 @@ describe('a release', () => {
     for (const [place, has] of Object.entries(versions)) expect(has, place).toBe(version);
   });
 
-  it('publishes a release only after its tag has passed all tests', () => {
+  it('publishes a release only after all tests have passed for the tag', () => {
     const { on, jobs } = parse(read('.github/workflows/release.yml'));
     expect(on).toStrictEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
     expect(Object.keys(jobs)).toStrictEqual([
@@ -34,7 +34,7 @@ describe('a release', () => {
     }
   });
 
-  it('pins every action in a release to its commit', () => {
+  it('pins every GitHub action in the workflows to a commit', () => {
     for (const name of ['audit', 'ci', 'release']) {
       const uses = [...read(`.github/workflows/${name}.yml`).matchAll(/uses: (\S+)( # v\d+\.\d+\.\d+)?/g)];
       expect(uses.length).toBeGreaterThan(0);

@@ -74,7 +74,7 @@ describe('.env.example', () => {
 
   it("matches the variables' declarations", () => expect(example).toBe(envExample()));
 
-  it('lists each variable, commented out, below one line about its effect', () => {
+  it('lists each variable as a comment below a line that describes it', () => {
     const names = [...example.matchAll(/^# [^\n]+\.\n#([A-Z_]+)=/gm)].map(([, name]) => name);
     expect(names).toStrictEqual([...VARIABLES, ...COMPOSE]);
     expect(example.match(/^[^#\n]/gm)).toBeNull();
@@ -89,7 +89,7 @@ describe('.env.example', () => {
     expect(configWarnings(env, loadConfig(omit(env, 'JWKS_URL')))).toStrictEqual([]);
   });
 
-  it('names only variables for the service and for Compose', () => {
+  it('lists variables for Compose only if a Compose file uses them', () => {
     const compose = read('docker-compose.yml') + read('examples/compose/service.yml');
     expect(COMPOSE.filter((name) => !compose.includes(`\${${name}:-`))).toStrictEqual([]);
   });

@@ -21,7 +21,7 @@ const sidebarLinks = (items: Item[]): string[] =>
 describe("the site's sidebar", () => {
   const links = sidebarLinks(sidebar());
 
-  it('lists every page in docs once, with or without an entry', () => {
+  it("lists every page in docs exactly once, even if the sidebar's configuration does not name it", () => {
     const names = readdirSync(join(REPOSITORY, 'docs'), { recursive: true })
       .map(String)
       .filter((name) => name.endsWith('.md'));

@@ -141,7 +141,7 @@ describe.each(Object.entries(EXAMPLES))('the rule %s', (rule, { breaks, holds, i
   it.each(holds)('accepts the text %j', (text) => expect(findRules(text, isTestTitle)).toStrictEqual([]));
 });
 
-it("checks a test title's first word in lower case, and a comment's first word only in upper case", () => {
+it('accepts a lower-case first word in a comment, but checks it in a test title', () => {
   expect(findRules('what is rejected changes a file', true)).toStrictEqual(['clause']);
   expect(findRules('of a key', true)).toStrictEqual(['fragment']);
   expect(findRules('of a key')).toStrictEqual([]);
@@ -187,7 +187,7 @@ describeService(\`keys of \${x}\`, () => {});
     ]);
   });
 
-  it('reads strings in the CLI, the console, logs, errors, and clients, and the text in elements', () => {
+  it('reads strings in the CLI, console, logs, errors, and clients, and the text in JSX elements', () => {
     expect(
       extractTexts('src/core/cli/x.ts', `run('List the keys' + \` of \${id}.\`, 'id', sql\`SELECT a b\`);`),
     ).toStrictEqual([{ kind: 'texts', line: 1, text: 'List the keys of ….' }]);
@@ -217,7 +217,7 @@ const x = { description: 'A text of OpenAPI.', stop: 'a an the'.split(' '), sql:
     expect(extractTexts('scripts/x.ts', "const x = 'Two words';")).toStrictEqual([]);
   });
 
-  it('reads Markdown without code blocks and struck text', () => {
+  it('reads Markdown, but skips code blocks and struck text', () => {
     const source = `---
 title: x
 ---
@@ -266,7 +266,7 @@ npm ci
     expect(extractTexts(file, source).map(({ text }) => text)).toStrictEqual(['One.\nTwo.']);
   });
 
-  it('counts docstrings in the clients and comments on chart values as user-visible', () => {
+  it('treats docstrings in the clients and comments on chart values as texts for users', () => {
     expect(extractTexts('clients/typescript/src/x.ts', '// One.').map(({ kind }) => kind)).toStrictEqual([
       'texts',
     ]);
@@ -312,7 +312,7 @@ describe('checkNames', () => {
     'const momentum = unsettling;',
   ])('accepts the names in %j', (source) => expect(check(source)).toStrictEqual([]));
 
-  it('reports a name once in a file, at its first line', () => {
+  it('reports a name only once per file, at the line where it first occurs', () => {
     expect(check('\nkeyOf(1);\nfunction keyOf() {}\nkeyOf(2);')).toStrictEqual(['2 getter keyOf']);
   });
 });
@@ -343,7 +343,7 @@ describe('sample', () => {
     Array.from({ length: 20 }, (_, i) => ({ kind, place: `${kind}${i}`, text: `${kind} ${i}` })),
   );
 
-  it('draws distinct texts with the same share for each kind', () => {
+  it('draws distinct texts, and equally many for each kind', () => {
     const drawn = sample([...texts, ...texts], 31, 7);
     expect(new Set(drawn).size).toBe(31);
     expect(['a', 'b', 'c'].map((kind) => drawn.filter((text) => text.kind === kind).length)).toStrictEqual([
@@ -351,12 +351,12 @@ describe('sample', () => {
     ]);
   });
 
-  it('draws the same texts for the same seed only', () => {
+  it('draws the same texts only for the same seed', () => {
     expect(sample(texts, 9, 7)).toStrictEqual(sample(texts, 9, 7));
     expect(sample(texts, 9, 7)).not.toStrictEqual(sample(texts, 9, 8));
   });
 
-  it('draws all texts if a kind has fewer than its share', () => {
+  it('draws all texts from a kind that has fewer than its share', () => {
     expect(sample(texts.slice(0, 21), 20, 7).map(({ kind }) => kind)).toStrictEqual([
       ...Array(10).fill('a'),
       'b',
@@ -376,14 +376,14 @@ describe('the ratchet', () => {
   });
   const ratchet: Counts = { comments: { 'src/a': { clause: 2, what: 1 } } };
 
-  it("accepts a directory's counts and reports all its findings when they exceed the counts", () => {
+  it('reports all findings in a directory if they exceed its counts, and none otherwise', () => {
     const two = [finding('src/a/x.ts'), finding('src/a/y.ts')];
     expect(findExcess(two, ratchet)).toStrictEqual([]);
     const three = [...two, finding('src/a/z.ts')];
     expect(findExcess(three, ratchet)).toStrictEqual([three]);
   });
 
-  it('accepts no finding in a new directory', () => {
+  it('reports every finding in a new directory', () => {
     expect(findExcess([finding('src/new/x.ts')], ratchet)).toHaveLength(1);
   });
 

@@ -44,7 +44,7 @@ it('quotes each word so that a shell passes it on unchanged', () => {
   expect(words.join('')).toMatch(/^[\n\x20-\x7eüñí]*$/);
 });
 
-it('writes a request as a curl command, with the key as a variable', () => {
+it('writes a request as a curl command that reads the key from a variable', () => {
   const request: ApiRequest = {
     method: 'POST',
     path: 'tenants/acme/rename',
@@ -61,7 +61,7 @@ it('writes a request as a curl command, with the key as a variable', () => {
   );
 });
 
-it.each(NASTY)("passes a request's JSON through a shell: %j", (text) => {
+it.each(NASTY)("quotes a request's JSON for a shell: %j", (text) => {
   const request: ApiRequest = { method: 'POST', path: 'find', json: { text } };
   const [method, post, url, , authorization, , type, , json = ''] = run(toCurl(request, BASE));
   expect([method, post, url, authorization, type]).toStrictEqual([
@@ -74,7 +74,7 @@ it.each(NASTY)("passes a request's JSON through a shell: %j", (text) => {
   expect(JSON.parse(json)).toStrictEqual({ text });
 });
 
-it("sends a file's content by standard input, because curl reads @ as a file", () => {
+it("passes a file's content on standard input, because curl takes an argument with @ as a file name", () => {
   const request: ApiRequest = {
     method: 'PUT',
     path: 'tenants/a/file',
@@ -100,7 +100,7 @@ it("sends a file's content by standard input, because curl reads @ as a file", (
   ]);
 });
 
-it.each(NASTY.filter((text) => text !== ''))("passes a command's text through a shell: %j", (text) => {
+it.each(NASTY.filter((text) => text !== ''))("quotes a command's arguments for a shell: %j", (text) => {
   const request: ApiRequest = {
     method: 'POST',
     path: 'find',
@@ -129,7 +129,7 @@ it.each(NASTY.filter((text) => text !== ''))("passes a command's text through a 
   expect(words).toStrictEqual(isDashed ? ['find', ...options, '--', text] : ['find', text, ...options]);
 });
 
-it('passes the text to erase by standard input, which other users cannot see', () => {
+it('passes the text to erase on standard input, so that other users cannot see it', () => {
   const json = {
     text: "a'b\n",
     ignore_case: true,

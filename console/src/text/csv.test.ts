@@ -14,7 +14,7 @@ it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '\n=1', '＝1', 
   },
 );
 
-it('keeps texts with these characters in other places', () => {
+it('leaves a cell unchanged if = or - is not its first character', () => {
   expect(csvCell('a=b')).toBe('"a=b"');
   expect(csvCell('2026-11-26T00:00:00Z')).toBe('"2026-11-26T00:00:00Z"');
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { pathParts } from './path-text.tsx';
 
-it('isolates right-to-left names in a path, so that their order is unchanged', () => {
+it('isolates right-to-left names in a path, so that all names keep their order', () => {
   expect(pathParts('/memories/ملاحظات/עברית.md')).toStrictEqual([
     { text: '/memories/', isRightToLeft: false },
     { text: 'ملاحظات', isRightToLeft: true },

@@ -14,6 +14,6 @@ it.each([
   ['soon', null],
   ['2026-13-22', null],
   ['', null],
-])('parses the time %j', (text, time) => {
+])('returns the time for the text %j, or null if the text is not a time', (text, time) => {
   expect(parseTime(text, NOW)).toBe(time);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { revealHidden } from './visible.tsx';
 
-it('shows a limited number of codes, so that a line with many invisible characters does not block the page', () => {
+it('limits the shown character codes, so that many invisible characters do not block the page', () => {
   expect(revealHidden('a\u202E')).toMatchObject(['a', { props: { children: 'U+202E' } }, false]);
   const shown = revealHidden(`${'a\u200B'.repeat(100_000)}b`);
   expect(shown).toHaveLength(1001);

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('shows at most five messages, and keeps offers to undo the longest', () => {
+it('shows at most five messages, and removes messages that offer no undo first', () => {
   toast('Deleted a.', undo);
   for (let i = 1; i <= 6; i++) toast(`Saved ${i}.`);
   expect(shownTexts()).toStrictEqual(['Deleted a.', 'Saved 3.', 'Saved 4.', 'Saved 5.', 'Saved 6.']);
@@ -20,7 +20,7 @@ it('shows at most five messages, and keeps offers to undo the longest', () => {
   expect(shownTexts()).toStrictEqual(['Deleted 2.', 'Deleted 3.', 'Deleted 4.', 'Deleted 5.', 'Deleted 6.']);
 });
 
-it('removes old successes when the next action starts, except offers to undo', () => {
+it('removes success messages when the next action starts, except messages that offer an undo', () => {
   toast('Imported 3 files.');
   toast('Deleted a.', undo);
   dismissDone();

@@ -28,7 +28,7 @@ const pages = (count: number) => async (_: unknown, after: string | null) => {
   return { events, next: from + 2 < count ? String(from + 2) : null };
 };
 
-it('writes all pages as CSV, with cells that a spreadsheet does not run', async () => {
+it('exports all audit pages as CSV, and keeps a spreadsheet from running a cell as a formula', async () => {
   const seen: number[] = [];
   const { file, rows, isCut } = await exportAudit(query, (n) => seen.push(n), new AbortController().signal, {
     load: pages(3),
@@ -49,13 +49,16 @@ it.each([
   [4, 4, false],
   [5, 4, true],
   [2, 4, false],
-])('ends a CSV with %i events at %i rows', async (count, maxRows, isCut) => {
-  const done = await exportAudit(query, () => {}, new AbortController().signal, {
-    load: pages(count),
-    maxRows,
-  });
-  expect([done.rows, done.isCut]).toStrictEqual([Math.min(count, maxRows), isCut]);
-});
+])(
+  'exports %i events as a CSV with at most %i rows, and reports whether events were left out',
+  async (count, maxRows, isCut) => {
+    const done = await exportAudit(query, () => {}, new AbortController().signal, {
+      load: pages(count),
+      maxRows,
+    });
+    expect([done.rows, done.isCut]).toStrictEqual([Math.min(count, maxRows), isCut]);
+  },
+);
 
 it('finds operations by a part of their name or description', () => {
   expect(findActions('suspend')).toStrictEqual(['suspendTenant']);

@@ -5,7 +5,7 @@ import { choosableParts, mergeSides, withSides } from './regions.ts';
 const text = (regions: Region[]) =>
   regions.map((region) => (region.kind === 'merged' ? region.text : '?')).join('');
 
-it('merges edits to different lines, and keeps edits to the same or adjacent lines apart', () => {
+it('merges edits to different lines, and reports a conflict for edits to the same or adjacent lines', () => {
   const base = 'a\nb\nc\nd\ne\n';
   expect(mergeSides({ base, draft: 'A\nb\nc\nd\ne\n', original: 'a\nb\nc\nd\nE' })).toStrictEqual([
     { kind: 'merged', text: 'A\nb\nc\nd\nE' },
@@ -28,7 +28,7 @@ it('merges edits to different lines, and keeps edits to the same or adjacent lin
 const createDiff = (texts: DraftDiff['texts'], regions: Region[] | null = null) =>
   ({ change: { in_draft: 'changed' }, texts, regions }) as DraftDiff;
 
-it('composes a text from one side for each part', () => {
+it('builds a text from the side that is chosen for each part', () => {
   const original = 'a\nb\nc\nd\ne\n';
   const parts = choosableParts(createDiff({ base: original, draft: 'A\nb\nc\nd\ne\nf', original }));
   expect(parts).toStrictEqual([
@@ -49,7 +49,7 @@ it('composes a text from one side for each part', () => {
   expect(text(withSides(regions, ['both']))).toBe('same\ny\nz');
 });
 
-it('offers no choice by part for a deleted file or a file that is one part', () => {
+it('offers no choice by part if the file was deleted or has only one part', () => {
   expect(choosableParts(createDiff({ base: 'a\n', draft: null, original: 'b\n' }))).toBeNull();
   expect(choosableParts(createDiff({ base: 'a\n', draft: 'b\n', original: 'a\n' }))).toBeNull();
   expect(choosableParts(createDiff({ base: 'a\n', draft: 'a\n', original: 'a\n' }))).toBeNull();

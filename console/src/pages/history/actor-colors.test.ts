@@ -3,7 +3,7 @@ import { assignColors } from './actor-colors.ts';
 
 const EIGHT = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-it('assigns the same colors to actors in another order', () => {
+it('assigns each actor the same color when the actors are listed in another order', () => {
   const colors = assignColors({}, EIGHT);
   expect(new Set(Object.values(colors)).size).toBe(8);
   expect(assignColors({}, EIGHT.toReversed())).toStrictEqual(colors);
@@ -17,7 +17,7 @@ it('keeps actor colors when other actors appear and disappear', () => {
   expect(assignColors(more, ['billing'])).toMatchObject(first);
 });
 
-it('gives two shown actors two colors, though each had the same color before', () => {
+it('gives two visible actors different colors if both had the same color before', () => {
   const { a, b } = assignColors({ a: 3, b: 3 }, ['a', 'b']);
   expect([a, b]).toContain(3);
   expect(a).not.toBe(b);

@@ -6,7 +6,7 @@ const local = (text: string) => new Date(text).toISOString();
 const labels = (since: string, until: string, most: number) =>
   findTicks(local(since), local(until), most).map(({ label }) => label);
 
-it('marks the days in a period, the hours in a day, and the months in a year', () => {
+it("marks months, days, hours, or minutes, depending on the period's length", () => {
   expect(labels('2026-11-22T09:30', '2026-11-26T12:00', 8)).toStrictEqual([
     '23 Nov',
     '24 Nov',
@@ -27,7 +27,7 @@ it('marks the days in a period, the hours in a day, and the months in a year', (
   expect(labels('2026-11-22T09:00:10', '2026-11-22T09:02:30', 4)).toStrictEqual(['09:01', '09:02']);
 });
 
-it('returns no more marks than asked for, at their positions', () => {
+it("limits the number of marks, and returns each mark's position", () => {
   for (const hours of [0.1, 1, 5, 30, 200, 2000, 20_000, 200_000]) {
     const since = local('2001-01-01T00:00:01');
     const until = new Date(Date.parse(since) + hours * 3_600_000).toISOString();

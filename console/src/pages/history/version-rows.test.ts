@@ -11,7 +11,7 @@ const version = (id: string, request_id: string | null, label = 'one', second = 
     draft: null,
   }) as Version;
 
-it('groups changes by one actor in one request, or at one time without a request', () => {
+it("groups an actor's changes by request, or by time if they have no request ID", () => {
   const versions = [
     version('a', 'r1'),
     version('b', 'r1'),

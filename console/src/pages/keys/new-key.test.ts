@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { leastKey, toNewKey, withKind } from './new-key.ts';
 
-it('starts a new key with the least rights, for 90 days', () => {
+it('gives a new key read-only access for 90 days by default', () => {
   expect(toNewKey(leastKey(''))).toBeNull();
   const key = toNewKey(leastKey('acme'));
   expect(key).toMatchObject({ kind: 'tenant', tenant: 'acme', access: 'read_only', manages_stores: false });
@@ -9,7 +9,7 @@ it('starts a new key with the least rights, for 90 days', () => {
   expect(Math.round(days)).toBe(90);
 });
 
-it('falls back to reading if a kind of key does not support the access', () => {
+it('falls back to read-only access if the new kind of key does not support the chosen access', () => {
   expect(withKind({ ...leastKey('acme'), access: 'propose' }, 'service').access).toBe('read_only');
   expect(withKind({ ...leastKey('acme'), access: 'read_write' }, 'admin').access).toBe('read_write');
 });

@@ -11,12 +11,15 @@ it.each([
   [null, 8080, 'http://localhost:8080'],
   [null, 9000, 'http://localhost:9000'],
   ['https://memory.example.com/agents', 9000, 'https://memory.example.com/agents'],
-])("hands over PUBLIC_URL %j, else the console's host with PORT %d", (service_url, service_port, url) => {
-  const place = { protocol: 'http:', hostname: 'localhost' };
-  expect(findServiceUrl({ service_url, service_port }, place)).toBe(url);
-});
+])(
+  "returns PUBLIC_URL %j, or if it is null, the console's host with PORT %d",
+  (service_url, service_port, url) => {
+    const place = { protocol: 'http:', hostname: 'localhost' };
+    expect(findServiceUrl({ service_url, service_port }, place)).toBe(url);
+  },
+);
 
-it("hands over a key for one tenant without the tenant's name", () => {
+it('omits the tenant from the snippets for a tenant key', () => {
   expect(texts('tenant', 'acme')).toStrictEqual([
     ['Environment', 'MEMORY_SERVICE_URL=https://memory.example.com\nMEMORY_SERVICE_API_KEY=msk_secret'],
     [
@@ -34,7 +37,7 @@ it("hands over a key for one tenant without the tenant's name", () => {
   ]);
 });
 
-it('hands over a service key with a placeholder for the tenant', () => {
+it('uses a placeholder for the tenant in the snippets for a service key', () => {
   const [environment, curl, typescript, python] = texts('service', null).map(([, code]) => code);
   expect(environment).toContain('MEMORY_SERVICE_TENANT=TENANT');
   expect(curl).toContain("-H 'X-Tenant-Id: TENANT'");
@@ -42,7 +45,7 @@ it('hands over a service key with a placeholder for the tenant', () => {
   expect(python).toContain('    tenant="TENANT",\n');
 });
 
-it('hands over an admin key with a request to the admin API', () => {
+it('calls the admin API in the snippet for an admin key', () => {
   expect(texts('admin', null)).toStrictEqual([
     ['curl', "curl https://memory.example.com/v1/session \\\n  -H 'Authorization: Bearer msk_secret'"],
   ]);

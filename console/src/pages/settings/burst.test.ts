@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { findBurst } from './burst.ts';
 
-it('finds a burst only far above the usual hour', () => {
+it('reports a burst only if one hour is far busier than usual', () => {
   expect(findBurst([])).toBeNull();
   expect(findBurst([0, 3, 0, 12, 2])).toBeNull();
   expect(findBurst([10, 12, 49, 11])).toBeNull();

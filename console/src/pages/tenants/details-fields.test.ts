@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { changedDetails, NO_DETAILS } from './details-fields.tsx';
 
-it('sends only changed details, removed pairs as null, and a cleared name as the ID', () => {
+it('sends only changed details: a removed pair as null, and a cleared name as the ID', () => {
   const before = {
     name: 'Acme',
     description: 'Support',

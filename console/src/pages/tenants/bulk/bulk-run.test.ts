@@ -22,7 +22,7 @@ async function run(ids: string, work: Run['work'], more: Partial<Run> = {}) {
 
 const busy = new ApiError(503, { detail: 'Too many requests.' });
 
-it('continues an action after a failure, and stops before the next tenant when it is aborted', async () => {
+it('continues with the next tenant after a failure, and starts no further tenant after an abort', async () => {
   const controller = new AbortController();
   const progress: number[] = [];
   const { rows, interruption } = await run(
@@ -45,7 +45,7 @@ it('continues an action after a failure, and stops before the next tenant when i
   expect([progress, interruption]).toStrictEqual([[1, 2, 3, 4], null]);
 });
 
-it('runs an action on several tenants at a time, once on each', async () => {
+it('runs an action on several tenants at the same time, and only once on each tenant', async () => {
   let running = 0;
   let most = 0;
   const seen: string[] = [];
@@ -64,7 +64,7 @@ it('runs an action on several tenants at a time, once on each', async () => {
   expect(seen.sort().join('')).toBe(ids);
 });
 
-it('waits for a service that is busy or restarts, and repeats the request', async () => {
+it('repeats a request if the service is busy or restarts', async () => {
   const errors: Record<string, unknown[]> = {
     a: [new TypeError('no connection'), new ApiError(502, {}), busy],
     b: [new ApiError(429, {})],
@@ -85,7 +85,7 @@ it('waits for a service that is busy or restarts, and repeats the request', asyn
   expect([...waiting].sort()).toStrictEqual([0, 1]);
 });
 
-it('fails a tenant for which the service stays busy, and stops when the service is away', async () => {
+it('marks a tenant as failed if the service stays busy, and stops if the service cannot be reached', async () => {
   const { rows, interruption } = await run('abc', async ({ id }) => {
     throw id === 'a' ? busy : new TypeError('no connection');
   });
@@ -97,7 +97,7 @@ it('fails a tenant for which the service stays busy, and stops when the service 
   expect(interruption).toBe('The service cannot be reached. Check the connection and try again.');
 });
 
-it('stops without failures when the session ends', async () => {
+it('stops when the session ends, and marks no tenant as failed', async () => {
   const { rows, interruption } = await run('abc', async ({ id }) => {
     if (id !== 'a') throw new ApiError(401, { detail: 'No valid key.' });
   });

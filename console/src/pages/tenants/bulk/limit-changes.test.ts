@@ -19,13 +19,13 @@ it('names the tenants whose limits are raised, and those whose limits are lowere
   ]);
 });
 
-it('counts no limit as more than any number', () => {
+it('treats "no limit" as higher than any number', () => {
   expect(limitChanges(TENANTS, { max_files: 0 })).toStrictEqual([
     'Files: raised to no limit for 3 tenants (acme, now 50; globex, now 500; plain, now 1000).',
   ]);
 });
 
-it("compares with the service's default if one of the tenants uses it", () => {
+it("compares limits with the service's default only if a selected tenant uses the default", () => {
   expect(limitChanges(TENANTS.slice(1), { max_files: null })).toStrictEqual([
     'Files: raised to 1000 for 1 tenant (globex, now 500).',
     'Files: lowered to 1000 for 1 tenant (free, now no limit).',
