@@ -82,7 +82,7 @@ describeService('files that block a merge', (service) => {
     expect(await files(tenant)).toStrictEqual(before);
   };
 
-  it('deletes the files that block a merge with their directory', async () => {
+  it('deletes the files that block a merge, and their directory', async () => {
     const started = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [
@@ -121,7 +121,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('deletes a single file that blocks a path in a merge', async () => {
+  it('deletes a file if the draft has a directory at the same path', async () => {
     const started = await start({
       draft: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(`${plan}/x/y/z.md`, 'z\n')],
       original: [cmd.create(plan, 'the plan\n')],
@@ -157,7 +157,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('deletes empty directories that block a merge, one or several', async () => {
+  it('deletes an empty directory that blocks a merge, and its empty subdirectory', async () => {
     const started = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/x/y`, 'y\n'), cmd.delete(`${plan}/x/y`)],
@@ -177,7 +177,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('reports the files that block a moved file', async () => {
+  it('deletes a file that blocks the path to which the draft moved another file', async () => {
     const down = await start({
       base: [cmd.create(x, 'x\n')],
       draft: [cmd.rename(x, `${plan}/deep/x`)],
@@ -201,7 +201,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('changes a file that blocks a merge to its state in the draft if the draft has it at another path', async () => {
+  it('gives a blocking file the path and the text that it has in the draft', async () => {
     const started = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n'), cmd.create(`${plan}/old`, 'old\n')],
       draft: [
@@ -260,7 +260,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('lists blocking files for files with other conflicts and for files without a conflict', async () => {
+  it('names the blocking file both for a file with a content conflict and for a file without a conflict', async () => {
     const started = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, '1\n2\n3\n')],
       draft: [cmd.rename(x, z), cmd.replace(z, 'x', 'draft'), cmd.replace(y, '3', 'three')],
@@ -288,7 +288,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('keeps the files that block a merge unless a resolved file names them', async () => {
+  it('rejects a merge if a blocking file cannot move because another file is at its path in the draft', async () => {
     // `x` would unblock the draft's `plan`, but the draft now has a new file at the path of `x`.
     const chain = await start({
       base: [cmd.create(x, 'x\n')],
@@ -342,7 +342,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it("keeps the original's file in place of a directory that the draft deleted", async () => {
+  it("keeps the memory's file at a path where the draft deleted a directory", async () => {
     const { draft, tenant } = await start({
       base: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(x, 'x\n')],
       draft: [cmd.delete(plan), cmd.replace(x, 'x', 'y')],
@@ -361,7 +361,7 @@ describeService('files that block a merge', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects a merge if a blocking file was added since the review', async () => {
+  it('rejects a merge if a blocking file was added or changed after the review', async () => {
     const { draft, tenant } = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/a.md`, 'a\n')],
@@ -380,7 +380,7 @@ describeService('files that block a merge', (service) => {
     expect(await files(tenant)).toStrictEqual({ '/memories/kept': 'kept\n', [plan]: 'the plan\n' });
   });
 
-  it("deletes the files that block a merge as a proposal by the draft's author", async () => {
+  it("records the draft's author as the actor who deleted a blocking file", async () => {
     const { draft, tenant } = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/a.md`, 'a\n')],

@@ -25,7 +25,7 @@ describeService('comments on drafts', (service) => {
   const texts = async (path: string) =>
     ((await admin().call('GET', path)).body.comments as { text: string }[]).map(({ text }) => text);
 
-  it('keeps comments on a draft, which can be added, listed, and deleted, when its tenant is renamed', async () => {
+  it('adds, lists, and deletes comments on a draft, and keeps comments when the tenant is renamed', async () => {
     const { tenant, draft, path } = await make();
     const { versions } = (await admin().call('GET', `/tenants/${tenant}/versions`)).body;
     const file = (versions as { memory_id: string }[])[0]?.memory_id;
@@ -65,7 +65,7 @@ describeService('comments on drafts', (service) => {
     expect(await texts(path)).toStrictEqual([]);
   });
 
-  it('lets only its author and keys with full access delete a comment', async () => {
+  it('lets a comment be deleted only by its author or by a key with full access', async () => {
     const { tenant, path } = await make();
     const limited = { isAdmin: true, access: 'operate' as const, onlyTenants: [tenant] };
     const [anna, bob] = [await makeKey(service(), limited), await makeKey(service(), limited)];
@@ -102,7 +102,7 @@ describeService('comments on drafts', (service) => {
     expect((await admin().call('GET', path.replace(/.{8}\/comments/, '00000000/comments'))).status).toBe(404);
   });
 
-  it('deletes the comments on drafts with a redaction in the memory', async () => {
+  it("deletes a draft's comments when a version in the memory is redacted", async () => {
     const { tenant, path } = await make();
     await add(path, 'It was 1.');
     const { versions } = (await admin().call('GET', `/tenants/${tenant}/versions`)).body;

@@ -20,7 +20,7 @@ const a = '/memories/a';
 const b = '/memories/d/b';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-describeServiceOnOwnDatabase('the life of a draft', (service) => {
+describeServiceOnOwnDatabase("a draft's lifecycle", (service) => {
   const drafting = new Drafting(service);
   const tenantWith = async (...steps: object[]) => {
     const tenant = freshTenant('draft-life');
@@ -29,7 +29,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
   };
   const countOpen = async (tenant: string) => (await openDrafts(service().database.query, tenant)).count;
 
-  it('starts a draft with the memory at a past time', async () => {
+  it("creates a draft from the memory's state at a past time", async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     const then = await readSnapshot(service(), tenant);
     await run(service(), tenant, cmd.replace(a, '1', 'one'), cmd.delete('/memories/d'));
@@ -52,7 +52,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('starts a draft with the current memory for a future time', async () => {
+  it('creates a draft from the current memory if the requested time is in the future', async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'));
     const draft = await drafting.create(tenant, { at: '2999-01-01T00:00:00.000000Z' });
     await run(service(), draft.id, cmd.create(b, '2\n'));
@@ -63,7 +63,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('suspends a draft with its tenant, also when the draft is created then', async () => {
+  it("suspends a tenant's drafts with the tenant, even a draft created during the suspension", async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'));
     const tenants = new Tenants(service().database);
     const before = await drafting.create(tenant);
@@ -104,7 +104,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('closes a draft that expires, and deletes leftovers from closed drafts', async () => {
+  it('closes expired drafts, and deletes data that killed processes left from closed drafts', async () => {
     const daysFromNow = (days: number) => new Date(Date.now() + days * DAY_MS);
     // Closes the drafts from other tests.
     await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(31));
@@ -145,7 +145,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('closes a draft only with its tenant, a merge, or a rejection', async () => {
+  it('rejects deleting a draft as a tenant, and deletes a draft when its own tenant is deleted', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const draft = await drafting.create(tenant);
     const tenants = new Tenants(service().database);
@@ -167,7 +167,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it("applies the memory's limits to a draft only when it is merged", async () => {
+  it('rejects a merge that exceeds a file limit set after the draft was written', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const draft = await drafting.create(tenant);
     await run(service(), draft.id, cmd.create('/memories/b', 'y'), cmd.create('/memories/c', 'z'));
@@ -180,7 +180,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('explains an unknown source in the log, and a revert without an actor or a source', async () => {
+  it('explains the error if log names an unknown source or revert names no actor', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const none = await runCli(service(), ['log', tenant, '--source', 'web']);
     expect(none.error).toBe(

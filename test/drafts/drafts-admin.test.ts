@@ -81,7 +81,7 @@ describeService('drafts in the admin API', (service) => {
     expect((await admin().call('GET', `/tenants/${draft.id}`)).status).toBe(404);
   });
 
-  it('closes a draft a number of days after its last use', async () => {
+  it("sets a draft's expiry to draft_days after its last use, and to null if draft_days is 0", async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     const DAYS_30_MS = 30 * 24 * 60 * 60 * 1000;
     expect(Date.parse(String(draft.expires_at)) - Date.parse(String(draft.last_used_at))).toBe(DAYS_30_MS);
@@ -101,7 +101,7 @@ describeService('drafts in the admin API', (service) => {
     expect(await read()).toMatchObject({ expires_at: null });
   });
 
-  it('lists the files that block a file, and resolves them with it', async () => {
+  it('lists the files that block a file, and deletes them if the file is taken from the draft', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), draft.id, cmd.create('/memories/plan', 'the plan\n'));
@@ -204,7 +204,7 @@ describeService('drafts in the admin API', (service) => {
     );
   });
 
-  it('compares a draft once for all files in a review, until one side changes', async () => {
+  it('compares a draft only once for all diffs in a review until the draft or the memory changes', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     await run(service(), draft.id, cmd.replace(a, '1', 'one'), cmd.replace(b, '2', 'two'));
     const review = `/tenants/${tenant}/drafts/${draft.id}`;
@@ -228,7 +228,7 @@ describeService('drafts in the admin API', (service) => {
     expect((await admin().call('GET', `${review}/changes`)).status).toBe(409);
   });
 
-  it('rejects a merge without a review', async () => {
+  it('rejects a merge or replacement if a file changed after the review', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), draft.id, cmd.replace(a, '1', 'one'));

@@ -30,7 +30,7 @@ describeService('drafts on the command line', (service) => {
     (JSON.parse((await run('show', tenant, draft, '--json')).stdout) as { review: string }).review;
   const cat = async (tenant: string) => (await runOn(service(), ['cat', tenant, a])).stdout;
 
-  it('merges a draft as reviewed, with resolved conflicts', async () => {
+  it('merges a reviewed draft if each conflict is resolved with --take', async () => {
     const { tenant, draft } = await start();
     await write(draft, cmd.replace(a, 'one', 'two'));
     await write(draft, cmd.create('/memories/b.md', 'b\n'));
@@ -54,7 +54,7 @@ describeService('drafts on the command line', (service) => {
     expect(await cat(tenant)).toBe('two\n');
   });
 
-  it('creates a draft from the memory at a past time with create --at', async () => {
+  it("creates a draft from the memory's state at a past time if create has --at", async () => {
     const tenant = freshTenant('drafts-cli');
     await runOn(service(), ['tenants', 'create', tenant]);
     await write(tenant, cmd.create(a, 'one\n'));
@@ -69,7 +69,7 @@ describeService('drafts on the command line', (service) => {
     expect((await run('list', tenant)).stdout).not.toContain('Whenever');
   });
 
-  it('merges a draft with a text from a file with --text, and prints the changes with --json', async () => {
+  it('resolves a conflict by the text in a local file if merge has --text', async () => {
     const { tenant, draft } = await start();
     await write(draft, cmd.replace(a, 'one', 'two'));
     await write(draft, cmd.create('/memories/plan', 'the plan\n'));
@@ -112,7 +112,7 @@ describeService('drafts on the command line', (service) => {
     await rm(directory, { recursive: true });
   });
 
-  it('lists and shows drafts with their expiry', async () => {
+  it('prints the time at which a draft expires in drafts list and drafts show', async () => {
     const { tenant, draft } = await start();
     await service().query(
       "UPDATE entries SET accessed_at = '2035-01-05T10:00:00Z' WHERE tenant_id = $1 AND kind = 'file' RETURNING path",
@@ -139,7 +139,7 @@ describeService('drafts on the command line', (service) => {
     expect(await cat(tenant)).toBe('one\n');
   });
 
-  it('closes a draft on reject and keeps its record', async () => {
+  it('closes a draft after drafts reject, but still lists the draft as closed', async () => {
     const { tenant, draft } = await start();
     expect((await run('reject', tenant, draft)).stderr).toBe(`Rejected ${draft}.\n`);
     expect((await run('show', tenant, draft)).stdout).toContain('rejected: created ');

@@ -34,7 +34,7 @@ describe('a merge that is killed', { tags: ['long'] }, () => {
     return signal ?? code;
   }
 
-  it(`applies all or none of ${FILES} files`, async () => {
+  it(`applies all ${FILES} files or none if the process is killed during the merge`, async () => {
     await service.execute(cmd.create('/memories/kept', 'kept'), { tenant: 'big' });
     const draft = await drafting.create('big');
     for (let i = 0; i < FILES; i += 100) {

@@ -26,7 +26,7 @@ describeService('merging a draft', (service) => {
     return tenant;
   };
 
-  it("applies one side's changes", async () => {
+  it("keeps each side's changes if the draft and the memory changed different files", async () => {
     const tenant = await tenantWith(
       cmd.create(a, '1\n'),
       cmd.create(b, '2\n'),
@@ -84,7 +84,7 @@ describeService('merging a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('combines changes to different lines and reports a conflict for equal lines', async () => {
+  it('combines changes to different lines, and reports a conflict if both sides changed the same line', async () => {
     const text = (one: string, two: string) => `${one}\n2\n3\n4\n${two}\n`;
     const tenant = await tenantWith(cmd.create(a, text('1', '5')), cmd.create(b, 'x\n'));
     const draft = await drafting.create(tenant);

@@ -39,7 +39,7 @@ describeService(
   (service) => {
     const drafting = new Drafting(service);
 
-    it("shares one rate limit between a tenant's keys, its drafts' keys, and propose-only keys", async () => {
+    it("applies one shared rate limit to a tenant's keys, its propose-only keys, and its drafts' keys", async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const clients = [
@@ -94,7 +94,7 @@ describeService(
       expect(done).toStrictEqual(['draft', 'draft']);
     });
 
-    it("shares a tenant's usage and its limit on stored results with its drafts", async () => {
+    it("counts writes and stored results in a draft toward the tenant's usage and limit", async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const [own, inDraft] = [
@@ -124,7 +124,7 @@ describeService(
       expect(used).toStrictEqual([{ writes: 6 }]);
     });
 
-    it("applies the original's settings to a draft, except a lower byte limit, and rejects settings", async () => {
+    it("applies the tenant's settings to its draft, and rejects a setting for the draft itself", async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const set = (id: string, settings: object) =>
@@ -143,7 +143,7 @@ describeService(
       ]);
     });
 
-    it('archives a draft with its original', async () => {
+    it('makes a draft read-only when its tenant is archived', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const { key } = await makeKey(service(), { managesStores: true });
@@ -154,7 +154,7 @@ describeService(
       expect((await inDraft.send(cmd.create(notes, 'x'))).content).toBe('Error: This memory is read-only');
     });
 
-    it("rejects a draft's secret, on merge and on replacement, if the memory now rejects secrets", async () => {
+    it('rejects a merge or replacement that would add a secret if the tenant now rejects secrets', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const inDraft = await newClient(service(), { tenant: draft.id });
@@ -171,7 +171,7 @@ describeService(
       expect(changes.map(({ outcome }) => outcome?.path)).toStrictEqual(['/memories/fine.md']);
     });
 
-    it("masks a draft's secret if the memory now masks secrets", async () => {
+    it('masks only the secret that the merge adds if the tenant now masks secrets', async () => {
       const tenant = await newTenant(service());
       const owner = await newClient(service(), { tenant });
       const old = token.replace('16C7', '27D8');
@@ -189,7 +189,7 @@ describeService(
     });
 
     it.each(['mask', 'reject'] as const)(
-      'rejects a merge that moves a file to a path with a secret: %s',
+      'rejects a merge that moves a file to a path with a secret if the secrets setting is %s',
       async (secrets) => {
         const tenant = await newTenant(service());
         const owner = await newClient(service(), { tenant });
@@ -204,7 +204,7 @@ describeService(
       },
     );
 
-    it('rejects a propose-only key for a draft', async () => {
+    it('rejects creating a propose-only key for a draft', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const body = { kind: 'tenant', tenant: draft.id, access: 'propose' };

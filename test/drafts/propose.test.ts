@@ -41,7 +41,7 @@ describeService(
         key_id: string;
       }[];
 
-    it("hides a propose-only key's writes from the next agent until a reviewer rejects them", async () => {
+    it("hides a propose-only key's writes from other callers, even after a reviewer rejects the draft", async () => {
       const tenant = await newTenant();
       const owner = await client({ tenant, label: 'owner' });
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
@@ -96,7 +96,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it("merges a propose-only key's approved changes with their source", async () => {
+    it("records the key's source and the approver when a propose-only key's draft is merged", async () => {
       const tenant = await newTenant();
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
       await browser.send(cmd.create(notes, 'one\n'));
@@ -125,7 +125,7 @@ describeService(
       expect(reverted.body).toMatchObject({ files: [{ change: 'deleted', path: notes }], conflicts: [] });
     });
 
-    it('creates one draft for simultaneous first writes with a propose-only key', async () => {
+    it('creates one draft if a propose-only key sends its first writes at the same time', async () => {
       const tenant = await newTenant();
       const { send } = await client({ tenant, access: 'propose' });
       const writes = Array.from({ length: 10 }, (_, i) => send(cmd.create(`/memories/f${i}`, 'x')));
@@ -134,7 +134,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('tells the model when the limit on proposals is reached', async () => {
+    it('returns an error to the model if the tenant cannot have another draft', async () => {
       const tenant = await newTenant();
       await new Tenants(service().database).set(tenant, { maxDrafts: 1 });
       const [first, second] = [
@@ -149,7 +149,7 @@ describeService(
       });
     });
 
-    it("writes to a propose-only key's draft through the Memory Stores API, too", async () => {
+    it("writes a propose-only key's changes to its draft, even through the Memory Stores API", async () => {
       const tenant = await newTenant();
       const owner = await client({ tenant });
       const { headers } = await client({ tenant, access: 'propose' });
@@ -178,7 +178,7 @@ describeService(
     });
 
     it.each(['closed', 'deleted'] as const)(
-      "writes to the next draft when a propose-only key's draft is %s meanwhile",
+      "writes to a new draft if a propose-only key's draft was %s during the request",
       async (how) => {
         const tenant = await newTenant();
         const { send, post } = await client({ tenant, access: 'propose' });
@@ -204,7 +204,7 @@ describeService(
       },
     );
 
-    it('rejects writes to a closed draft, and creates no tenant with its ID', async () => {
+    it("rejects writes to a closed draft, and creates no tenant with the draft's ID", async () => {
       const tenant = await newTenant();
       const { body } = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } });
       const { send } = await client({ access: 'read_write' });
@@ -217,7 +217,7 @@ describeService(
       );
     });
 
-    it('prevents an author from approving their own proposal', async () => {
+    it('rejects a merge by an admin key that changed files in the draft', async () => {
       const tenant = await newTenant();
       const { body } = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } });
       await admin().call('PUT', `/tenants/${body.id}/file?path=${notes}`, {
@@ -243,7 +243,7 @@ describeService(
       expect((await admin().call('POST', `${path}/merge`, { key, body: { review } })).status).toBe(200);
     });
 
-    it('permits each kind of key exactly its operations', async () => {
+    it('permits each kind of key only the draft operations that its access includes', async () => {
       const tenant = await newTenant();
       const draft = String(
         (await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } })).body.id,

@@ -204,7 +204,7 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
     return { isMerged: true, pushed };
   }
 
-  it("gives the model's result with random resolutions", { tags: ['random'] }, async () => {
+  it('merges with random resolutions to the same result as a model', { tags: ['random'] }, async () => {
     const number = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 1e9));
     const seed = `seed ${number}`;
     const random = createRandom(number);

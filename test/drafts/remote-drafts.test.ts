@@ -40,7 +40,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     return { tenant, draft, review: shown.review as string };
   };
 
-  it('lists and compares drafts through the admin API as on the database', async () => {
+  it('prints the same draft lists and comparisons through the admin API as on the database', async () => {
     const { tenant, draft } = await createProposed();
     for (const args of [
       ['list', tenant],
@@ -61,7 +61,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     expect((await runRemotely('drafts', 'list')).stdout).toContain(draft);
   });
 
-  it('merges a draft with resolutions through the admin API, as the admin key', async () => {
+  it('merges a draft through the admin API and records the admin key in closed_by', async () => {
     const { tenant, draft, review } = await createProposed();
     const directory = await mkdtemp(join(tmpdir(), 'remote-drafts-'));
     const file = join(directory, 'merged.md');
@@ -79,7 +79,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     expect(closed).toMatchObject({ state: 'merged', closed_by: { type: 'admin_key', id: admin().key.id } });
   });
 
-  it('replaces a memory by a draft, or rejects the draft, through the admin API', async () => {
+  it('replaces a memory by a draft and rejects another draft through the admin API', async () => {
     const { tenant, draft, review } = await createProposed();
     const replaced = await runRemotely('drafts', 'replace', tenant, draft, '--review', review, '--json');
     expect(JSON.parse(replaced.stdout)).toMatchObject({
@@ -98,7 +98,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     });
   });
 
-  it('reports each draft command error with its message, hint, and exit code', async () => {
+  it('prints the same errors for draft commands through the admin API as on the database', async () => {
     const { tenant, draft, review } = await createProposed();
     const nowhere = `draft_${'0'.repeat(32)}`;
     for (const [args, message] of [
@@ -128,7 +128,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     );
   });
 
-  it('records draft commands in the audit trail with their actor, as on the database', async () => {
+  it('records in the audit trail whether a draft command used the database or the admin API', async () => {
     const { tenant, draft } = await createProposed();
     await runOnDatabase('drafts', 'reject', tenant, draft);
     const { body } = await admin().call('GET', `/audit?tenant=${tenant}&limit=2`);

@@ -40,7 +40,7 @@ describeServiceOnOwnDatabase('versions in many tenants', (service) => {
     return { one, two, none };
   };
 
-  it('sorts versions in many tenants by tenant, newest first, in pages of any size', async () => {
+  it('lists versions in many tenants by tenant, newest first, with any page size', async () => {
     const { one, two } = await createFilledTenants('sorted');
     const all = [
       `${one} modified /memories/a.md`,
@@ -93,7 +93,7 @@ describeServiceOnOwnDatabase('versions in many tenants', (service) => {
       expect([query, (await admin().call('GET', `/versions?${query}`)).status]).toStrictEqual([query, 400]);
   });
 
-  it("shows a scoped key only its tenants' versions, even with a position from another tenant", async () => {
+  it("lists only versions in a scoped key's tenants, even if the page position is in another tenant", async () => {
     const { one, two } = await createFilledTenants('scoped');
     const { key } = await makeKey(service(), { isAdmin: true, access: 'read_only', onlyTenants: [two] });
     expect(describeVersions(await page('', key))).toStrictEqual([`${two} created /memories/b.md`]);
@@ -108,7 +108,7 @@ describeServiceOnOwnDatabase('versions in many tenants', (service) => {
     ]);
   });
 
-  it('prints versions in many tenants with log --all and the find options', async () => {
+  it('prints versions in many tenants if log has tenant options', async () => {
     const { one, two } = await createFilledTenants('printed');
     const { stdout, stderr, code } = await runOn(service(), [
       'log',
@@ -159,7 +159,7 @@ describeServiceOnOwnDatabase('versions in many tenants', (service) => {
     });
   });
 
-  it('searches the current files in many tenants with search --all', async () => {
+  it('searches only the current files in all tenants if search has --all', async () => {
     const { one, two } = await createFilledTenants('searched');
     await write(two, cmd.create('/memories/c.md', 'a seldom word\n'));
     await write(two, cmd.replace('/memories/c.md', 'seldom', 'Seldom'));

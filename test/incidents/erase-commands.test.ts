@@ -18,7 +18,7 @@ describeServiceOnOwnDatabase('erase on the command line', (service) => {
   const write = async (tenant: string, input: object) =>
     expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
 
-  it('prints the places without the text, and erases it after a confirmation', async () => {
+  it("prints the text's places but not the text itself, and erases the text only with --yes", async () => {
     const tenant = freshTenant('erase');
     await write(tenant, cmd.create('/memories/a.md', `x\n${SECRET}\n`));
     await write(tenant, cmd.replace('/memories/a.md', 'x', 'y'));
@@ -59,7 +59,7 @@ describeServiceOnOwnDatabase('erase on the command line', (service) => {
     expect((await run('cat', tenant, '/memories/a.md')).stdout).toBe('y\n[erased]\n');
   });
 
-  it('counts in the receipt the tenants that had the text, and lists how many it searched', async () => {
+  it('states in the receipt how many tenants had the text and how many were searched', async () => {
     const [one, other, third] = [freshTenant('had'), freshTenant('had-not'), freshTenant('had-too')];
     const text = 'a text of two tenants';
     await write(one, cmd.create('/memories/a.md', text));
@@ -74,7 +74,7 @@ describeServiceOnOwnDatabase('erase on the command line', (service) => {
     });
   });
 
-  it('names a cancelled job that selected the tenants', async () => {
+  it('warns if the job named by --found-by was cancelled before its end', async () => {
     const tenant = freshTenant('found');
     await write(tenant, cmd.create('/memories/a.md', SECRET));
     const found = (await run('find', '--tenant', tenant, '--no-wait', SECRET)).stdout.trim();
@@ -90,7 +90,7 @@ describeServiceOnOwnDatabase('erase on the command line', (service) => {
     );
   });
 
-  it('rejects a short text, a short input, and a missing selection', async () => {
+  it('rejects a text that is too short, and a command without a tenant selection', async () => {
     expect(await run('erase', '--all', 'ab')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Use 3 to 16384 characters, besides white space.'),

@@ -117,7 +117,7 @@ class Memory {
   }
 }
 
-describeServiceOnOwnDatabase('a random erasure', (service) => {
+describeServiceOnOwnDatabase('an erasure in random memories', (service) => {
   const drafting = new Drafting(service);
 
   /** Returns the contents and paths of all superseded versions that do not contain the text. */
@@ -151,7 +151,7 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
       ),
     );
 
-  it('leaves no encoding of the text, and keeps all other data', {
+  it('removes the text in every encoding, and keeps all other data', {
     tags: ['random'],
     timeout: TIMEOUT_MS,
   }, async () => {

@@ -17,7 +17,7 @@ import { startService } from '../support/test-service.ts';
 const TEXT = 'Ana lives at 12 Elm Street';
 const TENANTS = ['acme', 'globex', 'initech'];
 
-it('erases all files that agents write on two replicas with earlier lists', async () => {
+it('erases files that two replicas accept before they know that the text is kept out', async () => {
   const created = await createTestDatabase();
   const env = { DATABASE_URL: created.url };
   const replicas = [await startService('postgres', env), await startService('postgres', env)] as const;

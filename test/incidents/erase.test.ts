@@ -61,7 +61,7 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
 
   const get = async (path: string) => (await admin().call('GET', path)).body;
 
-  it('counts the places in a dry run, and then removes every trace', async () => {
+  it("counts the text's places in a dry run, and then erases the text from every table", async () => {
     const tenant = freshTenant('traces');
     const ids = [tenant];
     await write(tenant, cmd.create('/memories/a.md', `first\ncard ${SECRET}\n`), 'k1');
@@ -128,7 +128,7 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
     expect((await get(`/jobs/${again.id}/tenants`)).tenants).toStrictEqual([]);
   });
 
-  it('continues where a killed replica ended, and counts each place once', async () => {
+  it('continues an erase job after its replica is killed, and counts each place once', async () => {
     const tenant = freshTenant('killed');
     for (let i = 0; i < 45; i++) await write(tenant, cmd.create(`/memories/f${i}.md`, `${i} ${SECRET}\n`));
     await write(tenant, cmd.create(`/memories/${SECRET}.md`, 'path\n'));
@@ -180,7 +180,7 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
     ]);
   });
 
-  it('keeps drafts conflict-free, with their authors', async () => {
+  it("causes no conflicts in drafts, and keeps the drafts' authors", async () => {
     const tenant = freshTenant('merged');
     await write(tenant, cmd.create('/memories/same.md', `1\n${SECRET}\n3\n`));
     await write(tenant, cmd.create('/memories/changed.md', `1\n${SECRET}\n3\n`));
@@ -214,7 +214,7 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
     await assertInvariants(service());
   });
 
-  it('gives each path a free name, and the text ignores case on request', async () => {
+  it('renames a path with the text to a free name, and ignores case if requested', async () => {
     const tenant = freshTenant('names');
     for (const path of [
       'Jane Doe/Jane Doe 1.md',
@@ -246,7 +246,7 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
     await assertInvariants(service());
   });
 
-  it('changes archived and suspended tenants, and tenants without a history', async () => {
+  it('erases a text from archived, suspended, and full tenants and from tenants without a history', async () => {
     const tenants = ['archived', 'suspended', 'no-history', 'full'].map(freshTenant).sort();
     for (const tenant of tenants) {
       if (tenant.startsWith('no-history'))
@@ -275,7 +275,7 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
     await assertInvariants(service());
   });
 
-  it("erases a text only in a scoped key's tenants, and shows the key its receipts", async () => {
+  it('limits a scoped key to its tenants when it erases a text and reads receipts', async () => {
     const [own, other] = [freshTenant('own'), freshTenant('other')];
     for (const each of [own, other]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });
@@ -303,7 +303,7 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
     );
   });
 
-  it('keeps the text out of the selected tenants, and rejects unsuitable texts', async () => {
+  it('keeps the erased text out of the selected tenants on request, and rejects unsuitable texts', async () => {
     const [tenant, other] = [freshTenant('kept-out'), freshTenant('open')];
     for (const each of [tenant, other]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
     await run({ tenants: { ids: [tenant] }, dry_run: false, keep_out: true });

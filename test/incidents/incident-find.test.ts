@@ -195,13 +195,15 @@ const QUERIES: [Query, Matches][] = [
   [{ mode: 'regex', where: 'both', text: '(?i)n p' }, regex(/n p/iu)],
 ];
 
-describeService('finding in a tenant', (service, kind) => {
+describeService('a find in one tenant', (service, kind) => {
   const thread = createFindThread();
   const drafting = new Drafting(service);
   afterAll(() => thread.close());
   const finder = () => new Finder(service().database, thread);
 
-  it('equals a model with files, versions, splices, drafts, and paths', { tags: 'random' }, async () => {
+  it('finds the same hits as a model in files, versions, drafts, and paths after random changes', {
+    tags: 'random',
+  }, async () => {
     const places = fc.subarray([...PLACES], { minLength: 1 });
     const actions = fc.array(action, { minLength: 5, maxLength: 25 });
     await fc.assert(

@@ -56,7 +56,7 @@ describeServiceOnOwnDatabase("a job's passes", (service) => {
 
   const tenantCount = async () => Number((await service().query('SELECT count(*) FROM tenants'))[0]?.count);
 
-  it("erases a text from a tenant that was renamed to an ID before the job's position", async () => {
+  it('erases a text from a tenant that was renamed to an ID that the job has already passed', async () => {
     const [passed, tenant] = [freshTenant('m-rename'), freshTenant('z-rename')];
     for (const each of [passed, tenant]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { id } = await post('/erase', { text: SECRET, tenants: { ids: [passed, tenant] }, dry_run: false });
@@ -81,7 +81,7 @@ describeServiceOnOwnDatabase("a job's passes", (service) => {
     expect(receipts.map(({ receipt }) => receipt.tenant).sort()).toStrictEqual([to, passed, null].sort());
   });
 
-  it('erases a text from copies and new tenants that appear after the first pass', async () => {
+  it('erases a text from new and copied tenants that appear after the first pass', async () => {
     const source = freshTenant('m-source');
     await write(source, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { id } = await post('/erase', { text: SECRET, dry_run: false });
@@ -117,7 +117,7 @@ describeServiceOnOwnDatabase("a job's passes", (service) => {
     expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
   });
 
-  it('counts a file in a find once if the file was changed after its tenant was read', async () => {
+  it('counts each file once if find reads a tenant again after a change', async () => {
     const tenant = freshTenant('recounted');
     await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { id } = await post('/find', { text: SECRET, tenants: { ids: [tenant] } });
@@ -133,7 +133,7 @@ describeServiceOnOwnDatabase("a job's passes", (service) => {
     await admin().call('DELETE', `/tenants/${tenant}`);
   });
 
-  it('erases files that agents wrote until every replica kept the text out', async () => {
+  it('erases files that agents wrote before every replica kept the text out', async () => {
     const tenant = freshTenant('late');
     await write(tenant, cmd.create('/memories/first.md', 'first\n'));
     await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
@@ -153,7 +153,7 @@ describeServiceOnOwnDatabase("a job's passes", (service) => {
     expect(await foundInTables(service(), encodeVariants(SECRET))).toStrictEqual([]);
   });
 
-  it("rejects a running job's tenants, and names a cancelled job in the result and the receipt", async () => {
+  it('rejects found_by with a running job, and states in the receipt that the job was cancelled', async () => {
     const tenant = freshTenant('by-find');
     await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
     const found = (await post('/find', { text: SECRET })).id;

@@ -103,7 +103,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     ]);
   });
 
-  it("keeps a job's text only until the job ends, and in no other column", async () => {
+  it("stores a job's text in one column only, and deletes it when the job ends", async () => {
     const tenants = await plantSecrets('texts', 1);
     const { id } = await start({ ids: tenants });
     expect(await storedJob(id)).toMatchObject([{ state: 'queued', texts: { text: SECRET } }]);
@@ -120,7 +120,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect(await storedJob(cancelled.id)).toMatchObject([{ state: 'cancelled', texts: null }]);
   });
 
-  it('continues a job after the last completed tenant when a replica ends, and counts each tenant once', async () => {
+  it('continues a job on another replica after a replica is killed, and counts each tenant once', async () => {
     const tenants = await plantSecrets('resumed', 12);
     const { id } = await start({ ids: tenants });
     const seen: string[] = [];
@@ -169,7 +169,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     });
   });
 
-  it('stops a cancelled job within the tenant, and keeps completed outcomes', async () => {
+  it('stops a cancelled job before its current tenant is complete, and keeps completed outcomes', async () => {
     const tenants = await plantSecrets('cancelled', 3);
     const { id } = await start({ ids: tenants });
     const [find] = sharedKinds() as [JobKind];
@@ -200,7 +200,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await admin().call('POST', `/jobs/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
   });
 
-  it('shows the counts for tenants in progress, and adds the counts for tenants without an outcome', async () => {
+  it('shows counts while tenants are in progress, and counts tenants without an outcome in the total', async () => {
     const tenants = await plantSecrets('progress', 2);
     let looks = 0;
     const both = createBarrier(2);
@@ -227,7 +227,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await get(`/jobs/${id}/tenants`)).tenants).toStrictEqual([]);
   });
 
-  it("records a tenant's error, and continues the job", async () => {
+  it('records the error if a job fails in one tenant, and continues with the next tenant', async () => {
     const tenants = await plantSecrets('failing', 2);
     const { id } = await start({ ids: tenants });
     const { ServiceError } = await import('../../src/core/errors/errors.ts');
@@ -260,7 +260,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await get('/jobs?active=true')).jobs).toStrictEqual([]);
   });
 
-  it('selects the tenants with an outcome in an earlier job, except some', async () => {
+  it('selects the tenants that an earlier job found, minus the tenants listed in except', async () => {
     const [first = '', second = '', third = ''] = await plantSecrets('found', 3);
     await write(freshTenant('found-clean'), cmd.create('/memories/a.md', 'clean'));
     const { id } = await start({ search: 'found-' });
@@ -282,7 +282,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect([rejected.status, rejected.body.code]).toStrictEqual([404, 'not_found']);
   });
 
-  it('finds only versions with an actor, a source, and a time', async () => {
+  it('filters versions in a find by actor, source, and time', async () => {
     const [tenant = ''] = await plantSecrets('filtered', 1);
     const change = (origin: string, at: string, operation: string) =>
       service().query(
@@ -329,7 +329,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     });
   });
 
-  it('deletes a job with its outcomes 30 days after its end, and outcomes with their tenant', async () => {
+  it("deletes a job and its outcomes after 30 days, and a tenant's outcomes when the tenant is deleted", async () => {
     const [tenant = '', other = ''] = await plantSecrets('expired', 2);
     const { id } = await start({ ids: [tenant, other] });
     await run();
@@ -349,7 +349,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await admin().call('GET', `/jobs/${id}`)).status).toBe(404);
   });
 
-  it("limits a key with a scope to its tenants' jobs", async () => {
+  it('limits a scoped key to jobs in its own tenants', async () => {
     const [own = '', other = ''] = await plantSecrets('scoped', 2);
     const scoped = (await makeKey(service(), { isAdmin: true, onlyTenants: [own] })).key;
     const reader = (await makeKey(service(), { isAdmin: true, access: 'read_only' })).key;
@@ -382,7 +382,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await get(`/jobs/${all.id}`)).counts).toMatchObject({ hits: 4 });
   });
 
-  it('rejects invalid texts like a search, and too many active jobs', async () => {
+  it('rejects a find with an invalid text, and a job beyond the limit on active jobs', async () => {
     const reject = async (body: object) => {
       const { status, body: problem } = await admin().call('POST', '/find', { body });
       return [status, problem.code, problem.detail];

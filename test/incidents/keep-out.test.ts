@@ -61,7 +61,7 @@ describeService('texts that are kept out of one tenant', (service) => {
   };
   const send = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
 
-  it('rejects a write with the text if secrets are stored, and an edit that completes the text', async () => {
+  it('rejects a write or edit that results in a kept-out text if the secrets setting is store', async () => {
     const { tenant } = await tenantWithout(TEXT);
     expect(await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`))).toBe(REJECTED);
     expect(await send(tenant, cmd.create('/memories/f', 'Ana lives at -\n12 Elm Road'))).toContain('created');
@@ -80,13 +80,13 @@ describeService('texts that are kept out of one tenant', (service) => {
     await assertInvariants(service());
   });
 
-  it('ends the list with its last entry if that entry fills a page', async () => {
+  it('returns no next page if the last entry fills the page', async () => {
     const { tenant, id } = await tenantWithout(TEXT);
     const { body } = await admin().call('GET', `/tenants/${tenant}/kept-out?limit=1`);
     expect(body).toMatchObject({ entries: [{ id }], next: null });
   });
 
-  it('masks the text if secrets are masked', async () => {
+  it('masks a kept-out text if the secrets setting is mask', async () => {
     const { tenant } = await tenantWithout(TEXT, { settings: { secrets: 'mask' } });
     expect(await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`))).toBe(
       'File created successfully at: /memories/f\n[1 secret was masked before storing: kept_out]',
@@ -97,7 +97,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     );
   });
 
-  it('rejects the text in an admin API file, an import, and the Memory Stores API', async () => {
+  it('rejects a kept-out text in a file from the admin API, an import, or the Memory Stores API', async () => {
     const { tenant } = await tenantWithout(TEXT);
     const put = await admin().call('PUT', `/tenants/${tenant}/file?path=/memories/f`, {
       body: TEXT,
@@ -146,7 +146,7 @@ describeService('texts that are kept out of one tenant', (service) => {
       'The draft would add a text that an operator keeps out of this memory to /memories/g. Nothing was changed.',
     ],
     ['replace', 'would add a text that an operator keeps out of this memory to /memories/g.'],
-  ])('rejects to %s a draft that adds the text', async (action, detail) => {
+  ])('rejects the request to %s if the draft adds a kept-out text', async (action, detail) => {
     const { tenant, id } = await draftWithText();
     const { body } = await admin().call('GET', `/tenants/${tenant}/drafts/${id}/changes`);
     const answer = await admin().call('POST', `/tenants/${tenant}/drafts/${id}/${action}`, {
@@ -175,7 +175,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     });
   });
 
-  it('warns if a restore in a draft brings back a text that is kept out of the original', async () => {
+  it('warns if a restore in a draft brings back a text that is kept out of the tenant', async () => {
     const { id } = await draftWithText();
     await send(id, cmd.delete('/memories/g'));
     const { body } = await admin().call('GET', `/tenants/${id}/versions?operation=created&path=/memories/g`);
@@ -189,7 +189,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     expect(await send(await createDraft(tenant), cmd.create('/memories/g', TEXT))).toBe(REJECTED);
   });
 
-  it('lists a kept-out text without the text, allows it again, and keeps it with a renamed tenant', async () => {
+  it('lists entries without their texts, keeps them when the tenant is renamed, and can remove them', async () => {
     const text = 'Bo moved to 7 Oak Lane';
     const { tenant, id } = await tenantWithout(text);
     const again = await admin().call('POST', `/tenants/${tenant}/kept-out`, {
@@ -220,7 +220,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     );
   });
 
-  it('rejects a kept-out text that is too short or too long, and a missing tenant', async () => {
+  it('rejects an entry if its text is too short or too long or its tenant does not exist', async () => {
     const tenant = freshTenant();
     await admin().call('POST', '/tenants', { body: { id: tenant } });
     const add = async (text: string, to = tenant) => {
@@ -247,7 +247,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     return { id: String(body.id) };
   };
 
-  it('rejects a text in every memory, on every replica, until it is allowed again', async () => {
+  it('rejects a text in all memories on all replicas until the text is allowed again', async () => {
     const replica = new KeptOutLists(service().database, loadConfig({}));
     const tenant = freshTenant();
     expect(await replica.textsFor({ id: tenant, draftOf: null })).toBeUndefined();
@@ -265,7 +265,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     expect(await replica.textsFor({ id: tenant, draftOf: null })).toBeUndefined();
   });
 
-  it('applies a new entry to a tenant whose policy is cached, once the process has read the entry', async () => {
+  it('applies a new entry to a tenant with a cached policy as soon as the replica has read the entry', async () => {
     const tenant = freshTenant();
     const send = (to: string, input: object) => service().execute(input, { tenant: to });
     await send(tenant, cmd.create('/memories/f', 'x'));
@@ -276,7 +276,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     await admin().call('DELETE', `/kept-out/${id}`);
   });
 
-  it('reads the entries again for a write after AUTH_CACHE_SECONDS', async () => {
+  it('reads the entries again before a write if AUTH_CACHE_SECONDS have passed', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const lists = new KeptOutLists(service().database, loadConfig({}));
@@ -292,7 +292,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     await admin().call('DELETE', `/kept-out/${id}`);
   });
 
-  it('reads only the changed entries in a list', async () => {
+  it('reads only the entries that changed since the last read', async () => {
     const { database } = service();
     const read: unknown[] = [];
     const query: typeof database.query = async (statement, params) => {
@@ -319,7 +319,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     expect([await countFinds(0), await countFinds(2), read.length]).toStrictEqual([1, 1, 3]);
   });
 
-  it('follows the entries for tenants that are renamed, copied, deleted and created again', async () => {
+  it("applies a tenant's entries after the tenant is renamed, copied, or deleted and created again", async () => {
     const { database } = service();
     const lists = new KeptOutLists(database, loadConfig({}));
     const [first, second, third] = [freshTenant(), freshTenant(), freshTenant()];
@@ -341,7 +341,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     expect([await countFinds(second), (await texts?.scan('at 9 oak lane'))?.length]).toStrictEqual([1, 1]);
   });
 
-  it('requires the same secret in every process, until the list of kept-out texts is empty', async () => {
+  it('requires the same INSTALLATION_SECRET in every process while any text is kept out', async () => {
     await service().query('DELETE FROM kept_out');
     const env = { INSTALLATION_SECRET: 'one secret of more than 32 characters' };
     const other = { INSTALLATION_SECRET: 'another secret, of 32 characters too' };

@@ -26,7 +26,7 @@ describeService('receipts', (service) => {
     return runOn(service(), ['receipts', 'verify', file(name), '--key', file('key.pem')], nowhere);
   };
 
-  it("states a tenant's deletion in a receipt, and verifies the receipt without the service", async () => {
+  it("writes a receipt for a tenant's deletion, and verifies the receipt without the service", async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'private text'), { tenant });
     const deleted = await run('tenants', 'delete', tenant, '--yes', '--receipt', file('deleted.json'));
@@ -60,7 +60,7 @@ describeService('receipts', (service) => {
     expect((await verify('deleted.json')).stderr).toContain('is not a receipt of this service');
   });
 
-  it('connects a forgotten tenant with its hash only in the receipt file', async () => {
+  it("keeps a deleted tenant's ID only in the receipt file if delete has --forget", async () => {
     const tenant = freshTenant('secret-customer');
     await service().execute(cmd.create('/memories/f', 'x'), { tenant });
     await service().execute(cmd.create('/memories/f/../g', 'x'), { tenant });
@@ -110,7 +110,7 @@ describeService('receipts', (service) => {
     );
   });
 
-  it('creates a receipt only on request, and returns 404 for an unknown one', async () => {
+  it('creates a receipt only on request, and returns 404 for an unknown receipt', async () => {
     const tenant = freshTenant();
     await admin().call('POST', '/tenants', { body: { id: tenant } });
     const deleted = await admin().call('DELETE', `/tenants/${tenant}`);

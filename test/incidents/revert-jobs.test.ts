@@ -80,7 +80,7 @@ describeServiceOnOwnDatabase(
     const outcomes = async (id: string) => (await get(`/jobs/${id}/tenants`)).tenants;
     const readFileText = async (tenant: string) => (await readTree(service(), tenant)).get(a);
 
-    it("makes exactly the dry run's changes, and leaves conflicts unchanged", async () => {
+    it('makes exactly the changes from the dry run, and keeps files with conflicts unchanged', async () => {
       const tenants = await createPoisoned('many', ['clean', 'merge', 'conflict']);
       const [clean = '', merge = '', conflict = ''] = tenants;
       const dryRun = await start({ ids: tenants });
@@ -155,7 +155,7 @@ describeServiceOnOwnDatabase(
       ]);
     });
 
-    it("records a tenant's files that an interrupted attempt had reverted", async () => {
+    it('counts files as reverted even if an earlier attempt reverted them and was interrupted', async () => {
       const [tenant = ''] = await createPoisoned('killed', ['merge']);
       const dryRun = await start({ ids: [tenant] });
       await run();
@@ -176,7 +176,7 @@ describeServiceOnOwnDatabase(
       expect(await readFileText(tenant)).toBe('1\n2\n3\n4\n55\n');
     });
 
-    it("starts and applies only in a scoped key's tenants", async () => {
+    it("reverts only a scoped key's tenants, and hides a job with other tenants from the key", async () => {
       const [own = '', other = ''] = await createPoisoned('scoped', ['merge', 'merge']);
       const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });
       const body = { by: 'mallory', since: '1h' };
@@ -191,7 +191,7 @@ describeServiceOnOwnDatabase(
       expect((await admin().call('POST', '/revert', { body: { since: '1h' } })).status).toBe(400);
     });
 
-    it('lists conflicts by path, and resolves all of them with one side', async () => {
+    it('lists conflicts by path, and resolves all conflicts with --take-all', async () => {
       const tenants = await createPoisoned('taken', ['conflict', 'merge', 'conflict']);
       const [first = '', merge = '', last = ''] = tenants;
       const tried = await start({ ids: tenants });
@@ -230,7 +230,7 @@ describeServiceOnOwnDatabase(
       expect(await Promise.all(tenants.map(readFileText))).toStrictEqual([CLEAN, '1\n2\n3\n4\n55\n', CLEAN]);
     });
 
-    it("resolves one tenant's conflicts with one side, except where a file has a resolution", async () => {
+    it('resolves the conflicts in one tenant with --take-all, except in files that --take names', async () => {
       const [tenant = ''] = await createPoisoned('taken-one', ['conflict']);
       const b = '/memories/b';
       await executeAs('alice', tenant, cmd.create(b, CLEAN));
@@ -246,7 +246,7 @@ describeServiceOnOwnDatabase(
       expect((await readTree(service(), tenant)).get(b)).toBe('harmless\n2\n3\n4\n5\n');
     });
 
-    it('names the open drafts that keep the changes', async () => {
+    it('names the open drafts that may still contain the reverted changes', async () => {
       const [copied = '', written = '', clean = ''] = await createPoisoned('drafts', [
         'merge',
         'clean',
@@ -284,7 +284,7 @@ describeServiceOnOwnDatabase(
       expect((await readTree(service(), copy.id)).get(a)).toBe('evil\n2\n3\n4\n55\n');
     });
 
-    it('counts the files with a kept-out text after a revert in many tenants', async () => {
+    it('counts the reverted files that contain a kept-out text', async () => {
       const tenants = ['kept-out-1', 'kept-out-2'].map((label) => freshTenant(label));
       for (const tenant of tenants) {
         await new Tenants(service().database).create(tenant);
@@ -320,7 +320,7 @@ describeServiceOnOwnDatabase(
       for (const each of tenants) await new Tenants(service().database).delete(each);
     });
 
-    it('shows the tenants and asks for a confirmation on the command line', async () => {
+    it('prints the affected tenants, and reverts them only with --yes', async () => {
       const [merge = '', conflict = ''] = await createPoisoned('command', ['merge', 'conflict']);
       const args = ['revert', '--tenant', merge, '--tenant', conflict, '--by', 'mallory', '--since', '1h'];
       const tried = await runOn(service(), [...args, '--dry-run']);

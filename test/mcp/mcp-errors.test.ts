@@ -13,7 +13,7 @@ describeService('MCP', (service) => {
       payload,
     });
 
-  it.each(['en', 'fr', 'es'])('reads and lists files for a host that prefers %s', async (language) => {
+  it.each(['en', 'fr', 'es'])('reads and lists files if a host prefers language %s', async (language) => {
     const tenant = freshTenant('resources');
     await service().execute(cmd.create('/memories/f.md', 'one\ntwo'), { tenant });
     const headers = { 'accept-language': language, 'x-tenant-id': tenant };
@@ -24,7 +24,7 @@ describeService('MCP', (service) => {
     expect(list.json()).toMatchObject({ result: { resources: [{ uri }] } });
   });
 
-  it('reads a file with a line that is longer than a view, and names a directory', async () => {
+  it('reads a whole file even if a line exceeds the view limit, and rejects a directory', async () => {
     const tenant = freshTenant('resources');
     const text = `     1\t${'x'.repeat(70_000)}\n[Truncated: showing lines 1 to 2 of 3.`;
     await service().execute(cmd.create('/memories/d/f.md', text), { tenant });
@@ -44,7 +44,7 @@ describeService('MCP', (service) => {
     ['an unfinished object', '{"jsonrpc":"2.0",'],
     ['nothing', ''],
     ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
-  ])('rejects a body of %s with a JSON-RPC parse error', async (_title, body) => {
+  ])('returns a JSON-RPC parse error if the body is %s', async (_title, body) => {
     const response = await post(body);
     expect(response.statusCode).toBe(400);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');

@@ -52,7 +52,7 @@ describe('the official MCP client', () => {
     await expect(client.callTool({ name: 'bash', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it("reaches its credential's memory", async () => {
+  it('connects each client to the memory that belongs to its credential', async () => {
     const [one, other] = await Promise.all([fixture.tenantKey(), fixture.tenantKey()]);
     expect(await call(await connectWith(one), create)).toMatchObject({ isError: false });
     expect(await call(await connectWith(other), view)).toStrictEqual(text(MISSING, true));
@@ -65,7 +65,7 @@ describe('the official MCP client', () => {
     expect(await call(readOnly, create)).toMatchObject({ isError: true });
   });
 
-  it('runs the calls in one turn in order', async () => {
+  it("runs a client's parallel calls in the order in which they were sent", async () => {
     const client = await connectWith(await fixture.tenantKey());
     for (let round = 0; round < 5; round++) {
       const file = `/memories/${round}.md`;
@@ -81,7 +81,7 @@ describe('the official MCP client', () => {
     }
   });
 
-  it('connects 400 times simultaneously, each time to its own memory', { tags: 'long' }, async () => {
+  it('connects 400 clients at the same time, each to its own memory', { tags: 'long' }, async () => {
     // A slow machine needs a long queue, because the lookups for 400 unknown tenants are queued.
     const service = await startSharedService('postgres', { MAX_QUEUE_MS: '60000' });
     onTestFinished(() => service.close());
@@ -102,11 +102,11 @@ describe('the official MCP client', () => {
     );
   });
 
-  it('rejects a connection from the official MCP client with a wrong key', async () => {
+  it('rejects a connection if the official MCP client sends a wrong key', async () => {
     await expect(connectWith('msk_wrong')).rejects.toMatchObject({ code: 401 });
   });
 
-  it("applies a call once if a host sends it twice under its block's ID", async () => {
+  it('applies a call only once if a host sends it twice with the same tool use ID', async () => {
     const client = await connectWith(await fixture.tenantKey());
     const insert = { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' };
     const callAgain = () =>

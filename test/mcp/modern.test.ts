@@ -31,7 +31,7 @@ const connect = async (key?: string) =>
 const call = (client: Client, input: object) => client.callTool({ name: 'memory', arguments: { ...input } });
 const memoryCall = (input: object) => modern('tools/call', { name: 'memory', arguments: input });
 
-describe('the official MCP client 2', () => {
+describe('the official MCP client, version 2', () => {
   it('reads the tools, the instructions, the prompt, and the files', async () => {
     const client = await connect();
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
@@ -75,7 +75,7 @@ describe('the official MCP client 2', () => {
     }
   });
 
-  it("applies a call once if a host sends it twice under its block's ID", async () => {
+  it('applies a call only once if a host sends it twice with the same tool use ID', async () => {
     const client = await connect();
     await call(client, create);
     const insert = { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' };
@@ -102,7 +102,7 @@ async function begin(headers: Record<string, string>) {
 }
 
 describe('a call without a session', () => {
-  it('waits in a call without a session for an earlier request that writes its file', async () => {
+  it('delays a call without a session until an earlier request with the same key has ended', async () => {
     const key = await fixture.tenantKey();
     const first = await begin(requestHeaders(key, headersFor(memoryCall(create))));
     const viewed = sendMcp(fixture.url, memoryCall(view), requestHeaders(key, headersFor(memoryCall(view))));
@@ -114,7 +114,7 @@ describe('a call without a session', () => {
     expect((await viewed).body).toMatchObject({ result: text(VIEWED) });
   });
 
-  it('runs a call without a wait for a caller that has another key', async () => {
+  it('runs a call immediately if the earlier request has another key', async () => {
     const headers = headersFor(memoryCall(view));
     const first = await begin(requestHeaders(await fixture.tenantKey(), headers));
     const key = await fixture.tenantKey();
@@ -161,7 +161,7 @@ describe('a subscription', () => {
     params: { ...params, _meta: { 'io.modelcontextprotocol/subscriptionId': 7 } },
   });
 
-  it("acknowledges a subscription's filter first, and then reports changed files and a changed list", async () => {
+  it('acknowledges the filter, and then reports changed files and changes to the file list', async () => {
     const { key, tenant } = await fixture.tenantWithKey();
     const team = await fixture.tenantWithKey();
     await setMount(fixture.database(), tenant, {
@@ -201,7 +201,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  it('reaches the official client 2', async () => {
+  it('reports a changed file to the official client, version 2', async () => {
     const client = await connect();
     const updated: unknown[] = [];
     client.setNotificationHandler(
@@ -214,7 +214,7 @@ describe('a subscription', () => {
     await expect.poll(() => updated, { timeout: 20_000 }).toStrictEqual([URI]);
   });
 
-  it('ends a subscription with its result when the service stops, and uses no slot until then', async () => {
+  it('uses no slot during a subscription, and returns a result when the service stops', async () => {
     const service = await startSharedService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '1' });
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
     const headers = requestHeaders(undefined, { 'x-tenant-id': freshTenant() });
@@ -227,7 +227,7 @@ describe('a subscription', () => {
     expect(messages.at(-1)).toMatchObject({ id: 7, result: { resultType: 'complete' } });
   });
 
-  it('ends when its key is revoked, and when its tenant is replaced', async () => {
+  it('ends a subscription if its key is revoked, or if its tenant is deleted and created again', async () => {
     const revoked = await fixture.tenantWithKey();
     const replaced = await fixture.tenantWithKey();
     const subscriptions = await Promise.all(

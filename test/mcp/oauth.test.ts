@@ -27,7 +27,7 @@ describe('OAuth for MCP', () => {
   });
   afterAll(() => service.close());
 
-  it('tells a host where to sign in and accepts its token', async () => {
+  it("names the authorization server to a client without a token, and accepts that server's token", async () => {
     const sendRequest = (headers = {}) =>
       service.app.inject({
         method: 'POST',
@@ -68,7 +68,7 @@ describe('OAuth for MCP', () => {
     expect(found.authorization_servers).toStrictEqual(['https://login.example']);
   });
 
-  it('provides metadata for the whole service without a path', async () => {
+  it('returns metadata for the whole service if the metadata URL has no path', async () => {
     const metadata = await service.app.inject('/.well-known/oauth-protected-resource');
     expect(metadata.json()).toMatchObject({ resource: 'https://memory.example' });
   });
@@ -76,7 +76,7 @@ describe('OAuth for MCP', () => {
   it.each([
     ['AUTH=keys', { AUTH: 'keys' }],
     ['an issuer that is no URL', { ...settings, JWT_ISSUER: 'login' }],
-  ])('offers no metadata with %s, because it names no authorization server', async (_, env) => {
+  ])('returns 404 for the OAuth metadata if the service has %s', async (_, env) => {
     const other = await startSharedService('postgres', env);
     onTestFinished(() => other.close());
     const rejected = await other.app.inject({
@@ -92,7 +92,7 @@ describe('OAuth for MCP', () => {
     }
   });
 
-  it("names the request's host without PUBLIC_URL", async () => {
+  it("uses the request's host in the metadata if PUBLIC_URL is not set", async () => {
     const other = await startSharedService('postgres', settings);
     onTestFinished(() => other.close());
     const headers = { host: 'memory.internal' };
@@ -100,7 +100,7 @@ describe('OAuth for MCP', () => {
     expect(metadata.json()).toMatchObject({ resource: 'http://memory.internal/mcp' });
   });
 
-  it('omits an invalid host from the WWW-Authenticate header on /mcp', async () => {
+  it("omits the metadata URL from the WWW-Authenticate header if the request's host is invalid", async () => {
     const other = await startSharedService('postgres', settings);
     onTestFinished(() => other.close());
     const url = await other.app.listen({ host: '127.0.0.1', port: 0 });

@@ -49,7 +49,7 @@ describe('a request to /mcp', () => {
   );
 
   it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])(
-    'responds with 405 to a request to /mcp by %s',
+    'returns 405 if the method for /mcp is %s',
     async (method) => {
       const response = await fetch(`${fixture.url}/mcp`, { method });
       expect([response.status, response.headers.get('allow')]).toStrictEqual([405, 'POST']);
@@ -78,7 +78,7 @@ describe('a request to /mcp', () => {
     });
   });
 
-  it('rejects a request to /mcp with another media type for the body or the response', async () => {
+  it('rejects a request to /mcp if its body or its Accept header has an unsupported media type', async () => {
     const key = await fixture.tenantKey();
     expect(await send('x', requestHeaders(key, { 'content-type': 'text/plain' }))).toMatchObject({
       status: 415,
@@ -111,13 +111,13 @@ describe('a request to /mcp', () => {
     });
   });
 
-  it('responds with 202 without a body to a notification', async () => {
+  it('returns 202 and an empty body for a notification', async () => {
     const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
     const accepted = await send(notification, requestHeaders(await fixture.tenantKey()));
     expect([accepted.status, accepted.body]).toStrictEqual([202, undefined]);
   });
 
-  it('runs the calls in a batch at /mcp in order', async () => {
+  it('runs the calls in a batch in the order in which they are listed', async () => {
     const { status, body } = await send(
       [memoryCall(create, 1), memoryCall(view, 2)],
       requestHeaders(await fixture.tenantKey()),
@@ -129,7 +129,7 @@ describe('a request to /mcp', () => {
     ]);
   });
 
-  it("reads a batch's files until their length reaches the limit for one request", async () => {
+  it('returns an error for each file in a batch after the results have reached the size limit', async () => {
     const headers = requestHeaders(await fixture.tenantKey());
     const file_text = 'x'.repeat(600_000);
     const file = { name: 'memory', arguments: { command: 'create', path: '/memories/f', file_text } };
@@ -157,7 +157,7 @@ describe('a request to /mcp', () => {
     }
   });
 
-  it("runs a session's next request if a client disconnects before its body", async () => {
+  it("runs a session's next request if the client aborted the previous request before the body", async () => {
     const key = await fixture.tenantKey();
     const { headers } = await send(initialize, requestHeaders(key));
     const session = requestHeaders(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
@@ -174,8 +174,8 @@ describe('a request to /mcp', () => {
   });
 });
 
-describe('an MCP call during a service failure', () => {
-  it('returns the status from /execute for an MCP call during a service failure', async () => {
+describe('an MCP call above the rate limit', () => {
+  it('returns 429 for an MCP call above the rate limit, like /execute', async () => {
     const service = await startSharedService('postgres', { RATE_LIMIT_PER_MINUTE: '2' });
     onTestFinished(() => service.close());
     const inject = () =>
@@ -217,7 +217,7 @@ describe('an MCP call during a database failure', () => {
     await expect.poll(slots).toBe('0');
   });
 
-  it('returns the 503 from /execute for an MCP call when the database fails, and recovers', async () => {
+  it('returns 503 for an MCP call while the database fails, and 200 after it recovers', async () => {
     const service = await startSharedService('postgres');
     onTestFinished(() => service.close());
     const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
@@ -240,7 +240,7 @@ describe('an MCP call during a database failure', () => {
 });
 
 describeService('/mcp', (service) => {
-  it("serves the header's tenant without authentication", async () => {
+  it('uses the tenant from the x-tenant-id header if authentication is off', async () => {
     const tenant = freshTenant();
     const send = (input: object) =>
       service().app.inject({
@@ -256,7 +256,7 @@ describeService('/mcp', (service) => {
     expect(content).toBe(VIEWED);
   });
 
-  it('rejects requests that a web page makes a browser send', async () => {
+  it('rejects a request if its Host or Origin header names another site', async () => {
     for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
       const rejected = await service().app.inject({
         method: 'POST',
@@ -268,7 +268,7 @@ describeService('/mcp', (service) => {
     }
   });
 
-  it('counts calls over MCP like calls to /execute', async () => {
+  it('counts calls over MCP in the same metrics as calls to /execute', async () => {
     const { app } = service();
     const count = async () =>
       Number(
@@ -286,7 +286,7 @@ describeService('/mcp', (service) => {
 });
 
 describe('the setting MCP=off', () => {
-  it('disables /mcp and its metadata', async () => {
+  it('returns 404 for /mcp and its OAuth metadata', async () => {
     const service = await startSharedService('postgres', { MCP: 'off' });
     onTestFinished(() => service.close());
     const sent = await service.app.inject({ method: 'POST', url: '/mcp', payload: initialize });
@@ -294,7 +294,7 @@ describe('the setting MCP=off', () => {
     expect((await service.app.inject('/.well-known/oauth-protected-resource/mcp')).statusCode).toBe(404);
   });
 
-  it('accepts on and off as MCP values, with on as the default, and rejects others', () => {
+  it('uses on as the default for MCP, and rejects values other than on and off', () => {
     expect(loadConfig({}).MCP).toBe('on');
     expect(() => loadConfig({ MCP: 'no' })).toThrow('MCP must be on or off');
   });

@@ -59,7 +59,7 @@ describeService('memories in a store', (service) => {
     );
   });
 
-  it("shows a tenant created elsewhere as a store under the tenant's ID, with its memories", async () => {
+  it('returns a store for a tenant that the memory tool created, with the same ID and its files', async () => {
     const tenant = `own-${crypto.randomUUID()}`;
     await service().execute({ command: 'create', path: '/memories/a', file_text: 'x' }, { tenant });
     expect(await stores.retrieve(tenant)).toMatchObject({
@@ -71,7 +71,7 @@ describeService('memories in a store', (service) => {
     expect(await listPaths(stores.memories.list(tenant))).toStrictEqual(['/a']);
   });
 
-  it('lists memories by path, by prefix, and by directory, page by page', async () => {
+  it('lists memories by path, and filters them by prefix and depth, on several pages', async () => {
     const { id } = await storeWith('/a.md', '/a/x', '/a/y/z', '/a-b', '/b/1', '/b/2', '/c');
     await service().execute({ command: 'create', path: '/memories/void/x/y', file_text: '' }, { tenant: id });
     await service().execute({ command: 'delete', path: '/memories/void/x/y' }, { tenant: id });
@@ -91,7 +91,7 @@ describeService('memories in a store', (service) => {
     ]);
   });
 
-  it('lists 20 memories per page by default, at most 100, and at most 20 with contents', async () => {
+  it('lists 20 memories per page by default and at most 100, but at most 20 with their contents', async () => {
     const { id } = await stores.create({ name: 'many' });
     await Promise.all(
       Array.from({ length: 101 }, (_, i) => stores.memories.create(id, { path: `/${i}`, content: `${i}` })),
@@ -117,7 +117,7 @@ describeService('memories in a store', (service) => {
     expect((await stores.memoryVersions.list(id, { view: 'full' })).data.length).toBe(5);
   });
 
-  it('ends a page of memories early if their contents are large in JSON', async () => {
+  it('ends a page of memories early if their contents are large only when encoded as JSON', async () => {
     const { id } = await stores.create({ name: 'large in JSON' });
     // 300,000 bytes, which are 1,800,000 bytes in JSON.
     const content = '\u0001'.repeat(300_000);
@@ -130,7 +130,7 @@ describeService('memories in a store', (service) => {
     expect((await versions.getNextPage()).data).toMatchObject([{ path: '/0', content }]);
   });
 
-  it('rejects a memory at an overlapping path, and names the existing memory', async () => {
+  it("rejects a memory at, above, or below an existing memory's path, and names that memory", async () => {
     const { id, of } = await storeWith('/notes/todo.md', '/other');
     const [todo, other] = (await readAll(stores.memories.list(id))) as { id: string; path: string }[];
     const conflict = { conflicting_path: '/notes/todo.md', conflicting_memory_id: todo?.id };
@@ -145,7 +145,7 @@ describeService('memories in a store', (service) => {
     expect((await readAll(stores.memoryVersions.list(id))).length).toBe(2);
   });
 
-  it('replaces a directory without files by a memory', async () => {
+  it('replaces a directory that has no files by a memory with the same path', async () => {
     const { id, of } = await storeWith('/a/b/c', '/d/e/f', '/g');
     const tenant = { tenant: id };
     await service().execute({ command: 'delete', path: '/memories/a/b/c' }, tenant);
@@ -166,7 +166,7 @@ describeService('memories in a store', (service) => {
     }
   });
 
-  it('records no memory version after an update without a change, with any precondition', async () => {
+  it('records no version if an update changes nothing, even if the precondition does not match', async () => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const update = (params: object) => stores.memories.update(memory?.id ?? '', { ...of, ...params });
@@ -187,7 +187,7 @@ describeService('memories in a store', (service) => {
     expect(memory).toMatchObject({ content: '', content_sha256: EMPTY, content_size_bytes: 0 });
   });
 
-  it('returns 404 for a memory in another store and for its versions', async () => {
+  it('returns 404 for a memory or version that belongs to another store', async () => {
     const { of } = await storeWith();
     const { id } = await storeWith('/a');
     const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
@@ -203,7 +203,7 @@ describeService('memories in a store', (service) => {
     expect(await readAll(stores.memories.list(id))).toStrictEqual([memory]);
   });
 
-  it('rejects redacting a current version or a version with the same content', async () => {
+  it('rejects redacting the current version, or an older version with the current content', async () => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await readAll(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const { id: mine = '', memory_version_id: first = '' } = memory ?? {};
@@ -217,7 +217,7 @@ describeService('memories in a store', (service) => {
     expect(await redact()).toStrictEqual(redacted);
   });
 
-  it('filters versions by operation, memory, and time, including both ends', async () => {
+  it('filters versions by operation, memory, and a time range that includes both ends', async () => {
     const { id, of } = await storeWith('/a', '/b');
     const [a] = (await readAll(stores.memories.list(id))) as { id: string }[];
     await stores.memories.update(a?.id ?? '', { ...of, path: '/c' });
@@ -244,7 +244,7 @@ describeService('memories in a store', (service) => {
     expect(await list(offset)).toStrictEqual([]);
   });
 
-  it("keeps versions' contents byte for byte", { tags: 'random' }, async () => {
+  it("stores each version's content byte for byte", { tags: 'random' }, async () => {
     const { id, of } = await stores
       .create({ name: 'random' })
       .then(({ id }) => ({ id, of: { memory_store_id: id } }));

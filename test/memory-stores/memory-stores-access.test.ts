@@ -23,7 +23,7 @@ describeService(
       });
     });
 
-    it('requires a key that manages stores to change them and to redact versions', async () => {
+    it('requires a key with --manage-stores to change stores and to redact versions', async () => {
       for (const key of [keys.service, keys.tenant, keys.reader]) {
         const stores = storesWithKey(key);
         const calls = [
@@ -43,7 +43,7 @@ describeService(
       expect(await storesWithKey(keys.manager).retrieve(id)).toMatchObject({ name: 'x', archived_at: null });
     });
 
-    it('allows a service key to write memories in every store and a read-only key to read', async () => {
+    it('lets a service key write to every store, and lets a read-only key only read', async () => {
       const memory = await storesWithKey(keys.service).memories.create(id, { path: '/a', content: 'x' });
       const of = { memory_store_id: id };
       for (const key of [keys.reader, keys.tenantReader]) {
@@ -57,7 +57,7 @@ describeService(
       await storesWithKey(keys.tenant).memories.delete(memory.id, of);
     });
 
-    it('rejects a request with the betas for two API versions', async () => {
+    it('rejects a request whose anthropic-beta header names two API versions', async () => {
       const betas = (value: string) => ({ headers: { 'anthropic-beta': value } });
       const both = await expectError(
         storesWithKey(keys.manager).retrieve(id, { betas: ['managed-agents-2026-04-01'] }),
@@ -96,7 +96,7 @@ describeService(
       await expectError(memories.list(other.id), 404, 'not_found_error');
     });
 
-    it('selects the store by the URL, and ignores the header', async () => {
+    it('selects the store by the URL, and ignores the x-tenant-id header', async () => {
       const client = sdk(service(), keys.service, { defaultHeaders: { 'x-tenant-id': 'another' } });
       expect(await client.beta.memoryStores.retrieve(id)).toMatchObject({ id });
     });
@@ -107,7 +107,7 @@ describeService(
       await expectError(storesWithKey('msk_wrong').list(), 401, 'authentication_error');
     });
 
-    it('records the key in the history, which filters versions by key', async () => {
+    it('records the key that made each version, and filters versions by key', async () => {
       const made = await storesWithKey(keys.manager).create({ name: 'x' });
       await storesWithKey(keys.service).memories.create(made.id, { path: '/a', content: 'x' });
       await storesWithKey(keys.manager).memories.create(made.id, { path: '/b', content: 'x' });
@@ -164,7 +164,7 @@ describeService(
       );
     });
 
-    it('grants store management with keys create --manage-stores, and displays it in keys list', async () => {
+    it('creates and lists a key that manages stores if keys create has --manage-stores', async () => {
       const made = await runOn(service(), ['keys', 'create', '--service', '--manage-stores', '--json']);
       const { key, id: keyId, manages_stores } = JSON.parse(made.stdout);
       expect(manages_stores).toBe(true);
@@ -183,7 +183,7 @@ describeService(
 describeService(
   'memory stores without authentication',
   (service) => {
-    it('accepts all operations by any caller without authentication', async () => {
+    it('lets any caller create and delete stores if authentication is off', async () => {
       const { beta } = sdk(service(), 'none');
       const { id } = await beta.memoryStores.create({ name: 'x' });
       await beta.memoryStores.delete(id);
@@ -251,7 +251,7 @@ describeService(
       expect(Number(limited.headers?.get('retry-after'))).toBeGreaterThan(0);
     });
 
-    it('masks or rejects secrets in a store, as in the memory tool', async () => {
+    it("masks or rejects secrets in a store according to the tenant's secrets setting", async () => {
       const { id } = await stores().create({ name: 'x' });
       const token = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
       await runOn(service(), ['tenants', 'set', id, '--secrets', 'mask']);

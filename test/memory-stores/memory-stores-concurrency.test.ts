@@ -7,7 +7,7 @@ import { readAll, sdk } from '../support/memory-stores.ts';
 import { describeService } from '../support/test-service.ts';
 
 describeService(
-  'edits by an agent and updates with a precondition',
+  'simultaneous edits by agents and updates with a precondition',
   (service) => {
     /** Runs edits and updates that each add a unique line: `each` of both kinds, `width` at a time. */
     async function mix(each: number, width: number): Promise<void> {
@@ -52,8 +52,8 @@ describeService(
       await assertInvariants(service());
     }
 
-    it('loses no change among edits by an agent and updates with a precondition', () => mix(10, 4));
-    it('loses no change among many edits and updates', { tags: 'long' }, () => mix(400, 6));
+    it('loses no change if agents edit and clients update a file at the same time', () => mix(10, 4));
+    it('loses no change among 400 edits and 400 updates', { tags: 'long' }, () => mix(400, 6));
   },
   { RATE_LIMIT_PER_MINUTE: '0' },
 );

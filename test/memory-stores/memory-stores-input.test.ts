@@ -160,7 +160,7 @@ describeService(
       },
     );
 
-    it('returns 404 for a missing item', async () => {
+    it('returns 404 for a missing store, memory, or version', async () => {
       const urls = [
         '/none',
         '/a%2Fb',
@@ -185,7 +185,7 @@ describeService(
       });
     });
 
-    it('rejects a body with another media type or beyond the size limit', async () => {
+    it('rejects a body if it has another media type, is too large, or is nested too deeply', async () => {
       const text = await request('POST', '', 'name=x', 'application/x-www-form-urlencoded');
       expect(text).toMatchObject({ status: 415, type: 'invalid_request_error' });
       const large = await request('POST', '', `{"name":"${'x'.repeat(7_000_000)}"}`);
@@ -201,7 +201,7 @@ describeService(
       expect((await request('DELETE', `/${id}`, '')).status).toBe(200);
     });
 
-    it('explains an empty update and invalid metadata', async () => {
+    it('explains in the error why an empty update or a metadata key is rejected', async () => {
       expect(await request('POST', `/${store}/memories/${memory.id}`, {})).toMatchObject({
         message: 'The request is not valid: the body has neither `content` nor `path`.',
       });
@@ -210,7 +210,7 @@ describeService(
       });
     });
 
-    it('keeps metadata keys that are also object member names', async () => {
+    it('stores metadata under keys such as constructor and toString', async () => {
       const metadata = { constructor: 'a', prototype: 'b', toString: 'c', hasOwnProperty: 'd', toJSON: 'e' };
       const { memoryStores } = sdk(service(), 'any').beta;
       const { id } = await memoryStores.create({ name: 'x', metadata });

@@ -152,7 +152,7 @@ describeService(
       expect(missing.apiMessage).toBe('There is no such memory store.');
     });
 
-    it('rejects a conflict with an error that the SDK does not retry', async () => {
+    it('returns an error that the SDK does not retry if a memory already exists at the path', async () => {
       const { id } = await stores.create({ name: 'x' });
       await stores.memories.create(id, { path: '/a', content: '' });
       let requests = 0;
@@ -173,7 +173,7 @@ describeService(
       expect(requests).toBe(1);
     });
 
-    it('accepts x-api-key or a bearer token from the SDK', async () => {
+    it('accepts a key as x-api-key or as a bearer token', async () => {
       const bearer = sdk(service(), '', { apiKey: null, authToken: key }).beta.memoryStores;
       const { id } = await bearer.create({ name: 'x' });
       expect((await stores.retrieve(id)).id).toBe(id);

@@ -10,7 +10,7 @@ import { describeService } from '../support/test-service.ts';
 
 type Session = Parameters<SessionMemoryStores['download']>[0];
 
-describeService("the SDK's directories for stores", (service) => {
+describeService("the SDK's local directories for stores", (service) => {
   let directory = '';
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stores-'));
@@ -45,7 +45,7 @@ describeService("the SDK's directories for stores", (service) => {
     return Object.fromEntries(memories.map((memory) => [memory.path, 'content' in memory && memory.content]));
   }
 
-  it('downloads a store into a directory, syncs it both ways to the newer side, and deletes files', async () => {
+  it('syncs changes and deletions in both directions between a store and a local directory', async () => {
     const { stores, memoryStores, id, at } = await mountStore('read_write');
     expect(await readFile(at('notes.md'), 'utf8')).toBe('first\n');
     expect(await readFile(at('people/ada.md'), 'utf8')).toBe('Lives in Lyon.\n');
@@ -89,7 +89,7 @@ describeService("the SDK's directories for stores", (service) => {
     await expect(readFile(at('notes.md'))).rejects.toThrow('ENOENT');
   });
 
-  it('keeps a file that the store rejects and syncs the others', async () => {
+  it('syncs the other files if the store rejects one file', async () => {
     const { stores, memoryStores, id, at } = await mountStore('read_write');
     await writeFile(at('large.md'), 'x'.repeat(1_048_577));
     await writeFile(at('small.md'), 'x');

@@ -14,7 +14,7 @@ describeService('memory stores', (service) => {
     stores = sdk(service(), 'any').beta.memoryStores;
   });
 
-  it('lists stores from the newest, page by page, within times, archived ones on request', async () => {
+  it('lists stores newest first within a time range, and archived stores only on request', async () => {
     const made = [];
     for (const name of ['a', 'b', 'c']) made.push(await stores.create({ name }));
     const [a, b, c] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
@@ -29,7 +29,7 @@ describeService('memory stores', (service) => {
     );
   });
 
-  it('merges metadata in an update, and ignores an unchanged field', async () => {
+  it('merges metadata in an update, and keeps fields that are null or unchanged', async () => {
     const store = await stores.create({ name: 'x', metadata: { a: '1', b: '2' } });
     const same = await stores.update(store.id, {
       name: null,
@@ -45,7 +45,7 @@ describeService('memory stores', (service) => {
     expect(await stores.retrieve(store.id)).toMatchObject({ metadata: { b: '2', c: '' } });
   });
 
-  it('limits store names and descriptions in characters', async () => {
+  it('limits store names to 255 characters and descriptions to 1,024 characters', async () => {
     const name = '😀'.repeat(255);
     const description = '😀'.repeat(1024);
     expect(await stores.create({ name, description })).toMatchObject({ name, description });
@@ -101,7 +101,7 @@ describeService('memory stores', (service) => {
     await assertInvariants(service());
   });
 
-  it('shows stores in the admin API and the CLI, which reject changes to an archived store', async () => {
+  it('shows stores in the admin API and the CLI, and rejects changes to an archived store there', async () => {
     const { id } = await stores.create({ name: 'Team', description: 'What we know', metadata: { a: 'b' } });
     const { memory_version_id: version } = await stores.memories.create(id, { path: '/a', content: 'x' });
     const { archived_at } = await stores.archive(id);

@@ -29,7 +29,7 @@ const run =
 describeService('a root view', (service) => {
   const on = run(service);
 
-  it('lists own entries and mounts together, sorted, two levels deep', async () => {
+  it("lists the agent's own entries and its mounts in one sorted list, two levels deep", async () => {
     const { own, team, 'B-side': side } = await tenantWithMounts(service(), { team: {}, 'B-side': {} });
     await on(
       team,
@@ -61,7 +61,7 @@ describeService('a root view', (service) => {
     ]);
   });
 
-  it('shows an empty mounted memory as an empty directory, and only mounts before the first write', async () => {
+  it("shows an empty mounted memory as a directory, even before the agent's first write", async () => {
     const { own } = await tenantWithMounts(service(), { 'tëam 文': {} });
     expect(await on(own, cmd.view('/memories/'), cmd.view('/memories/tëam 文'))).toStrictEqual([
       listing('/memories', '4.0K\t/memories\n4.0K\t/memories/tëam 文/'),
@@ -69,7 +69,7 @@ describeService('a root view', (service) => {
     ]);
   });
 
-  it("hides a mounted memory's mounts", async () => {
+  it('hides the mounts that a mounted memory itself has', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const other = freshTenant('other');
     await new Tenants(service().database).create(other);
@@ -98,7 +98,7 @@ describeService(
   (service) => {
     const on = run(service);
 
-    it('truncates a long root view as without mounts, and counts all entries', async () => {
+    it('truncates a long root view, and counts the entries in mounts among all entries', async () => {
       const { own, m } = await tenantWithMounts(service(), { m: {} });
       for (const name of ['f1', 'f2', 'f3', 'f4', 'f5']) {
         await on(own, cmd.create(`/memories/${name}`, ''));
@@ -143,7 +143,7 @@ describeService(
 describeService('a command below a mount', (service) => {
   const on = run(service);
 
-  it("runs commands below a mount on the mounted memory under the agent's paths", async () => {
+  it('runs commands below a mount on the mounted memory, and returns the paths that the agent sees', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     expect(
       await on(
@@ -176,7 +176,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it('limits path length by the path that the agent sees', async () => {
+  it('checks the path limit against the path that the agent sees', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const deep = '/d'.repeat(18);
     expect(
@@ -286,7 +286,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it('returns the same error for invalid input as elsewhere', async () => {
+  it('returns the same errors for invalid input below a mount as outside', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
     expect(
       await on(
@@ -310,7 +310,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it("runs a command below a mount in an array beside commands on the agent's own memory", async () => {
+  it("runs an array whose commands are below a mount and in the agent's own memory", async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     const block = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
     const { body } = await service().execute(
@@ -386,7 +386,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     ]);
   });
 
-  it('reports a deleted mounted memory as missing while its policy is still cached', async () => {
+  it('reports a mounted memory as missing after its deletion, even while its policy is cached', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await on(own, cmd.create('/memories/team/f', ''));
     await new Tenants(service().database).delete(team);
@@ -418,7 +418,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     ]);
   });
 
-  it('hides an entry that has the same name as a mount whose memory is not available', async () => {
+  it("hides the agent's own directory if a mount has the same name", async () => {
     const { own, team } = await tenantWithMounts(service(), { team: { access: 'read_only' } });
     await on(team, cmd.create('/memories/theirs', ''));
     const [row] = await service().query('SELECT mounts FROM tenants WHERE id = $1', [own]);

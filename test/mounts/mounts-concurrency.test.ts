@@ -26,7 +26,9 @@ async function createAgents({ database }: Service, count: number, shared: string
 }
 
 describeService('a shared file', (service, kind) => {
-  it('contains all 400 edits by 40 agents on two replicas, each once', { tags: 'mounted' }, async () => {
+  it('contains each edit exactly once after 40 agents on two replicas make 400 edits', {
+    tags: 'mounted',
+  }, async () => {
     const shared = freshTenant('shared');
     await new Tenants(service().database).create(shared);
     const agents = await createAgents(service(), AGENTS, shared);
@@ -87,7 +89,9 @@ const step = fc.record({
 });
 
 describeService('isolation with mounts', (service, kind) => {
-  it('gives agents with a mount each the same results as alone', { tags: 'random' }, async () => {
+  it('returns the same results to six simultaneous agents with mounts as to one agent alone', {
+    tags: 'random',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 80, size: 'max' }), async (all) => {
         const { database } = service();

@@ -108,7 +108,7 @@ describeService(
       console.log(`mounts on ${kind}: ${steps} steps, ${mounted} of them on mounts, all equal to the model`),
     );
 
-    it('returns the results and the trees from a one-tree model for random scripts over three memories', {
+    it('returns the same results as a model with one tree for random scripts over three memories', {
       tags: 'random',
     }, async () => {
       await fc.assert(

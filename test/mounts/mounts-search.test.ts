@@ -23,7 +23,7 @@ describeService('a search with mounts', (service) => {
     for (const path of paths) await service().execute(cmd.create(path, `needle in ${path}`), { tenant });
   };
 
-  it('covers own files and mounted files in path order in a search', async () => {
+  it("finds the agent's own files and mounted files, sorted by path", async () => {
     const { own, team, 'team-x': other } = await tenantWithMounts(service(), { team: {}, 'team-x': {} });
     await write(
       own,
@@ -89,7 +89,7 @@ describeService('a search with mounts', (service) => {
     );
   });
 
-  it('explains invalid search input as without mounts', async () => {
+  it('returns the same error for an invalid search path as without mounts', async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     for (const path of [5, ['/memories/team'], { toString: 1 }])
       expect(await search(own, { query: 'x', path })).toBe(
@@ -97,7 +97,7 @@ describeService('a search with mounts', (service) => {
       );
   });
 
-  it('reads all pages of each memory in a search with mounts', async () => {
+  it("searches all files even if a memory's files fill several pages", async () => {
     const { own, m } = await tenantWithMounts(service(), { m: {} });
     const calls = (prefix: string) =>
       Array.from({ length: 120 }, (_, i) =>
@@ -112,7 +112,7 @@ describeService('a search with mounts', (service) => {
     );
   });
 
-  it('names unavailable mounts in a search and finds only mounted files', async () => {
+  it('names the unavailable mounts in the search results, and finds files in the other mounts', async () => {
     const { own, team, gone } = await tenantWithMounts(service(), { team: {}, gone: {} });
     await write(own, '/memories/f');
     await service().query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [team]);
@@ -212,7 +212,7 @@ Read them first.
 describeService(
   'GET /instructions with a key',
   (service) => {
-    it('mentions in GET /instructions that the key is read-only, and rejects a request without a key', async () => {
+    it('tells the agent that its key is read-only, and returns 401 for a request without a key', async () => {
       const { own } = await tenantWithMounts(service(), { team: {} });
       const { key, hash, id } = newApiKey();
       const stored = { hash, id, tenant: own, access: 'read_only', label: '', expiresAt: null } as const;

@@ -24,7 +24,7 @@ describeService('mounts in the admin API', (service) => {
   const put = (own: string, name: string, body: object, key?: string) =>
     admin().call('PUT', `/tenants/${own}/mounts/${encodeURIComponent(name)}`, { body, ...(key && { key }) });
 
-  it("adds the mounts to an agent's prompt text", async () => {
+  it('lists the mounts in the instructions for an agent', async () => {
     const [own, team, wiki] = [await tenant(), await tenant('team'), await tenant('wiki')];
     await put(own, 'team', { tenant: team, access: 'read_write', instructions: 'Ask first.' });
     await put(own, 'wiki', { tenant: wiki });
@@ -111,7 +111,7 @@ describeService('mounts in the admin API', (service) => {
     ]);
   });
 
-  it('rejects a mount that is impossible', async () => {
+  it('rejects a mount with invalid input, a missing tenant, or a name that is taken', async () => {
     const [own, team] = [await tenant(), await tenant('team')];
     const invalid = 'invalid_parameter';
     expect(problem(await put(own, 'me', { tenant: own }))).toStrictEqual([
@@ -160,7 +160,7 @@ describeService('mounts in the admin API', (service) => {
     expect(row).toStrictEqual({ n: 16 });
   });
 
-  it("limits mounts to a scoped key's tenants", async () => {
+  it('limits a scoped key to mounts between its own tenants', async () => {
     const [own, team, foreign] = [await tenant(), await tenant('team'), await tenant('foreign')];
     const purpose = { isAdmin: true, label: '' } as const;
     const { key } = await makeKey(service(), { ...purpose, onlyTenants: [own, team] });
@@ -174,7 +174,7 @@ describeService('mounts in the admin API', (service) => {
     expect(seen.body.mounted_by).toStrictEqual([{ tenant: own, name: 'team', access: 'read_only' }]);
   });
 
-  it("lists a tenant's mounts before its deletion and keeps them after a rename", async () => {
+  it('rejects deleting a mounted tenant without force, and keeps its mounts after a rename', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
     expect(problem(await admin().call('DELETE', `/tenants/${team}`))).toStrictEqual([
@@ -208,7 +208,7 @@ describeService('mounts in the admin API', (service) => {
     expect((await admin().call('GET', `/tenants/${renamed}`)).body.mounts).toStrictEqual([]);
   });
 
-  it('reports mounts that agents cannot use', async () => {
+  it("reports a mount's status if its tenant is suspended or its name is taken", async () => {
     const { own, a, b } = await tenantWithMounts(service(), { a: {}, b: {} });
     await new Tenants(service().database).suspend(a, true);
     await admin().call('PUT', `/tenants/${own}/file?path=/memories/b/f`, {
@@ -228,7 +228,7 @@ describeService('mounts in the admin API', (service) => {
 describeService('the commands for mounts', (service) => {
   const run = (...args: string[]) => runOn(service(), args);
 
-  it('mounts, lists, and unmounts on the command line', async () => {
+  it('mounts and unmounts a tenant, and lists mounts, on the command line', async () => {
     const [own, team] = [freshTenant('own'), freshTenant('team')];
     for (const id of [own, team]) await run('tenants', 'create', id);
     expect(await run('tenants', 'mount', own, team, '--instructions', 'Shared.\nBy all.')).toStrictEqual({
@@ -282,7 +282,7 @@ describeService('the commands for mounts', (service) => {
     expect(JSON.parse(stdout).mounted_by).toStrictEqual([own]);
   });
 
-  it('shows the memory through which a change was made in the log', async () => {
+  it('shows the mounting tenant in the log if a change was made through a mount', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
     expect((await run('log', team)).stdout).toContain('  anonymous via agent…  /memories/f\n');
@@ -295,7 +295,7 @@ describeService('the commands for mounts', (service) => {
 describeService('BOOTSTRAP with mounts', (service) => {
   const load = (bootstrap: object) => loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify(bootstrap) }));
 
-  it('creates mounts for new tenants and keeps other mounts', async () => {
+  it("creates mounts only for new tenants, and leaves existing tenants' mounts unchanged", async () => {
     const [own, team] = [freshTenant('own'), freshTenant('team')];
     const bootstrap = load({
       tenants: [
@@ -313,7 +313,7 @@ describeService('BOOTSTRAP with mounts', (service) => {
     expect(await new Tenants(database).find(team)).toMatchObject({ mounts: [], maxFiles: 5 });
   });
 
-  it('explains invalid mounts and then creates no tenant', async () => {
+  it('explains an invalid mount, and creates no tenant if a mount is invalid', async () => {
     const own = freshTenant('own');
     const mounts = (...names: string[]) => names.map((name) => ({ name, tenant: 'nobody' }));
     await expect(

@@ -73,7 +73,7 @@ describeService('writes through a mount', (service) => {
     expect(mine?.split('\n')).toHaveLength(9);
   });
 
-  it('records writes through a mount in the history with the agent and its memory', async () => {
+  it("records the mounting tenant in the mounted memory's history for a write through a mount", async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await contents(own, cmd.create('/memories/team/f', 'x'), cmd.create('/memories/f', 'x'));
     await contents(team, cmd.create('/memories/g', 'x'));
@@ -101,7 +101,7 @@ const executeWithKey = (service: () => Service, tenant: string) => async (key: s
 };
 
 describeService('a write under an idempotency key', (service, kind) => {
-  it('applies a keyed write below a mount once, and its failure once', async () => {
+  it('returns the stored result if a write below a mount is repeated under its idempotency key', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const send = executeWithKey(service, own);
     const [create, insert] = [cmd.create('/memories/team/f', 'a'), cmd.insert('/memories/team/f', 0, 'x')];
@@ -114,7 +114,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     expect(await send('k3', create)).toStrictEqual(['Error: File /memories/team/f already exists', true]);
   });
 
-  it('rejects an idempotency key that was used for another input, in any memory', async () => {
+  it('rejects a used idempotency key with another input, even if the input is for another memory', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, other: {} });
     const send = executeWithKey(service, own);
     const reused = ['idempotency_key_reused', false];
@@ -133,7 +133,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ]);
   });
 
-  it('separates the idempotency keys for two agents and for the memory that both mount', async () => {
+  it('lets two agents and the memory that both mount use the same idempotency key', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const { own: second } = await tenantWithMounts(service(), {});
     await setMount(service().database, second, {
@@ -157,7 +157,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ]);
   });
 
-  it('replays no write elsewhere after the mount was removed or changed', async () => {
+  it('rejects a repeated write under its idempotency key if the mount was removed or changed', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const input = cmd.create('/memories/team/f', '');
     await executeWithKey(service, own)('k', input);
@@ -197,7 +197,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ).toStrictEqual([{ tenant_id: team }]);
   });
 
-  it('reports a reused block ID in its own result', async () => {
+  it('returns an error for the second block if two blocks in an array have the same ID', async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     const block = (path: string) => ({
       type: 'tool_use',
@@ -227,7 +227,7 @@ describeService(
       return { id, headers: { authorization: `Bearer ${key}` } };
     };
 
-    it('rejects writes below a mount with a read-only key', async () => {
+    it('rejects writes below a mount if the key is read-only', async () => {
       const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
       const { headers } = await createMountKey(own, 'read_only', '');
       const inputs = [
@@ -244,7 +244,7 @@ describeService(
       expect(content).toMatch(/4\.0K\t\/memories\/team$/);
     });
 
-    it("names a key in the mounted memory's history, and gives access only to the mount", async () => {
+    it("names the agent's key in the mounted memory's history, and rejects direct access with this key", async () => {
       const { own, team } = await tenantWithMounts(service(), { team: {} });
       const { id, headers } = await createMountKey(own, 'read_write', 'builder');
       await service().execute(cmd.create('/memories/team/f', 'x'), { headers });

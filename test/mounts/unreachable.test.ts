@@ -72,7 +72,7 @@ ${NOTE}`,
     },
   );
 
-  it('returns errors for an unreachable mounted memory instead of results, so that callers retry', async () => {
+  it('returns 503 for requests below a mount whose memory cannot be reached', async () => {
     const unavailable = [503, 'database_unavailable'];
     expect(await send('/execute', cmd.view('/memories/far'))).toStrictEqual(unavailable);
     expect(await send('/execute', cmd.replace('/memories/far/f', 'needle', 'x'))).toStrictEqual(unavailable);

@@ -84,7 +84,7 @@ async function send(
 }
 
 it.for(Object.entries(PROXIES))(
-  'serves the service behind the proxy sample for %s',
+  'serves requests through %s with the sample proxy configuration',
   { tags: 'long' },
   async ([program, prepare], { skip, onTestFinished }) => {
     skip(!isInstalled(program), `${program} is not installed`);

@@ -45,7 +45,7 @@ const WRITES: [input: object, lines: string[]][] = [
 ];
 
 describeService('search after a write', (service) => {
-  it('finds in a search each write that was acknowledged before', async () => {
+  it('finds every write that was acknowledged before the search', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/other', 'y'), { tenant });
     for (const [input, expected] of WRITES) {
@@ -57,7 +57,7 @@ describeService('search after a write', (service) => {
     }
   });
 
-  it('searches a directory or a file among the files in memory', async () => {
+  it('searches only the given directory or file if the files are cached', async () => {
     const tenant = freshTenant();
     for (const path of ['a', 'a-b', 'a/c', 'a/d/e', 'ab', 'z/\u{ff5e}', 'z/\u{1f600}'])
       if (path !== 'a') await service().execute(cmd.create(`/memories/${path}`, 'x'), { tenant });
@@ -75,7 +75,7 @@ describeService('search after a write', (service) => {
   });
 });
 
-it('sees writes by another replica, and by another tenant that gets the ID', async () => {
+it("finds writes by another replica, and by a new tenant with a deleted tenant's ID", async () => {
   const database = await createTestDatabase();
   const replicas = [
     await startService('postgres', { DATABASE_URL: database.url }),
@@ -96,7 +96,7 @@ it('sees writes by another replica, and by another tenant that gets the ID', asy
   await database.drop();
 });
 
-it('drops a text that another replica erased, with the next check for changes', async () => {
+it('drops a text from the cache at the next check after another replica erased the text', async () => {
   const database = await createTestDatabase();
   const config = loadConfig({ DATABASE_URL: database.url, AUTH: 'none', LOG_LEVEL: 'silent' });
   const service = await startService('postgres', { DATABASE_URL: database.url });
@@ -138,7 +138,7 @@ it.each([
   { method: 'POST', operation: '/suspend' },
   { method: 'POST', operation: '/directories/redact', payload: { path: '/memories/old' } },
   { method: 'DELETE', operation: '' },
-] as const)("drops a tenant's files after $method $operation", async ({ method, operation, ...body }) => {
+] as const)('drops cached files after $method $operation', async ({ method, operation, ...body }) => {
   const database = await createTestDatabase();
   const service = await startService('postgres', { DATABASE_URL: database.url });
   const config = loadConfig({ DATABASE_URL: database.url, AUTH: 'none', LOG_LEVEL: 'silent' });

@@ -44,7 +44,7 @@ ORDER BY ts_rank(text, query, 1) DESC, e.path LIMIT ${FIRST}`;
 const ALL_WORDS = FULL_TEXT("plainto_tsquery('english', $2)");
 const ANY_WORD = FULL_TEXT("CAST(replace(plainto_tsquery('english', $2)::text, '&', '|') AS tsquery)");
 
-it('returns the file with the answer to a question among the first three', {
+it('returns the file with the answer among the first three results for nine questions in ten', {
   timeout: 60_000,
 }, async () => {
   const service = await startSharedService('postgres');

@@ -22,7 +22,7 @@ describeService(
     const search = (headers: Record<string, string>) =>
       service().app.inject({ method: 'POST', url: '/search', headers, payload: { query: 'needle' } });
 
-    it("accepts a search with a read-only key and covers only the key's tenant", async () => {
+    it("accepts a search by a read-only key, and finds files only in the key's tenant", async () => {
       const [tenant, other] = [freshTenant(), freshTenant()];
       for (const each of [tenant, other]) {
         await new Tenants(service().database).create(each);
@@ -35,7 +35,7 @@ describeService(
       expect((await search({ ...key, 'x-tenant-id': other })).json().code).toBe('tenant_mismatch');
     });
 
-    it('requires a key and a tenant that is not suspended for a search', async () => {
+    it('rejects a search without a key, or if the tenant is suspended', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -77,7 +77,7 @@ describeService(
       };
     };
 
-    it('leaves the slots to other requests while searches are queued, also as blocks in an array', async () => {
+    it('uses no request slot while a search is queued, even for a block in an array', async () => {
       const [tenant, other] = [freshTenant(), freshTenant()];
       await service().execute({ command: 'create', path: '/memories/f', file_text: 'needle' }, { tenant });
       const endTurn = holdTurn(tenant);

@@ -23,7 +23,7 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
     return { app, token, use, check };
   }
 
-  it('creates one first key with full access, only once, by the links from all replicas', async () => {
+  it('creates exactly one key with full access even if the links from all replicas are used', async () => {
     const replicas = [await offer(), await offer(), await offer()];
     const wrong = await replicas[0]?.use({ token: replicas[1]?.token });
     expect([wrong?.statusCode, wrong?.json().code]).toStrictEqual([401, 'unauthorized']);

@@ -74,7 +74,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
   const session = async (browser: Browser, headers: Record<string, string> = CONSOLE) =>
     (await browser.fetch(`${consoleUrl}/v1/session`, { headers })).json();
 
-  it('names the person in the audit trail and in the history', async () => {
+  it('names the signed-in person in the audit trail and in the history', async () => {
     const browser = new Browser();
     const { url } = await browser.signIn(consoleUrl, 'anna memory-admin');
     expect(url.href).toBe(`${consoleUrl}/`);
@@ -102,7 +102,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     ['bob memory-viewer', 'read_only', 403],
     ['carl memory-operator', 'operate', 403],
     ['dora memory-viewer memory-admin', 'read_write', 201],
-  ])('grants the person %s the access %s', async (account, access, status) => {
+  ])('gives the account %s the access %s according to its roles', async (account, access, status) => {
     const browser = new Browser();
     await browser.signIn(consoleUrl, account);
     expect(await session(browser)).toMatchObject({ access });
@@ -151,7 +151,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       return { browser, cookie: browser.cookieHeader(consoleUrl) };
     };
 
-    it('opens other replicas, and no installation with other settings or another database', async () => {
+    it('works on other replicas, but not with other sign-in settings or another database', async () => {
       const { cookie } = await signInAnna();
       expect(await statusAt(cookie)).toBe(200);
       for (const env of [
@@ -168,7 +168,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       await other.close();
     });
 
-    it('ends for all copies and on all replicas at a sign-out, and for no other session', async () => {
+    it('becomes invalid on all replicas at a sign-out, without an effect on other sessions', async () => {
       const { browser, cookie } = await signInAnna();
       const other = await signInAnna();
       expect((await browser.fetch(`${consoleUrl}/sign-out`, { method: 'POST' })).status).toBe(204);
@@ -182,7 +182,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     });
   });
 
-  it('asks for the account after a person without a role, once', async () => {
+  it('asks once for another account after a person without a role signed in', async () => {
     const browser = new Browser();
     await browser.signIn(consoleUrl, 'eve memory-nothing');
     const prompt = async () => {
@@ -192,14 +192,14 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     expect([await prompt(), await prompt()]).toStrictEqual(['select_account', null]);
   });
 
-  it("leads to the provider's sign-out", async () => {
+  it("redirects a sign-out to the provider's sign-out page", async () => {
     const response = await fetch(`${consoleUrl}/sign-out/openid`, { redirect: 'manual' });
     const url = new URL(response.headers.get('location') ?? '');
     expect([response.status, url.origin, url.pathname]).toStrictEqual([303, openId.issuer, '/session/end']);
     expect(url.searchParams.get('client_id')).toBe('memory-console');
   });
 
-  it("accepts no session from another site's page", async () => {
+  it("rejects the session cookie if another site's page sends the request", async () => {
     const browser = new Browser();
     await browser.signIn(consoleUrl, 'anna memory-admin');
     expect(await session(browser, {})).toMatchObject({ status: 401, code: 'unauthorized' });
@@ -215,7 +215,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     expect([asked.status, asked.headers.get('access-control-allow-origin')]).toStrictEqual([405, null]);
   });
 
-  it('accepts admin keys as before', async () => {
+  it('uses the admin key if a request has both an admin key and a session', async () => {
     const { key } = await makeKey(service(), { isAdmin: true, label: 'fred' });
     const browser = new Browser();
     await browser.signIn(consoleUrl, 'anna memory-admin');
@@ -224,11 +224,11 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     });
   });
 
-  describe('a callback', () => {
+  describe('a sign-in callback', () => {
     const callback = async (query: string, browser = new Browser()) =>
       (await browser.fetch(`${consoleUrl}/sign-in/openid/callback?${query}`)).headers.get('location');
 
-    it('rejects a callback without a sign-in in this browser', async () => {
+    it('rejects a callback if this browser started no sign-in', async () => {
       expect(await callback('code=x&state=y')).toBe(`${consoleUrl}/?sign_in=failed`);
     });
 
@@ -251,7 +251,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       expect(rejected.status).toBe(401);
     });
 
-    it('names the reason in a callback after a rejection by the provider', async () => {
+    it('names the reason if the provider rejected the sign-in', async () => {
       const browser = new Browser();
       const { headers } = await browser.fetch(`${consoleUrl}/sign-in/openid`);
       const state = new URL(headers.get('location') ?? '').searchParams.get('state') ?? '';
@@ -260,7 +260,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     });
   });
 
-  it('explains that the provider, a port without a listener, is unreachable', async () => {
+  it('reports the provider as unreachable if nothing listens at its address', async () => {
     const config = loadConfig({
       ...openIdVariables('http://127.0.0.1:1', consoleUrl),
       AUTH: 'keys',
@@ -276,7 +276,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     await app.close();
   });
 
-  it('rejects a sign-in cookie as a session', async () => {
+  it('rejects the cookie for a pending sign-in if it is sent as a session cookie', async () => {
     const { headers } = await fetch(`${consoleUrl}/sign-in/openid`, { redirect: 'manual' });
     const value = /^console_pending=([^;]+)/.exec(headers.get('set-cookie') ?? '')?.[1];
     const response = await fetch(`${consoleUrl}/v1/session`, {

@@ -28,7 +28,7 @@ type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 const json = (status: number, body: object) => (_request: IncomingMessage, response: ServerResponse) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
-describeService('the sign-in with a provider that responds otherwise', (service) => {
+describeService('sign-in with a provider that responds unexpectedly', (service) => {
   const opened: { app: FastifyInstance; server: Server }[] = [];
   afterEach(async () => {
     for (const { app, server } of opened.splice(0)) {
@@ -95,7 +95,7 @@ describeService('the sign-in with a provider that responds otherwise', (service)
     { offered: ['client_secret_post'], basic: false, post: true },
     { offered: ['private_key_jwt', 'client_secret_post'], basic: false, post: true },
   ])(
-    'sends the client secret as a provider that offers $offered accepts it',
+    'sends the client secret by a method that the provider accepts: $offered',
     async ({ offered, basic, post }) => {
       const { complete, requests } = await open({
         metadata: { token_endpoint_auth_methods_supported: offered },
@@ -107,7 +107,7 @@ describeService('the sign-in with a provider that responds otherwise', (service)
     },
   );
 
-  it('names the methods if the provider accepts no client secret', async () => {
+  it('names the supported methods in the log if the provider accepts no client secret', async () => {
     const { complete, line } = await open({
       metadata: { token_endpoint_auth_methods_supported: ['private_key_jwt'] },
     });
@@ -120,7 +120,7 @@ describeService('the sign-in with a provider that responds otherwise', (service)
   it.each([
     { how: 'a slash', configured: '/realm', named: '/realm/' },
     { how: 'its path', configured: '', named: '/realms/main' },
-  ])('names both issuers if OIDC_ISSUER differs by $how', async ({ configured, named }) => {
+  ])('logs both issuers if they differ by $how', async ({ configured, named }) => {
     const { origin, begin, line } = await open({
       issuer: (at) => at + configured,
       discovery: (request, response) =>
@@ -145,7 +145,7 @@ describeService('the sign-in with a provider that responds otherwise', (service)
       (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{'),
     ],
     ['JSON without an issuer', json(200, {})],
-  ] as [string, Respond][])('names the issuer when a provider responds with %s', async (_what, discovery) => {
+  ] as [string, Respond][])('logs the issuer if the discovery returns %s', async (_what, discovery) => {
     const { origin, begin, line } = await open({ discovery });
     expect((await begin()).headers.location).toBe(`${CONSOLE}/?sign_in=misconfigured`);
     expect(line()).toMatchObject({
@@ -155,7 +155,7 @@ describeService('the sign-in with a provider that responds otherwise', (service)
     });
   });
 
-  it('asks a provider again that had an error at the first discovery', async () => {
+  it('asks the provider again if its first discovery response was an error', async () => {
     let isBroken = true;
     const { begin, line } = await open({
       discovery: (request, response) =>
@@ -193,14 +193,14 @@ describeService('the sign-in with a provider that responds otherwise', (service)
     ['invalid_scope', 'misconfigured', 'invalid_scope'],
     ['login_required', 'failed', 'login_required'],
     ['text of an attacker', 'failed', 'other'],
-  ])('logs the error %s with which the provider sends the browser back', async (error, rejection, logged) => {
+  ])('logs the error %s if the provider sends it to the callback', async (error, rejection, logged) => {
     const { complete, line, log } = await open({});
     expect(await complete({ error })).toBe(`${CONSOLE}/?sign_in=${rejection}`);
     expect(line()).toMatchObject({ rejection, providerError: logged });
     expect(log.text).not.toContain('attacker');
   });
 
-  it('limits the sign-ins that wait for a provider that hangs, for each address', async () => {
+  it('limits the waiting sign-ins from one address while the provider hangs', async () => {
     const waiting: ServerResponse[] = [];
     const { complete, requests } = await open({ token: (_request, response) => void waiting.push(response) });
     const app = opened[0]?.app;

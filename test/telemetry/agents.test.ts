@@ -32,7 +32,7 @@ const findSpans = (spans: Span[], name: string) => spans.filter((span) => span.n
 
 describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
   const tags = kind === 'pglite' ? 'long' : [];
-  it("continues its caller's trace with spans for the tool, the memory operation, and the statement", {
+  it("adds spans for the tool, the memory operation, and the statement to the caller's trace", {
     tags,
   }, async () => {
     const backend = kind === 'postgres' ? {} : { DATABASE_URL: '', DATA_DIR: await copyPgliteTemplate() };
@@ -238,7 +238,7 @@ describe('the spans in a trace', { tags: 'long' }, () => {
     expect(requests.filter(({ status }) => status.code === ERROR)).toStrictEqual([]);
   });
 
-  it('names a create that may overwrite an upsert in its span', async () => {
+  it('names the span upsert_memory if a create may overwrite an existing file', async () => {
     const server = await startTraced({ CREATE_EXISTING: 'overwrite' });
     const create = cmd.create('/memories/upserted', 'x');
     for (let i = 0; i < 2; i++) {
@@ -254,7 +254,7 @@ describe('the spans in a trace', { tags: 'long' }, () => {
     ]);
   });
 
-  it('names an error by its code on each span that the error ended', async () => {
+  it("adds the error's code to each span that ended with the error", async () => {
     // On Citus, the lock timeout does not apply to the workers, so the statement timeout ends the wait.
     const server = await startTraced(
       isCitus() ? { DB_STATEMENT_TIMEOUT_MS: '2000' } : { DB_LOCK_TIMEOUT_MS: '50' },
@@ -309,7 +309,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
       { statements: 1, most: 1 },
     ],
   ])(
-    "adds a statement for several requests to each request's trace, linked to the others: %s",
+    'adds a batched statement to the trace for each request in the batch, with links: %s',
     async (label, lock, input, statement, { statements, most }) => {
       const database = await createTestDatabase();
       const server = await startTraced({ DATABASE_URL: database.url, DB_LOCK_TIMEOUT_MS: '0' });
@@ -354,7 +354,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
 });
 
 describe('tracing', { tags: 'long' }, () => {
-  it('records calls and skips probes, scrapes, and documents', async () => {
+  it('records no traces for probes, metrics scrapes, documents, and unknown routes', async () => {
     const server = await startTraced();
     for (const path of ['/healthz', '/readyz', '/metrics', '/', '/openapi.json', '/missing']) {
       await fetch(server.url + path, { headers: traceparent() });
@@ -363,7 +363,7 @@ describe('tracing', { tags: 'long' }, () => {
     expect(server.collector.received).toStrictEqual([]);
   });
 
-  it("follows the caller's sampling unless OTEL_TRACES_SAMPLER is set", async () => {
+  it("follows the caller's sampling decision unless OTEL_TRACES_SAMPLER is set", async () => {
     const byCaller = await startTraced();
     const view = cmd.view('/memories');
     await post(byCaller.url, view, { ...traceparent(TRACE, '00'), 'x-request-id': 'unsampled' });
@@ -388,7 +388,7 @@ describe('tracing', { tags: 'long' }, () => {
 });
 
 describe('the metrics', { tags: 'long' }, () => {
-  it('adds a trace to the metrics as an exemplar in the OpenMetrics format', async () => {
+  it('adds the trace ID to the metrics as an exemplar if the OpenMetrics format is requested', async () => {
     const server = await startTraced();
     await post(server.url, cmd.view('/memories'), traceparent());
     await post(server.url, cmd.delete('/memories/missing'), traceparent(TRACE, '00'));
@@ -429,7 +429,7 @@ describe('a trace collector', { tags: 'long' }, () => {
     expect(server.collector.received[0]?.body).toContain('execute_tool memory');
   });
 
-  it('logs a trace collector once when it fails and once when it recovers', async () => {
+  it('logs one warning when a trace collector fails and one message when it recovers', async () => {
     const server = await startTraced({ OTEL_BSP_SCHEDULE_DELAY: '20' });
     server.collector.answer = 400;
     const failing = server.line(/the collector takes no traces/);
@@ -466,7 +466,7 @@ describe('a trace collector', { tags: 'long' }, () => {
     },
   );
 
-  it('rejects a trace collector that is not for HTTP', async () => {
+  it('rejects an OTLP endpoint or protocol that is not HTTP', async () => {
     const cli = startCli(['serve'], {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
@@ -482,7 +482,7 @@ describe('a trace collector', { tags: 'long' }, () => {
   });
 });
 
-describe('a service without a trace collector', { tags: 'long' }, () => {
+describe('the loaded OpenTelemetry packages', { tags: 'long' }, () => {
   /** Prints the OpenTelemetry modules that a process has loaded when it exits. */
   const LIST = `data:text/javascript,${encodeURIComponent(`
     import { writeSync } from 'node:fs';
@@ -506,14 +506,14 @@ describe('a service without a trace collector', { tags: 'long' }, () => {
     return packages.split(' ');
   }
 
-  it('loads only the OpenTelemetry API that prom-client loads if there is no trace collector', async () => {
+  it('loads no OpenTelemetry package except the API if no trace collector is set', async () => {
     expect(await loadedModules({})).toStrictEqual(['@opentelemetry/api']);
     expect(
       await loadedModules({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:1' }),
     ).toStrictEqual(['@opentelemetry/api']);
   });
 
-  it('finds the packages that tracing loads', async () => {
+  it('loads the OpenTelemetry packages for tracing if a trace collector is set', async () => {
     expect(await loadedModules({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })).toEqual(
       expect.arrayContaining([
         '@opentelemetry/api',

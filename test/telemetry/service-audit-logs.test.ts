@@ -23,7 +23,7 @@ async function start(env: Record<string, string> = {}) {
   return { ...server, admin, send };
 }
 
-it('sends completed changes with their outcome and their trace, without contents and paths', async () => {
+it('exports audit events as log records with outcome and trace ID, without contents and paths', async () => {
   const { url, admin, send, stop, collector } = await start();
   await post(url, cmd.create('/memories/private-path', 'private-content'), { 'x-tenant-id': 'acme' });
   const traced = { ...traceparent(), 'x-request-id': 'audited-1' };
@@ -59,7 +59,7 @@ it('sends completed changes with their outcome and their trace, without contents
   expect(JSON.stringify(collector.received)).not.toContain('private');
 });
 
-it('sends spans for Memory Stores API operations with their store and record', async () => {
+it('names the store and the memory in the spans for Memory Stores API operations', async () => {
   const { url, send, stop, collector } = await start();
   const traced = traceparent();
   const store = (await (await send('POST', `${url}/v1/memory_stores`, { name: 'Notes' }, traced)).json()) as {
@@ -111,7 +111,7 @@ it('sends spans for Memory Stores API operations with their store and record', a
 it.each([
   ['OTEL_LOGS_EXPORTER', '/v1/traces'],
   ['OTEL_TRACES_EXPORTER', '/v1/logs'],
-])('disables one signal with %s=none', async (variable, path) => {
+])('exports only the other signal if %s is none', async (variable, path) => {
   const { admin, send, stop, collector } = await start({ [variable]: 'none' });
   expect((await send('POST', `${admin}/v1/tenants`, { id: `t${path.length}` })).status).toBeLessThan(300);
   await stop();
