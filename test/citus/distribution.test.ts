@@ -79,7 +79,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     'versions distributed tenant_id 1',
   ];
 
-  it('distributes an empty database, and makes no change the second time', async () => {
+  it('distributes an empty database, and changes nothing when migrated again', async () => {
     const url = await ownDatabase({ migrated: false });
     await withDatabase(url, async (database) => {
       expect(database).toMatchObject({ kind: 'citus', batches: { calls: 1 } });
@@ -97,7 +97,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     expect(keys.map(({ conname }) => conname)).toStrictEqual(['entries_parent_is_directory']);
   });
 
-  it('installs the shard lock on every node, and again with each upgrade', async () => {
+  it('installs the shard lock on every node, and reinstalls it on every node after an upgrade', async () => {
     const url = await ownDatabase({ migrated: true });
     const locks = () =>
       Promise.all(
@@ -121,7 +121,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     expect(await locks()).toStrictEqual([true, true]);
   });
 
-  it('distributes an existing database with all its rows and keeps no second copy', async () => {
+  it('distributes all rows in an existing database, and keeps no copy on the coordinator', async () => {
     const { url: server, cluster } = inject('postgres');
     const name = `${inject('postgres').prefix}_plain`;
     const [coordinator = '', ...workers] = cluster.nodes;
@@ -169,7 +169,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     }
   });
 
-  it('resumes a migration with a partly distributed database', async () => {
+  it('completes the distribution if one table is not distributed yet', async () => {
     const url = await ownDatabase({ migrated: true });
     await query(url, "SELECT undistribute_table('versions')");
     await withDatabase(url, async (database) => {
@@ -180,7 +180,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     expect(await tablePlaces(url)).toStrictEqual(PLACES);
   });
 
-  it('names the tables with another distribution and changes none', async () => {
+  it('names a table that is distributed in another way, and changes no table', async () => {
     const url = await ownDatabase({ migrated: true });
     await query(url, "SELECT undistribute_table('versions')");
     await query(url, "SELECT create_distributed_table('versions', 'tenant_id', colocate_with => 'none')");
@@ -192,7 +192,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     expect(await tablePlaces(url)).toStrictEqual(before);
   });
 
-  it('names a worker without the extension', async () => {
+  it('names a worker that lacks the Citus extension', async () => {
     const url = await ownDatabase({ migrated: false });
     const worker = workerUrl(url);
     await query(worker, 'DROP EXTENSION citus');
@@ -202,7 +202,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     );
   });
 
-  it('rejects a worker that is not migrated yet, and serves from a migrated one', async () => {
+  it('rejects a migration through a worker, but serves tenants through a migrated worker', async () => {
     const empty = await ownDatabase({ migrated: false });
     await expect(withDatabase(workerUrl(empty), migrate)).rejects.toThrow(
       'only the coordinator can be migrated',

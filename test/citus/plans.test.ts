@@ -62,7 +62,7 @@ describe.skipIf(!isCitus())('the Citus plan for the statement', { tags: 'citus' 
 
   const all: Statement[] = [...statements, ...writeFunctions.map(({ single }) => single)];
   it.each(all.map((each) => [each.name, each] as const))(
-    'plans the statement %s on Citus for one shard, unless it is listed as an exception',
+    'plans the statement %s for one shard, unless the statement is a listed exception',
     async (name, statement) => {
       const plan = await explainPlan(client, statement, tenants);
       if (NOT_DISTRIBUTED.has(name)) {
@@ -81,7 +81,7 @@ describe.skipIf(!isCitus())('the Citus plan for the statement', { tags: 'citus' 
  * A custom plan folds the inner cast in `$x::text::timestamptz` and keeps the outer, which depends on the session.
  * Citus then sends `('…'::cstring)::timestamptz` to the worker, which rejects it.
  */
-it('casts a time once in the call to a delegated function', () => {
+it('casts each time only once in calls to delegated functions', () => {
   const calls = new RegExp(`(?:${DELEGATED_FUNCTIONS.join('|')})\\s*\\([^;]*`);
   const all = [...statements, ...writeFunctions.map(({ single }) => single)];
   const called = all.map(({ name, sql }) => ({ name, call: calls.exec(sql)?.[0] ?? '' }));
@@ -113,13 +113,16 @@ describe.skipIf(!isCitus())('a statement in a database function', { tags: 'citus
     await own.drop();
   });
 
-  it.each(functionCalls)("runs a database function's statements on the tenant's node: %s", async (call) => {
-    const sql = await functionCall(client, call);
-    notices.length = 0;
-    await client.query(sql);
-    expect(
-      notices.filter((notice) => notice.startsWith('executing the command locally')).length,
-    ).toBeGreaterThan(0);
-    expect(notices.filter((notice) => notice.startsWith('issuing'))).toStrictEqual([]);
-  });
+  it.each(functionCalls)(
+    "runs the statements in a database function on the tenant's node: %s",
+    async (call) => {
+      const sql = await functionCall(client, call);
+      notices.length = 0;
+      await client.query(sql);
+      expect(
+        notices.filter((notice) => notice.startsWith('executing the command locally')).length,
+      ).toBeGreaterThan(0);
+      expect(notices.filter((notice) => notice.startsWith('issuing'))).toStrictEqual([]);
+    },
+  );
 });

@@ -62,7 +62,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
       (await client.query(TABLE_STATES, [ALL_TABLES])).rows.map(({ name, state }) => [name, state]),
     );
 
-  it("keeps the fleet's audit trail and daily usage on the coordinator, with their rows", async () => {
+  it("keeps the fleet's audit trail and daily usage, including all rows, on the coordinator", async () => {
     await distribute(client, MIGRATIONS_DIRECTORY);
     const placed = {
       'public.tenants': 'id',
@@ -92,7 +92,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
     expect(await states()).toStrictEqual(placed);
   });
 
-  it('suggests the statement that undoes an audit trail copied to every node by an earlier version', async () => {
+  it('suggests the statement to run if an earlier version copied the audit trail to every node', async () => {
     await client.query(
       "UPDATE pg_dist_partition SET repmodel = 't', colocationid = 2 WHERE logicalrelid = 'audit_events'::regclass",
     );
@@ -111,7 +111,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
     expect(describeLeakingNodes(nodes.slice(0, 1))).toBeUndefined();
   });
 
-  it('names the nodes whose settings change texts and the commands that fix them', async () => {
+  it('names the nodes with settings that change texts, and the commands that fix the settings', async () => {
     const { rows } = await client.query(NODE_SETTINGS);
     const nodes = rows.map((row) => ({ ...row, database: 'memory' }));
     expect(describeUnfitNodes(nodes)).toBe(
@@ -120,7 +120,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
     expect(describeUnfitNodes(nodes.slice(0, 1))).toBeUndefined();
   });
 
-  it('plans each statement in a session again', async () => {
+  it('makes a new plan each time a session runs a statement', async () => {
     const session = await connectTo(own.url, { options: citusPlannerOptions });
     expect((await session.query('SHOW plan_cache_mode')).rows).toStrictEqual([
       { plan_cache_mode: 'force_custom_plan' },

@@ -36,7 +36,7 @@ describeService('an overlong input', (service) => {
   ]);
   script(
     service,
-    'rejects a path longer than any spelling of a valid one',
+    'rejects a path that is longer than any spelling for a valid path',
     {},
     [
       [cmd.view(`/etc/${x(4091)}`), error(`Error: Path must start with /memories, got: /etc/${x(4091)}`)],
@@ -111,7 +111,7 @@ describeService(
     ]);
     script(
       service,
-      'truncates a list of occurrences and reports it',
+      'truncates a list of occurrences and reports the truncation',
       {
         '/memories/f': `${'a\n'.repeat(54)}a`,
         '/memories/g': 'a\n'.repeat(500),

@@ -27,7 +27,7 @@ function readPairs(markdown: string): Pair[] {
 const pairs = readPairs(page);
 const COMMANDS = ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'];
 
-it.each(COMMANDS)('docs/contract-commands.md has a success and a mistake for %s', (command) => {
+it.each(COMMANDS)('docs/contract-commands.md shows a success and an error for %s', (command) => {
   const own = pairs.filter(({ section }) => section === command);
   expect(own.every(({ request }) => JSON.parse(request).command === command)).toBe(true);
   expect([...new Set(own.map(({ response }) => JSON.parse(response).is_error))]).toStrictEqual([false, true]);

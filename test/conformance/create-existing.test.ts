@@ -27,24 +27,29 @@ async function log(service: Service, tenant: string): Promise<string[]> {
 describeService(
   'create with the overwrite setting',
   (service) => {
-    script(service, 'returns the result of a new file for an existing file with the overwrite setting', {}, [
-      [cmd.create(PATH, 'one\ntwo'), ok('File created successfully at: /memories/a.txt')],
-      [cmd.create(PATH, 'x'), ok('File created successfully at: /memories/a.txt')],
-      [cmd.view(PATH), ok("Here's the content of /memories/a.txt with line numbers:\n     1\tx")],
-      [cmd.create(PATH, ''), ok('File created successfully at: /memories/a.txt')],
-      [cmd.view(PATH), ok("Here's the content of /memories/a.txt with line numbers:\n     1\t")],
-      [cmd.create(PATH, '…\n'), ok('File created successfully at: /memories/a.txt')],
+    script(
+      service,
+      'with the overwrite setting, returns the same result for an existing file as for a new file',
+      {},
       [
-        cmd.replace(PATH, '…', 'y'),
-        ok(
-          'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\ty\n     2\t',
-        ),
+        [cmd.create(PATH, 'one\ntwo'), ok('File created successfully at: /memories/a.txt')],
+        [cmd.create(PATH, 'x'), ok('File created successfully at: /memories/a.txt')],
+        [cmd.view(PATH), ok("Here's the content of /memories/a.txt with line numbers:\n     1\tx")],
+        [cmd.create(PATH, ''), ok('File created successfully at: /memories/a.txt')],
+        [cmd.view(PATH), ok("Here's the content of /memories/a.txt with line numbers:\n     1\t")],
+        [cmd.create(PATH, '…\n'), ok('File created successfully at: /memories/a.txt')],
+        [
+          cmd.replace(PATH, '…', 'y'),
+          ok(
+            'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\ty\n     2\t',
+          ),
+        ],
       ],
-    ]);
+    );
 
     script(
       service,
-      'rejects a directory, the root, and a path below a file with the overwrite setting',
+      'with the overwrite setting, rejects a directory, the root, and a path below a file',
       { '/memories/d/f': 'x' },
       [
         [cmd.create('/memories/d', 'x'), error('Error: File /memories/d already exists')],
@@ -54,7 +59,7 @@ describeService(
       ],
     );
 
-    it('records one modified version of the file, and none for equal content', async () => {
+    it('records a modified version, but no version if the content is equal', async () => {
       const tenant = freshTenant();
       for (const text of ['one', 'three', 'three'])
         await service().execute(cmd.create(PATH, text), { tenant });
@@ -65,7 +70,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it("counts only an overwritten file's size difference against the quotas", async () => {
+    it('counts only the size difference against the quota when a create overwrites a file', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create(PATH, 'x'.repeat(90)), { tenant });
       await new Tenants(service().database).set(tenant, { maxFiles: 1, maxBytes: 100 });
@@ -79,7 +84,7 @@ describeService(
       expect(found).toMatchObject({ files: 1, bytes: 100 });
     });
 
-    it('returns the first result to a retry and does not overwrite again', async () => {
+    it('returns the first result to a retry, and does not overwrite the file again', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create(PATH, 'first'), { tenant });
       const headers = { 'idempotency-key': 'k' };
@@ -95,7 +100,7 @@ describeService(
       expect(await log(service(), tenant)).toHaveLength(3);
     });
 
-    it('creates once and overwrites otherwise when several writers race, and the last content is complete', async () => {
+    it('creates a file once and then overwrites it when several writers create it at the same time', async () => {
       const tenant = freshTenant();
       const texts = Array.from({ length: 8 }, (_, i) => `${i}`.repeat(100 + i));
       const answers = await Promise.all(
@@ -119,7 +124,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('overwrites a file during concurrent deletes and renames of the file', async () => {
+    it('creates or overwrites a file while other commands delete and rename it', async () => {
       const tenant = freshTenant();
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, i) => {
@@ -140,7 +145,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('rejects a create for an existing file in a tenant that disables the overwrite setting', async () => {
+    it('rejects a create for an existing file if the tenant disables overwriting', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create('/memories/b.txt', 'x'), { tenant });
       const other = freshTenant();
@@ -157,7 +162,7 @@ describeService(
 );
 
 describeService('create without the overwrite setting', (service) => {
-  it('overwrites a file with create in a tenant that enables the overwrite setting', async () => {
+  it('overwrites an existing file on create if the tenant enables overwriting', async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     await new Tenants(service().database).set(tenant, { createExisting: 'overwrite' });

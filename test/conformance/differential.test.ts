@@ -28,7 +28,9 @@ describeService(
 
     afterAll(() => console.log(`differential on ${kind}: ${steps} steps, all equal to the model`));
 
-    it("returns the model's results and tree for random scripts", { tags: 'random' }, async () => {
+    it('returns the same results and the same tree as the reference model for random scripts', {
+      tags: 'random',
+    }, async () => {
       await fc.assert(
         fc.asyncProperty(script, async (commands) => {
           const tenants = [freshTenant('one'), freshTenant('two')] as const;

@@ -4,7 +4,7 @@ import { describeService, freshTenant } from '../support/test-service.ts';
 
 /** Examples in the memory tool's documentation, compared byte for byte. */
 describeService('a documented example', (service) => {
-  it('lists the directory in the customer-service example for a tool_use block', async () => {
+  it('lists the directory exactly as the customer-service example documents', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/customer_service_guidelines.xml', 'x'.repeat(1536)), {
       tenant,
@@ -28,7 +28,7 @@ describeService('a documented example', (service) => {
     });
   });
 
-  it('shows the file in the customer-service example', async () => {
+  it('shows the file exactly as the customer-service example documents', async () => {
     const tenant = freshTenant();
     const text =
       '<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n...';

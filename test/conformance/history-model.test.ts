@@ -422,7 +422,7 @@ describeService(
       console.log(`histories on ${kind}: ${[...taken].map(([what, n]) => `${n} ${what}`).join(', ')}`),
     );
 
-    it("returns the model's memory at each time in a random history", { tags: 'random' }, async () => {
+    it('matches the reference model at each time in a random history', { tags: 'random' }, async () => {
       await fc.assert(
         fc.asyncProperty(script, async (steps) => {
           const world = new World(service(), keys);

@@ -25,7 +25,9 @@ const NUMBERED = /^ {0,5}(\d+)\t(.*)$/s;
 describeService(
   'a view longer than MAX_VIEW_CHARS',
   (service) => {
-    it('returns the rest of a file when the hints are followed', { tags: 'random' }, async () => {
+    it('returns the rest of a truncated file if the caller follows the hints', {
+      tags: 'random',
+    }, async () => {
       await fc.assert(
         fc.asyncProperty(content, async (file_text) => {
           const tenant = freshTenant();

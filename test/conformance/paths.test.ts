@@ -15,7 +15,7 @@ describeService('paths', (service) => {
     view('/etc/../memories/a', 'Error: Path must start with /memories, got: /etc/../memories/a'),
   ]);
 
-  script(service, 'rejects paths that escape /memories in every encoding', {}, [
+  script(service, 'rejects paths that escape from /memories, however they are encoded', {}, [
     view('/memories/../etc', 'Error: Path /memories/../etc would escape /memories directory'),
     view('/memories/a/../b', 'Error: Path /memories/a/../b would escape /memories directory'),
     view('/memories/..', 'Error: Path /memories/.. would escape /memories directory'),
@@ -105,7 +105,7 @@ describeService('paths', (service) => {
   const deep = `/memories${'/d'.repeat(20)}`;
   script(
     service,
-    'accepts paths at the length limits and rejects longer ones',
+    'accepts paths at the length limits and rejects longer paths',
     {},
     [
       [cmd.create(`${long}/${'y'.repeat(10)}`), ok(`File created successfully at: ${long}/yyyyyyyyyy`)],

@@ -132,7 +132,7 @@ describe('random scripts on the service and on BetaLocalFilesystemMemoryTool', (
     }
   }
 
-  it('returns the results and the tree of BetaLocalFilesystemMemoryTool for random scripts', {
+  it('returns the same results and the same tree as BetaLocalFilesystemMemoryTool for random scripts', {
     tags: 'random',
   }, async () => {
     await fc.assert(

@@ -254,7 +254,7 @@ describeService('memory_search', (service) => {
     ],
   ]);
 
-  it('shortens long lines around the match', async () => {
+  it('shortens a long line to the text around the match', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', `${'a '.repeat(200)}needle ${'b '.repeat(200)}`), {
       tenant,
@@ -267,7 +267,7 @@ describeService('memory_search', (service) => {
     }
   });
 
-  it('returns the matches as data, and only the text for Accept: text/plain', async () => {
+  it('returns matches as JSON, but returns only text for Accept: text/plain', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'one\ntwo\n'), { tenant });
     expect((await search(service(), { query: 'two', mode: 'literal' }, tenant)).json()).toStrictEqual({
@@ -284,7 +284,7 @@ describeService('memory_search', (service) => {
     expect(text.body).toBe('Error: Invalid input for memory_search: `mode` must be words, literal or regex');
   });
 
-  it("runs the searches in an array's blocks in order", async () => {
+  it('runs the commands and searches in an array in order', async () => {
     const tenant = freshTenant();
     const block = (id: string, name: string, input: object) => ({ type: 'tool_use', id, name, input });
     const answer = await service().execute(
@@ -314,7 +314,7 @@ describeService('memory_search', (service) => {
     expect(single.body).toStrictEqual(result('f', 'There are no files in /memories.'));
   });
 
-  it('rejects invalid memory_search inputs', async () => {
+  it('rejects a search body that is not a JSON object', async () => {
     for (const input of [[], 'x', null]) {
       const answer = await search(service(), input, freshTenant());
       expect(answer.statusCode).toBe(400);
@@ -338,7 +338,7 @@ describe('the result limit for memory_search', () => {
   describeService(
     'MAX_VIEW_CHARS=200',
     (service) => {
-      it("omits a search's last matches beyond MAX_VIEW_CHARS", async () => {
+      it('omits the last matches if the result would exceed MAX_VIEW_CHARS', async () => {
         const tenant = freshTenant();
         const lines = Array.from({ length: 20 }, (_, i) => `needle ${i}`);
         await service().execute(cmd.create('/memories/f', lines.join('\n')), { tenant });

@@ -369,12 +369,12 @@ describeService('the response to POST /execute', (service) => {
     const block = { type: 'tool_use', id: 'toolu_2', name: 'memory', ...fields };
     const result = { type: 'tool_result', tool_use_id: block.id, content, is_error: true };
 
-    it('returns a result that explains the error in a block', async () => {
+    it('returns an error result that explains the mistake', async () => {
       const answer = await service().execute(block, { tenant: freshTenant() });
       expect([answer.status, answer.body]).toStrictEqual([200, result]);
     });
 
-    it("returns results for an array's blocks beside the block with an error", async () => {
+    it('returns the results for the other blocks if one block has an error', async () => {
       const tenant = freshTenant();
       const others = [1, 3].map((n) => ({
         type: 'tool_use',
@@ -416,19 +416,22 @@ describeService('the response to POST /execute', (service) => {
     ['text/plain, application/json, application/*+json, */*', false],
     ['application/json; charset=utf-8, text/plain', false],
     ['text/plain; charset=utf-8', true],
-  ])('returns an error result in the negotiated format with Accept: %s', async (accept, plain) => {
-    const tenant = freshTenant();
-    const { headers, body } = await service().execute(cmd.view('/memories/é'), {
-      tenant,
-      headers: { accept },
-    });
-    const content = 'The path /memories/é does not exist. Please provide a valid path.';
-    expect(headers['content-type']).toBe(
-      plain ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8',
-    );
-    expect(headers['x-memory-is-error']).toBe(plain ? 'true' : undefined);
-    expect(body).toStrictEqual(plain ? content : { content, is_error: true });
-  });
+  ])(
+    'returns an error result in the format that the caller requests with Accept: %s',
+    async (accept, plain) => {
+      const tenant = freshTenant();
+      const { headers, body } = await service().execute(cmd.view('/memories/é'), {
+        tenant,
+        headers: { accept },
+      });
+      const content = 'The path /memories/é does not exist. Please provide a valid path.';
+      expect(headers['content-type']).toBe(
+        plain ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8',
+      );
+      expect(headers['x-memory-is-error']).toBe(plain ? 'true' : undefined);
+      expect(body).toStrictEqual(plain ? content : { content, is_error: true });
+    },
+  );
 
   it.each<InjectOptions>([
     { method: 'POST', url: '/execute', payload: { command: 'view', path: '/memories' } },
@@ -447,7 +450,7 @@ describeService('the response to POST /execute', (service) => {
     expect(await send('text/plain, */*;q=0.1')).toStrictEqual([200, 'text/plain; charset=utf-8']);
   });
 
-  it('returns text/plain for a success on request', async () => {
+  it('returns a success as text/plain if the caller requests it', async () => {
     const { headers, body } = await service().execute(cmd.create('/memories/a'), {
       tenant: freshTenant(),
       headers: { accept: 'text/plain' },
@@ -463,7 +466,7 @@ describeService('the response to POST /execute', (service) => {
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('uses the tenant `default` without X-Tenant-Id, and separates tenants', async () => {
+  it('uses the tenant `default` if X-Tenant-Id is missing, and separates it from other tenants', async () => {
     const plain = await service().execute(cmd.create('/memories/shared', 'x'));
     const named = await service().execute(cmd.view('/memories/shared'), { tenant: 'default' });
     const other = await service().execute(cmd.view('/memories/shared'), { tenant: 'Default' });

@@ -38,7 +38,7 @@ describeService('view', (service) => {
 
   script(
     service,
-    'shows the text of a path with the extension of a picture',
+    "shows text from a path with a picture's extension",
     { '/memories/plan.png': 'A plan:\n- ship it\n', '/memories/cat.JPG': 'data:image/jpeg;base64,/9j/4AAQ' },
     [
       [
@@ -112,7 +112,7 @@ describeService('view', (service) => {
 
   script(
     service,
-    'formats the sizes of a directory listing',
+    'formats file sizes in a directory listing',
     {
       '/memories/a0': '',
       '/memories/a1023': 'x'.repeat(1023),
@@ -256,7 +256,7 @@ describeService(
     );
     script(
       service,
-      'truncates an overlong line inside and reports it',
+      'truncates an overlong line and reports the truncation',
       { '/memories/long': `first\n${'😀'.repeat(200)}\nlast` },
       [
         [
@@ -272,7 +272,7 @@ describeService(
       ],
       { onlyAtRoot: 'the name of the mount counts' },
     );
-    it('returns every line of a file when the hints are followed', async () => {
+    it('returns every line of a long file if the caller follows the hints', async () => {
       const tenant = freshTenant();
       const texts = [lines, '\n'.repeat(50), `${'x'.repeat(99)}\n`.repeat(5), 'y'.repeat(500), 'a\nb'];
       for (const [i, text] of texts.entries()) {
@@ -317,7 +317,7 @@ describeService(
   (service) => {
     script(
       service,
-      'truncates the listing between entries and reports their total number',
+      'truncates a directory listing between entries and reports how many entries there are',
       Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`/memories/f${10 + i}`, ''])),
       [
         [

@@ -12,7 +12,7 @@ describeService('create', (service) => {
     [cmd.create('/memories/a.txt', 'y'), error('Error: File /memories/a.txt already exists')],
     [cmd.view('/memories/a.txt'), ok("Here's the content of /memories/a.txt with line numbers:\n     1\tx")],
   ]);
-  script(service, 'creates the missing parents of a file, which remain', {}, [
+  script(service, "creates a file's missing parents, and keeps them after the file is deleted", {}, [
     [cmd.create('/memories/a/b/c.txt', 'x'), ok('File created successfully at: /memories/a/b/c.txt')],
     [cmd.delete('/memories/a/b/c.txt'), ok('Successfully deleted /memories/a/b/c.txt')],
     [cmd.view('/memories'), listing('4.0K\t/memories\n4.0K\t/memories/a/\n4.0K\t/memories/a/b/')],
@@ -74,7 +74,7 @@ describeService('str_replace', (service) => {
   );
   script(
     service,
-    'reports the line of each of several occurrences of old_str',
+    'reports every line in which old_str occurs if it occurs several times',
     { '/memories/f': 'aa a\nb\na', '/memories/o': 'aaa', '/memories/m': 'x\ny\nx\ny\nx' },
     [
       [
@@ -120,7 +120,7 @@ describeService('str_replace', (service) => {
   );
   script(
     service,
-    'rejects a str_replace of a missing path or a directory, and an empty old_str',
+    'rejects a str_replace for a missing path, a directory, or an empty old_str',
     { '/memories/d/f': 'x' },
     [
       [
@@ -251,7 +251,7 @@ describeService('rename', (service) => {
   ]);
   script(
     service,
-    'moves a file to a path that only a locale sorts among the paths below it',
+    'moves a file below a directory whose name sorts differently in some locales',
     { '/memories/a': '1' },
     [
       [cmd.rename('/memories/a', '/memories/ä/a'), ok('Successfully renamed /memories/a to /memories/ä/a')],
@@ -287,7 +287,7 @@ describeService('rename', (service) => {
   );
   script(
     service,
-    'reports the conflicts of a rename in the order of the checks',
+    "reports only a rename's first conflict, in the order of the checks",
     { '/memories/d/f': '', '/memories/g': '' },
     [
       [cmd.rename('/memories', '/memories/x'), error('Error: Cannot rename the /memories directory itself')],

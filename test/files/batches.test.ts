@@ -76,7 +76,7 @@ describe('batches of calls', () => {
     expect(sent).toStrictEqual(['many']);
   });
 
-  it('falls back to the single statement for calls to which the batch returned no row', async () => {
+  it('runs the single statement for each call that gets no row from the batch', async () => {
     const left = echoWith(
       `SELECT item::integer, 'many' AS by, text FROM ${CALLS} WHERE text <> 'left' ORDER BY item DESC`,
       'some',
@@ -90,7 +90,7 @@ describe('batches of calls', () => {
     expect(sent).toStrictEqual(['some', 'one', 'one']);
   });
 
-  it('repeats the calls from a failed batch one by one, and fails only the invalid call', async () => {
+  it('repeats each call alone after a failed batch, so that only the invalid call fails', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
     const wrong = parseQuery<{ text: string }, { by: string; text: string }>(
       'quotient',
@@ -119,7 +119,7 @@ describe('batches of calls', () => {
     expect(await readEchoes(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
   });
 
-  it('falls back to the single statement if a batch gets no connection', async () => {
+  it('runs the single statement for each call if the batch gets no connection', async () => {
     const full = new DatabaseError(
       Object.assign(new Error('sorry, too many clients already'), { code: '53300' }),
     );
@@ -143,7 +143,7 @@ describe('batches of calls', () => {
     ]);
   });
 
-  it('sends arrays that contain null, or only null, in a batch', async () => {
+  it('sends null values in a batch, even if all values are null', async () => {
     const nulls = parseQuery<{ text: string; more: string | null }, { more: string | null }>(
       'one',
       'SELECT 1',
@@ -185,7 +185,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('lists small and large directories without hidden items in one batch', async () => {
+  it('lists small and large directories simultaneously, without hidden items', async () => {
     const view = (i: number, path: string) => service().execute(cmd.view(path), { tenant: tenants[i] ?? '' });
     const tenants = many.slice(0, 6).map(() => freshTenant('batch'));
     const files = ['a/b/deep.md', 'a/b.md', 'a-b.md', '.hidden/h.md', 'node_modules/m.md', 'a/.hidden.md'];
@@ -218,7 +218,7 @@ describeService('simultaneous commands', (service, kind) => {
     ]);
   });
 
-  it('fails each simultaneous command without effect on the others', async () => {
+  it('returns an error for each invalid command without effect on other simultaneous commands', async () => {
     const answers = many.map(async (i) => {
       const tenant = freshTenant('batch');
       await service().execute(cmd.create('/memories/f.md', `text ${i}`), { tenant });
@@ -245,7 +245,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('replays in a batch only results whose idempotency key was used before', async () => {
+  it("replays a result in a batch only if the call's idempotency key was used before", async () => {
     const tenants = many.map(() => freshTenant('batch'));
     const create = (round: number) =>
       Promise.all(
@@ -270,7 +270,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('applies the settings of each uncached tenant in a batch', async () => {
+  it("applies each tenant's settings in a batch before the settings are cached", async () => {
     const tenants = many.map(() => freshTenant('batch'));
     // Every third tenant is suspended, and every third one does not exist.
     for (const [i, tenant] of tenants.entries()) {
@@ -400,7 +400,7 @@ describe('the plan for the batch', () => {
   });
 
   it.each(batchQueries.map((each) => [each.name, each] as const))(
-    "looks up each row in the batch %s by its call's tenant, in an index",
+    'finds each row in the batch %s through an index on the tenant',
     async (_, statement) => {
       // Versions before 16 show a column of the query around a CTE as $0.
       const scans = [...tableScans(await genericPlan(client, statement))];

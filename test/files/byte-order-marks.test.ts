@@ -3,7 +3,7 @@ import { cmd } from '../support/step-table.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService('a text that starts with a byte order mark', (service) => {
-  it('returns a text that starts with a byte order mark unchanged, even after a database error', async () => {
+  it('keeps a leading byte order mark in a text, even after a database error', async () => {
     const [path, view] = [
       '/memories/f',
       "Here's the content of /memories/f with line numbers:\n     1\t\ufeffx",

@@ -38,7 +38,7 @@ describe.each([
     return { id, headers: { authorization: `Bearer ${key}` } };
   }
 
-  it('accepts a key until it expires', async () => {
+  it('accepts a valid key and rejects an expired key', async () => {
     const expired = await createKey(-HOUR_MS);
     const valid = await createKey(HOUR_MS);
     skewClock();
@@ -48,7 +48,7 @@ describe.each([
     expect(await Promise.all(statuses)).toStrictEqual([401, 200]);
   });
 
-  it('records the times for a file read, a key use, and a revocation', async () => {
+  it("records the database's time when a file is read and a key is used or revoked", async () => {
     const { id, headers } = await createKey(HOUR_MS);
     await service.execute(cmd.create('/memories/f', 'x'), { headers });
     await service.query("UPDATE entries SET accessed_at = now() - interval '31 days' WHERE kind = 'file'");

@@ -40,22 +40,25 @@ describeService('simultaneous edits to one file', (service) => {
   });
 
   // On Citus, each edit has its own statement, and edits wait for the tenant in no order.
-  it.skipIf(isCitus())('applies each simultaneous edit to the text from the edits before it', async () => {
-    const tenant = freshTenant('edit');
-    await service().execute(cmd.create(FILE, 'step 0'), { tenant });
-    const steps = Array.from({ length: 20 }, (_, n) => cmd.replace(FILE, `step ${n}`, `step ${n + 1}`));
-    const answers = await executeAll(tenant, steps);
-    // Each edit finds the previous edit's text, which was not in the file when the edit was sent.
-    expect(answers.map(({ content }) => content)).toStrictEqual(
-      steps.map(
-        (_, n) =>
-          `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tstep ${n + 1}`,
-      ),
-    );
-    expect(await text(tenant)).toBe('step 20');
-  });
+  it.skipIf(isCitus())(
+    'applies each simultaneous edit to the text that the previous edit produced',
+    async () => {
+      const tenant = freshTenant('edit');
+      await service().execute(cmd.create(FILE, 'step 0'), { tenant });
+      const steps = Array.from({ length: 20 }, (_, n) => cmd.replace(FILE, `step ${n}`, `step ${n + 1}`));
+      const answers = await executeAll(tenant, steps);
+      // Each edit finds the previous edit's text, which was not in the file when the edit was sent.
+      expect(answers.map(({ content }) => content)).toStrictEqual(
+        steps.map(
+          (_, n) =>
+            `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tstep ${n + 1}`,
+        ),
+      );
+      expect(await text(tenant)).toBe('step 20');
+    },
+  );
 
-  it('builds no edit on a failed edit to the same file', async () => {
+  it('applies later edits to a file without the text from a failed edit', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'short'), { tenant });
     await service().query('UPDATE tenants SET max_bytes = 10 WHERE id = $1', [tenant]);
@@ -77,7 +80,7 @@ describeService('simultaneous edits to one file', (service) => {
     await assertInvariants(service());
   });
 
-  it('applies simultaneous edits once if they are repeated', async () => {
+  it('applies a repeated edit only once among simultaneous edits', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const insertWithKey = (n: number) =>
@@ -96,7 +99,7 @@ describeService('simultaneous edits to one file', (service) => {
     ]);
   });
 
-  it('reports a missing file to edits if the file is deleted in between', async () => {
+  it('applies an edit or reports a missing file if the file is deleted at the same time', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const inputs = [cmd.insert(FILE, 0, 'b'), cmd.delete(FILE), cmd.insert(FILE, 0, 'c')];
@@ -112,7 +115,7 @@ describeService('simultaneous edits to one file', (service) => {
   });
 });
 
-it('applies all edits to a file that several replicas edit constantly', async () => {
+it('applies all edits to one file that several replicas edit at the same time', async () => {
   const database = await createTestDatabase();
   const replicas: Service[] = [];
   for (let n = 0; n < 3; n++) {
@@ -189,7 +192,7 @@ describe.skipIf(isCitus())('an edit that follows three other edits', () => {
 
   it.each([
     ['with an idempotency key, after three attempts', KEY, 3],
-    ['without one, after one', undefined, 1],
+    ['without an idempotency key, after one attempt', undefined, 1],
   ])('reports the database error %s', async (_, key, attempts) => {
     const { edited, locked, text } = await edit(key, fillDisk);
     await freeDisk();
@@ -200,7 +203,7 @@ describe.skipIf(isCitus())('an edit that follows three other edits', () => {
     expect([locked, text]).toStrictEqual([attempts, '3\n2\n1\na']);
   });
 
-  it('applies an edit once when its database error is gone', async () => {
+  it('applies an edit once if a second attempt succeeds after a database error', async () => {
     const { edited, locked, text } = await edit(KEY, (attempt) => (attempt === 1 ? fillDisk() : freeDisk()));
     expect(edited).toStrictEqual({
       status: 'fulfilled',

@@ -40,7 +40,7 @@ describeService('a directory with 10,000 files', (service) => {
       )[0]?.n,
     );
 
-  it('renames and deletes a directory with all its 10,000 files, and truncates its listing', {
+  it('renames and deletes a directory with 10,000 files, and truncates the listing', {
     tags: 'long',
   }, async () => {
     const tenant = freshTenant();
@@ -88,7 +88,7 @@ describe('the store on Postgres', () => {
     expect(listed.is_error).toBe(false);
   });
 
-  it('serves readers and other tenants while many writes wait', async () => {
+  it('serves readers and other tenants while many writes wait for a locked tenant', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/f', 'x'), { tenant });
     await service.query('BEGIN');

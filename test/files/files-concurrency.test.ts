@@ -59,7 +59,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     await assertInvariants(replica(0));
   }
 
-  it('accepts only one of several creates of a path on two replicas', async () => {
+  it('accepts only one create when several requests create the same path', async () => {
     const inputs = Array.from({ length: 8 }, (_, n) => create('/memories/x/y/f', `text ${n}`));
     await rounds([], inputs, (answers, tree) => {
       const winner = answers.findIndex(({ is_error }) => !is_error);
@@ -71,7 +71,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('creates different files below the same new directories on two replicas', async () => {
+  it('creates several files below the same new directories at the same time', async () => {
     const inputs = Array.from({ length: 8 }, (_, n) => create(`/memories/x/y/f${n}`));
     await rounds([], inputs, (answers, tree) => {
       expect(successes(answers)).toHaveLength(8);
@@ -79,7 +79,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('accepts only one of creating a file and creating a file below it', async () => {
+  it('accepts either a file at a path or a file below the same path, but not both', async () => {
     await rounds([], [create('/memories/x'), create('/memories/x/y')], (answers, tree) => {
       expect(successes(answers)).toHaveLength(1);
       expect([...tree]).toContainEqual(answers[0]?.is_error ? ['/memories/x', null] : ['/memories/x', '']);
@@ -123,7 +123,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('accepts only one of two renames of a source', async () => {
+  it('accepts only one rename when two requests rename the same source', async () => {
     const inputs = [rename('/memories/d', '/memories/p/d'), rename('/memories/d', '/memories/q/d')];
     await rounds([create('/memories/d/f')], inputs, (answers, tree) => {
       expect(contents(answers)[0]).toBe('Error: The path /memories/d does not exist');
@@ -135,7 +135,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('accepts only one of two renames to a destination', async () => {
+  it('accepts only one rename when two requests use the same destination', async () => {
     const before = [create('/memories/a', 'a'), create('/memories/b', 'b')];
     const inputs = [rename('/memories/a', '/memories/c/x'), rename('/memories/b', '/memories/c/x')];
     await rounds(before, inputs, (answers, tree) => {
@@ -147,7 +147,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('renames two directories into each other without a cycle', async () => {
+  it('creates no cycle when two requests move two directories into each other', async () => {
     const before = [create('/memories/a/f', 'a'), create('/memories/b/f', 'b')];
     const inputs = [rename('/memories/a', '/memories/b/a'), rename('/memories/b', '/memories/a/b')];
     await rounds(before, inputs, (answers, tree) => {
@@ -161,7 +161,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('keeps both files when they are swapped through a third name', async () => {
+  it('keeps both files when renames swap their paths through a third path', async () => {
     const before = [create('/memories/a', 'a'), create('/memories/b', 'b')];
     const inputs = [
       rename('/memories/a', '/memories/t'),
@@ -173,7 +173,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('accepts only one of several deletes of a path', async () => {
+  it('accepts only one delete when several requests delete the same path', async () => {
     const inputs = Array.from({ length: 6 }, () => remove('/memories/d'));
     await rounds([create('/memories/d/e/f'), create('/memories/d/g')], inputs, (answers, tree) => {
       expect(contents(answers)).toEqual([
@@ -184,7 +184,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('deletes a directory and its contents simultaneously', async () => {
+  it('deletes a directory while other requests delete its contents', async () => {
     const inputs = [remove('/memories/d/e/f'), remove('/memories/d'), remove('/memories/d/e')];
     await rounds([create('/memories/d/e/f')], inputs, (answers, tree) => {
       expect(answers[1]?.content).toBe('Successfully deleted /memories/d');
@@ -192,7 +192,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('edits a file that is being renamed, deleted, and created again', async () => {
+  it('edits a file while other requests rename, delete, and create it', async () => {
     const inputs = [
       { command: 'str_replace', path: '/memories/f', old_str: 'one', new_str: 'two' },
       rename('/memories/f', '/memories/g'),
@@ -207,7 +207,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('keeps all 200 parallel replacements and 200 parallel insertions in one file', async () => {
+  it('applies 200 replacements and 200 insertions to one file in parallel', async () => {
     const tenant = freshTenant('edits');
     const numbers = Array.from({ length: 200 }, (_, n) => n);
     await executeOn(tenant, create('/memories/log', numbers.map((n) => `<todo ${n}>`).join('\n')));
@@ -245,7 +245,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     await assertInvariants(replica(0));
   });
 
-  it('returns correct results for many tenants simultaneously', async () => {
+  it('creates files for many tenants at the same time, each in the correct tenant', async () => {
     const tenants = Array.from({ length: 20 }, () => freshTenant('many'));
     const answers = await Promise.all(
       tenants.flatMap((tenant, n) =>

@@ -4,7 +4,7 @@ import { FILL } from '../support/fill.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
 describeService('the statements that fill a tenant', (service) => {
-  it("creates and edits each file in a filled tenant with this version's functions", async () => {
+  it('creates and edits each file in the tenant with the current database functions', async () => {
     const tenant = freshTenant('filled');
     for (const fill of FILL) {
       expect(await service().query(fill, [tenant, 12])).toStrictEqual([{ done: 12 }]);

@@ -92,7 +92,9 @@ describeServiceOnOwnDatabase(
       ),
     );
 
-    it('returns the same results to every tenant as without other tenants', { tags: 'random' }, async () => {
+    it('returns the same results to each tenant as if no other tenant existed', {
+      tags: 'random',
+    }, async () => {
       const models = new Map(TENANTS.map((tenant) => [tenant, new Model()]));
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), async (all) => {
@@ -193,7 +195,7 @@ describe("the statement's plan", () => {
     },
   );
 
-  it('checks the plans of more than 90 statements', async () => {
+  it('checks more than 90 statements with unique names', async () => {
     const names = statements.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(90);
@@ -215,7 +217,7 @@ describe("the statement's plan in a database function", () => {
   });
 
   it.each(functionCalls)(
-    'looks up each row in the database function %s by its tenant, in an index',
+    'finds each row in the database function %s through an index on the tenant',
     async (call) => {
       const scans = (await nestedPlans(client, await functionCall(client, call), [])).flatMap((plan) => [
         ...tableScans(plan),

@@ -97,7 +97,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
     await database?.drop();
   });
 
-  it('returns results that match a sequential order of random concurrent calls', {
+  it('returns the results that some sequential order would produce for concurrent calls', {
     tags: 'random',
   }, async () => {
     const { seed, numRuns } = fuzzParameters(kind === 'postgres' ? 300 : 60);
@@ -138,7 +138,7 @@ describe('the search for a sequential order', () => {
     ['/memories/f', 'x'],
   ]);
 
-  it('finds the order of overlapping calls', () => {
+  it('finds an order for overlapping calls that explains the results', () => {
     const history = [
       { input: view, result: shown, invoked: 0, responded: 3 },
       { input: create, result: created, invoked: 1, responded: 2 },
@@ -164,7 +164,7 @@ describe('the search for a sequential order', () => {
     expect(linearize(overlapping)?.map(({ input }) => input)).toEqual([view, create]);
   });
 
-  it('rejects a lost update that only the final tree shows', () => {
+  it('rejects a history with a lost update that only the final tree shows', () => {
     const edit = (old_str: string, new_str: string, line: string): Call => ({
       input: { command: 'str_replace', path: '/memories/f', old_str, new_str },
       result: {

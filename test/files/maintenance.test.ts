@@ -102,7 +102,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-it('runs jobs with a pool of one connection', async () => {
+it('runs maintenance jobs on a pool with only one connection', async () => {
   expect(await pruneStoredResults(service.database, { hours: 24, maxStoredResults: 0 })).toBe(0);
   expect(
     await expireFiles(service.database, { defaultTtlDays: 1, historyDays: 30, maxHistoryBytes: 0 }),
@@ -125,7 +125,7 @@ function failStatement(name: string, tenant: string): Service['database'] {
   return database;
 }
 
-it('prunes the other tenants when one fails', async () => {
+it("prunes other tenants' stored results when pruning fails for one tenant", async () => {
   const [broken, other] = ['prune-a', 'prune-b'];
   for (const tenant of [broken, other]) {
     await service.query('INSERT INTO tenants (id) VALUES ($1)', [tenant]);
@@ -144,7 +144,7 @@ it('prunes the other tenants when one fails', async () => {
   ]);
 });
 
-it("expires other tenants' files when one tenant fails", async () => {
+it("expires other tenants' files when the expiration fails for one tenant", async () => {
   const [broken, other] = ['expire-a', 'expire-b'];
   for (const tenant of [broken, other]) await service.execute(cmd.create('/memories/f', 'x'), { tenant });
   const now = new Date(Date.now() + 3 * 24 * 3_600_000);

@@ -17,7 +17,7 @@ function recordNames(database: Database): { database: Database; names: string[] 
 }
 
 describeService('watches', (service) => {
-  it('reports no changes to a later tenant with the same ID', async () => {
+  it('reports no changes after the tenant was deleted and created again', async () => {
     const { database } = service();
     const [tenants, watches] = [new Tenants(database), new Watches(database)];
     const tenant = freshTenant('replaced');
@@ -41,7 +41,7 @@ describeService('watches', (service) => {
     }
   });
 
-  it('reads a changed tenant once for all its watchers, and tells each watcher its own changes', async () => {
+  it('reads a changed tenant once, and reports to each watcher only the paths that it watches', async () => {
     const { database, names } = recordNames(service().database);
     const watches = new Watches(database);
     const [changed, quiet] = [freshTenant('changed'), freshTenant('quiet')];

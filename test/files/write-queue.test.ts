@@ -106,7 +106,7 @@ describe('the write queue', () => {
     await database.drop();
   });
 
-  it('sends simultaneous calls in one statement, including several for one tenant', async () => {
+  it('sends simultaneous calls in one statement, even several calls for one tenant', async () => {
     const outcomes = await callAll([
       ['a', 'x'],
       ['a', 'xx'],
@@ -122,7 +122,7 @@ describe('the write queue', () => {
     expect(sent).toStrictEqual([{ calls: 4, wait: false }]);
   });
 
-  it('limits writes to the batch size and to one statement per tenant at a time', async () => {
+  it('sends at most a full batch in one statement, and one statement per tenant at a time', async () => {
     await callAll(Array.from({ length: 20 }, () => ['a', 'x']));
     expect(sent.map(({ calls }) => calls)).toStrictEqual([8, 8, 4]);
     sent = [];
@@ -131,7 +131,7 @@ describe('the write queue', () => {
     expect(sent).toStrictEqual(Array(3).fill({ calls: 1, wait: true }));
   });
 
-  it("sends other tenants' calls beside a running statement, and its own tenant waits", async () => {
+  it("sends other tenants' calls while a tenant's statement runs, but delays that tenant's calls", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -153,7 +153,7 @@ describe('the write queue', () => {
     expect(tenants).toStrictEqual(['a', 'b', 'a']);
   });
 
-  it('serves other tenants during a large call', async () => {
+  it("sends a large call alone, and batches the other tenants' calls", async () => {
     const large = 'x'.repeat(40_000);
     const outcomes = await callAll([
       ['a', large],
@@ -194,7 +194,7 @@ describe('the write queue', () => {
     expect(await callAll([['a', 'x']])).toStrictEqual([dividedResult(100)]);
   });
 
-  it("skips a tenant that another session has locked and queues that tenant's calls together", async () => {
+  it("skips a tenant that another session has locked, and sends that tenant's calls together later", async () => {
     const other = await pool.connect();
     try {
       await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
@@ -259,7 +259,7 @@ describe('the write queue', () => {
   });
 });
 
-it('deletes only the files that a directory has after the renames that the delete waits for', async () => {
+it('deletes only the files that are in the directory after the delete has waited for renames', async () => {
   const database = await createTestDatabase();
   const service = await startService('postgres', { DATABASE_URL: database.url });
   const other = await connectTo(database.url);
@@ -296,7 +296,7 @@ it('deletes only the files that a directory has after the renames that the delet
 });
 
 describeService('simultaneous writes in one tenant', (service) => {
-  it('applies all simultaneous writes in one tenant, both creates and edits', async () => {
+  it('applies all creates and edits that one tenant sends simultaneously', async () => {
     const tenant = freshTenant('mixed');
     const numbers = Array.from({ length: 40 }, (_, n) => n);
     await service().execute(cmd.create('/memories/f', ''), { tenant });

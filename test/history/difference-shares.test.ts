@@ -15,7 +15,7 @@ const lines = (last: string) => `${'line\n'.repeat(300)}${last}\n`;
 describeService('differences for two admins', (service) => {
   const admin = useAdmin(service);
 
-  it("shows one admin's difference before another admin's many slow differences", async () => {
+  it("returns one admin's difference while another admin waits for many slow differences", async () => {
     const tenant = freshTenant('differences');
     const run = (...commands: object[]) =>
       Promise.all(commands.map((command) => service().execute(command, { tenant })));

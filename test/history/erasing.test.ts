@@ -111,7 +111,7 @@ describeService('redacting a version', (service) => {
     expect(await readVersions(service(), tenant)).toHaveLength(5);
   });
 
-  it("deletes a redacted version's path and the directories that contained only it", async () => {
+  it("deletes a redacted version's path, and directories that contained no other file", async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(
@@ -139,7 +139,7 @@ describeService('redacting a version', (service) => {
     await assertInvariants(service());
   });
 
-  it.each([0, 1])('deletes all paths that its content had: version %i', async (chosen) => {
+  it.each([0, 1])('redacts all versions with the same content when redacting version %i', async (chosen) => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(
@@ -242,23 +242,26 @@ describeService('redacting a version', (service) => {
     ],
   };
   const ORDERS: [string, (ids: string[]) => string[]][] = [
-    ['the oldest first', (ids) => ids],
-    ['the newest first', (ids) => ids.toReversed()],
+    ['the oldest version first', (ids) => ids],
+    ['the newest version first', (ids) => ids.toReversed()],
   ];
 
   it.each(
     Object.entries(LIVES).flatMap(([name, steps]) => ORDERS.map((order) => [name, ...order, steps] as const)),
-  )('deletes a secret %s and keeps all other content, redacted %s', async (_name, _order, order, steps) => {
-    const tenant = freshTenant('redact');
-    const tenants = new Tenants(service().database);
-    await tenants.create(tenant);
-    await tenants.set(tenant, { createExisting: 'overwrite' });
-    const secret = `${SECRET}-${randomUUID()}`;
-    await run(service(), tenant, ...steps(secret));
-    await redactAll(tenant, secret, order);
-  });
+  )(
+    'deletes a secret %s and keeps all other content when redacting %s',
+    async (_name, _order, order, steps) => {
+      const tenant = freshTenant('redact');
+      const tenants = new Tenants(service().database);
+      await tenants.create(tenant);
+      await tenants.set(tenant, { createExisting: 'overwrite' });
+      const secret = `${SECRET}-${randomUUID()}`;
+      await run(service(), tenant, ...steps(secret));
+      await redactAll(tenant, secret, order);
+    },
+  );
 
-  it.each(ORDERS)('deletes a restored secret, redacted %s', async (_order, order) => {
+  it.each(ORDERS)('deletes a restored secret when redacting %s', async (_order, order) => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(service(), tenant, cmd.create(f, `${LINES}${secret}\n`), cmd.replace(f, `${secret}\n`, ''));
@@ -299,7 +302,7 @@ describeService('redacting a version', (service) => {
     expect(again.content).toBe('[Redacted: the answer to this request was removed.]');
   });
 
-  it("keeps an existing directory's name and deletes it once the directory is deleted and redacted", async () => {
+  it("keeps an existing directory's name until the directory is renamed and redacted", async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     const top = `/memories/d-${secret}`;
@@ -328,7 +331,7 @@ describeService('redacting a version', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects a current version and a version whose content a current file has', async () => {
+  it('rejects redacting a current version, or a version with the same content as a current file', async () => {
     const tenant = freshTenant('redact');
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.rename('/memories/f', '/memories/g'));
     const [created, head] = await readVersions(service(), tenant);
@@ -367,7 +370,7 @@ describeService('redacting a version', (service) => {
     expect((await redact(tenant)).drafts).toStrictEqual([keeping.id]);
   });
 
-  it("deletes only its own tenant's stored results, however many", async () => {
+  it('deletes all stored results in the tenant, but none in other tenants', async () => {
     const [tenant, other] = [freshTenant('redact'), freshTenant('redact')];
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.delete('/memories/f'));
     await run(service(), other, cmd.create('/memories/f', 'x'));

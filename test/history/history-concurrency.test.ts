@@ -7,7 +7,7 @@ import { cmd } from '../support/step-table.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { startService } from '../support/test-service.ts';
 
-it('records each change once, with a time later than the changes it builds on', async () => {
+it('records each concurrent change once, at a later time than the changes before it', async () => {
   const own = await createTestDatabase();
   const replicas = await Promise.all([1, 2].map(() => startService('postgres', { DATABASE_URL: own.url })));
   const [first] = replicas;

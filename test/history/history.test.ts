@@ -118,7 +118,7 @@ describeService('the record for a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('records one time for all files below a renamed directory, and copies no content', async () => {
+  it('records the same time for all files below a renamed directory, and copies no content', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/a', 'a'), cmd.create('/memories/d/e/b', 'bb'));
     const ids = (await readVersions(service(), tenant)).map(({ memoryId }) => memoryId).sort();
@@ -147,7 +147,7 @@ describeService('the record for a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('treats a new file at an old path as another file', async () => {
+  it("assigns a new ID to a file that is created at a deleted file's path", async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(f, '1'), cmd.delete(f), cmd.create(f, '2'));
     const [second, deleted, first] = await readVersions(service(), tenant, { path: f });
@@ -174,7 +174,7 @@ describeService('the record for a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('records one version when a keyed request is repeated', async () => {
+  it('records one version if a request with an idempotency key is repeated', async () => {
     const tenant = freshTenant();
     const steps = [
       cmd.create(f, 'one'),
@@ -196,7 +196,7 @@ describeService('the record for a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('contains bounded and printable IDs', async () => {
+  it('replaces unprintable characters in a tool_use ID', async () => {
     const tenant = freshTenant();
     const id = `a\u0001b\u202e${'x'.repeat(251)}`;
     const block = { type: 'tool_use', id, name: 'memory', input: cmd.create(f, 'x') };
@@ -206,7 +206,7 @@ describeService('the record for a change', (service) => {
     expect(version?.actor).toStrictEqual({ type: 'anonymous' });
   });
 
-  it("names an import's operator at the time of the import", async () => {
+  it('records the operator and the import time for imported files', async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     const modified = new Date('2001-02-03T04:05:06Z');
@@ -237,7 +237,7 @@ describeService('the record for a change', (service) => {
     expect(await readVersions(service(), tenant, { by: 'anonymous' })).toHaveLength(0);
   });
 
-  it('names the job for an expiration', async () => {
+  it('records the expiration job as the actor when a file expires', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/old', 'old'), cmd.create('/memories/d/new', 'new'));
     await service().query(
@@ -254,7 +254,7 @@ describeService('the record for a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('records no version for a tenant without history, whose past is then unknown', async () => {
+  it("keeps no superseded versions, and rejects past reads, if the tenant's history is disabled", async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
@@ -295,7 +295,7 @@ describeService('the record for a change', (service) => {
 });
 
 describeService("a memory's past", (service) => {
-  it('matches the memory at every time', async () => {
+  it('returns every file and directory as it was at each past time', async () => {
     const tenant = freshTenant();
     const steps = [
       cmd.create('/memories/a/f', '1'),
@@ -336,7 +336,7 @@ describeService("a memory's past", (service) => {
     await assertInvariants(service());
   });
 
-  it("reads a memory's past page by page, and by path, time, actor, and operation", async () => {
+  it('reads more past files than one page contains, and filters versions by path, time, and operation', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/big/f', 'x'));
     await service().query(
@@ -368,7 +368,7 @@ describeService("a memory's past", (service) => {
 describeService(
   'a change by an API key',
   (service) => {
-    it('records the key, whichever tenants it serves', async () => {
+    it('records the service key as the actor, by ID and label', async () => {
       const tenant = freshTenant('history-key');
       const { key, hash, id } = newApiKey();
       const api = { hash, id, tenant: null, access: 'read_write', label: 'laptop', expiresAt: null } as const;
@@ -387,7 +387,7 @@ describeService(
 describeService(
   'a tenant without history',
   (service) => {
-    it("keeps no versions and returns a file's last actor", async () => {
+    it("keeps only a file's current version", async () => {
       const tenant = freshTenant();
       await run(service(), tenant, cmd.create(f, 'one'), cmd.replace(f, 'one', 'two'));
       expect(await log(service(), tenant)).toStrictEqual([`modified ${f} 3`]);

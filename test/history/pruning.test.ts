@@ -57,7 +57,7 @@ const growingEdits = (path: string, versions: number) => [
 ];
 
 describeServiceOnOwnDatabase('pruning the history', (service) => {
-  it("deletes versions by age, except a current file's last 10 versions", async () => {
+  it('deletes versions by age, but keeps the last 10 versions for a current file', async () => {
     const tenant = await tenantWith(service());
     await run(service(), tenant, ...growingEdits(f, 14), cmd.create('/memories/d/gone', 'gone'));
     await run(service(), tenant, cmd.rename('/memories/d', '/memories/e'), cmd.delete('/memories/e'));
@@ -115,7 +115,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await assertInvariants(service());
   });
 
-  it('deletes all superseded versions in a tenant that keeps none', async () => {
+  it("deletes all superseded versions if the tenant's history is disabled", async () => {
     const tenant = await tenantWith(service());
     await run(service(), tenant, ...growingEdits(f, 12), cmd.rename(f, '/memories/g'));
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
@@ -132,7 +132,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await assertInvariants(service());
   });
 
-  it('deletes only as many of the oldest versions as the size limit needs, including versions of current files', async () => {
+  it('deletes only the oldest versions that exceed the size limit, even from current files', async () => {
     const tenant = await tenantWith(service());
     const text = 'x'.repeat(1000);
     await run(
@@ -168,7 +168,9 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await assertInvariants(service());
   });
 
-  it('deletes past directories by size in batches', { tags: 'long' }, async () => {
+  it('deletes past directories in batches until the history fits the size limit', {
+    tags: 'long',
+  }, async () => {
     const tenant = await tenantWith(service());
     for (let i = 0; i < 3; i++) {
       const files = Array.from({ length: 150 }, (_, j) => cmd.create(`/memories/d/${j}/f`, 'x'));
@@ -182,7 +184,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await assertInvariants(service());
   });
 
-  it('ends a running read (past tree or difference) with an error instead of a partial result', async () => {
+  it('ends a past tree or difference with an error if pruning removes versions during the read', async () => {
     for (const read of ['tree', 'difference']) {
       const tenant = await tenantWith(service());
       await run(service(), tenant, cmd.create(f, 'x'), cmd.create('/memories/g', 'x'));
@@ -206,7 +208,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     }
   });
 
-  it('continues pruning with the other tenants after a failure', async () => {
+  it('prunes the other tenants after pruning fails for one tenant', async () => {
     const [broken, other] = [await tenantWith(service()), await tenantWith(service())];
     for (const tenant of [broken, other]) await run(service(), tenant, cmd.create(f, 'x'), cmd.delete(f));
     const database = Object.create(service().database) as Service['database'];

@@ -35,7 +35,7 @@ describe('a restore', () => {
     await own.drop();
   });
 
-  it('restores all files in one step, as readers and writers on both replicas see it', async () => {
+  it('restores all files in one step, so that no reader on either replica sees a partial restore', async () => {
     const tenant = freshTenant();
     const files = Array.from({ length: 10 }, (_, i) => `/memories/d/f${i}`);
     await run(replica(0), tenant, ...files.map((path) => cmd.create(path, 'old')));
@@ -61,7 +61,7 @@ describe('a restore', () => {
     await assertInvariants(replica(0));
   });
 
-  it('runs a dry run for a restore or revert without waiting for writers or delaying them', async () => {
+  it("runs a dry run for a restore or revert without waiting for a writer's lock", async () => {
     const tenant = freshTenant();
     await run(replica(0), tenant, cmd.create('/memories/a', 'a'));
     const past = await readSnapshot(replica(0), tenant);
@@ -108,7 +108,7 @@ describe('a restore', () => {
     expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: past.tree, ids: past.ids });
   });
 
-  it("restores no file if the restore's process is killed, and all files when repeated", {
+  it('restores no file if the process is killed, and all files when the restore is repeated', {
     tags: 'long',
   }, async () => {
     const tenant = freshTenant();

@@ -26,7 +26,7 @@ const a = '/memories/a';
 const b = '/memories/b';
 
 describeService('a restore', (service) => {
-  it('returns contents, paths, IDs, and directories to each past time, from any other time', async () => {
+  it('restores contents, paths, IDs, and directories to their state at each past time', async () => {
     const tenant = freshTenant();
     const steps = [
       cmd.create('/memories/d/f', '1'),
@@ -59,7 +59,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('records a restore as versions by the operator, and undoes it by another restore', async () => {
+  it("records a restore as the operator's change, which another restore can undo", async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
     const before = await readSnapshot(service(), tenant);
@@ -81,7 +81,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('shows the restored file instead of the file that it replaced in the same change', async () => {
+  it("shows the restored file at the restore's time, not the file that it replaced", async () => {
     const tenant = freshTenant();
     // The IDs in one change are unordered, so some IDs for created files sort before the IDs for deletions, and some
     // after.
@@ -128,7 +128,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it("returns a directory's moved files, removes added files, and changes no other path", async () => {
+  it('moves files back and deletes new files below the restored directory, but changes no other path', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/stays', '1'), cmd.create('/memories/d/leaves', '2'));
     await run(service(), tenant, cmd.create('/memories/o/comes', '3'), cmd.create('/memories/other', '4'));
@@ -158,7 +158,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('deletes an entry that did not exist and creates a deleted entry with its parents', async () => {
+  it('deletes a path that did not exist at that time, and recreates a deleted path with its parents', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, 'a'));
     const before = await readSnapshot(service(), tenant);
@@ -189,7 +189,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('records no version if the content is equal', async () => {
+  it('records no version if the restored content equals the current content', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, 'one'), cmd.create(b, 'x'));
     const before = await readSnapshot(service(), tenant);
@@ -205,7 +205,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects a restore completely when another entry blocks a path', async () => {
+  it('restores no file if another entry occupies a path that the restore needs', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/g', '2'));
     const before = await readSnapshot(service(), tenant);
@@ -230,7 +230,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects a restore completely when the growing memory would exceed the quota', async () => {
+  it('restores no file if the memory would grow beyond the quota', async () => {
     const tenant = freshTenant();
     await run(
       service(),
@@ -296,7 +296,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it("returns a version's file to its path or to another path", async () => {
+  it('restores a version to its own path or to another path', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'), cmd.create('/memories/d/f', 'other'));
@@ -327,7 +327,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it.each(['1', '2'])('copies version %s to another path, beside the current file', async (content) => {
+  it.each(['1', '2'])('copies version %s to another path, and keeps the current file', async (content) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/a', '1'), cmd.replace('/memories/a', '1', '2'));
     await run(service(), tenant, cmd.rename('/memories/a', '/memories/b'));
@@ -377,7 +377,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('records no version if the tenant keeps no history', async () => {
+  it("records no superseded versions if the tenant's history is disabled", async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
     const then = await readSnapshot(service(), tenant);
@@ -398,7 +398,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects a restore for an unknown tenant and to a time before the tenant existed', async () => {
+  it('rejects a restore if the tenant is unknown or did not exist at the given time', async () => {
     await expect(restore(service(), 'no-such-tenant', '2026-01-01T00:00:00Z')).rejects.toThrow(
       /^Tenant .* does not exist\.$/,
     );
@@ -409,7 +409,7 @@ describeService('a restore', (service) => {
     });
   });
 
-  it('prints one line per file and a summary, and a dry run prints the same without a change', async () => {
+  it('prints a line for each file and a summary, in a dry run as well as in a restore', async () => {
     const tenant = freshTenant();
     await run(
       service(),

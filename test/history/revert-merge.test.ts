@@ -77,7 +77,7 @@ const maskedConflictText = (conflict: Conflict) => conflictText(conflict).replac
 describeService(
   'a revert that merges',
   (service) => {
-    it("removes the actor's lines and keeps others' lines", async () => {
+    it("removes the actor's lines and keeps other actors' lines", async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '5\n', '55\n'));
@@ -90,7 +90,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it("carries others' changes over alternating changes by the actor", async () => {
+    it("keeps other actors' changes that alternate with the reverted actor's changes", async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service(), '1\n2\n3\n4\n5\n6\n7\n');
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '3\n', '33\n'));
@@ -103,7 +103,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it("keeps others' edits to a file that the actor moved, and others' moves of a file that the actor edited", async () => {
+    it("reverts only the actor's part if one actor moved a file and another edited it", async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await alice(cmd.create(b, TEXT));
       await mallory(cmd.rename(a, '/memories/moved'), cmd.replace(b, '1\n', 'evil\n'));
@@ -112,7 +112,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n', '/memories/kept': TEXT });
     });
 
-    it("resolves overlapping lines, and keeps both sides' other lines", async () => {
+    it('reports a conflict for lines that both actors changed, and merges all other lines', async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'), cmd.replace(a, '3\n', 'worse\n'));
       await alice(cmd.replace(a, 'evil\n', 'evil, they say\n'), cmd.replace(a, '5\n', '55\n'));
@@ -148,7 +148,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('asks about files that the actor created and others changed', async () => {
+    it('reports a conflict if another actor changed a file that the actor created', async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.create('/memories/d/new', TEXT));
       await alice(cmd.replace('/memories/d/new', '5\n', '55\n'));
@@ -163,7 +163,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('asks about files that the actor changed and others deleted', async () => {
+    it('reports a conflict if another actor deleted a file that the actor changed', async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.delete(a));
@@ -177,7 +177,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: TEXT });
     });
 
-    it('keeps later changes to a file that the actor deleted and others restored', async () => {
+    it('keeps later changes to a file that the actor deleted and an operator restored', async () => {
       const { tenant, before, mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.delete(a));
       const [row] = await service().query(
@@ -190,7 +190,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n' });
     });
 
-    it('asks about files that the actor and others moved', async () => {
+    it('reports a conflict if another actor moved a file that the actor had moved', async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.rename(a, '/memories/m'));
       await alice(cmd.rename('/memories/m', '/memories/mine'), cmd.replace('/memories/mine', '5\n', '55\n'));
@@ -205,7 +205,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n' });
     });
 
-    it('writes a text to the current path if the path before the actor is occupied', async () => {
+    it("writes the given text to the file's current path if its earlier path is occupied", async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.rename(a, b), cmd.replace(b, '1\n', 'evil\n'));
       await alice(cmd.create(a, 'new'));
@@ -242,7 +242,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: 'ours\n2\n3\n4\n55\n' });
     });
 
-    it('leaves out a file without a conflict, and lists the file', async () => {
+    it('leaves a file unchanged on request even if it has no conflict, and lists it as resolved', async () => {
       const { mallory, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'), cmd.create(b, 'evil'));
       const done = await revert({ [a]: 'current' });
@@ -253,7 +253,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n5\n' });
     });
 
-    it("reverts a source, and all actors' changes in a period", async () => {
+    it('reverts all changes from a source, or all changes in a period', async () => {
       const { tenant, mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '3\n', '33\n'));
@@ -266,7 +266,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n' });
     });
 
-    it('rejects a merge that would differ from the plan', async () => {
+    it('rejects a revert if the memory has changed since the dry run', async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '5\n', '55\n'));
@@ -278,7 +278,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n555\n' });
     });
 
-    it('asks about files whose versions were redacted, and takes a known earlier state', async () => {
+    it('reports a conflict after a redaction, and offers the reverted state only if it is known', async () => {
       const { tenant, before, mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       const [row] = await service().query(
@@ -308,7 +308,7 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n55\n' });
     });
 
-    it('rejects resolutions for other files, and texts that are not allowed', async () => {
+    it('rejects a resolution for an unaffected file, or with a text that a write would reject', async () => {
       const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
       await alice(cmd.create(b, 'mine'));
       await mallory(
@@ -331,7 +331,7 @@ describeService(
       expect((await filesNow())[a]).toMatch(/^key \[[^\]]*\]\n$/);
     });
 
-    it("shows a file's states before and after the revert", async () => {
+    it("returns a file's state before and after the revert", async () => {
       const { tenant, before, mallory, alice } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '5\n', '55\n'));
@@ -348,7 +348,7 @@ describeService(
       );
     });
 
-    it('merges a text again that it did not keep in memory', async () => {
+    it("merges a file's text again if the text is not kept in memory", async () => {
       const { tenant, before, mallory, alice } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'));
       await alice(cmd.replace(a, '5\n', '55\n'));
@@ -365,7 +365,7 @@ describeService(
       expect(texts).toStrictEqual([null, '1\n2\n3\n4\n55\n']);
     });
 
-    describe('a revert beside changes to the memory', () => {
+    describe('a revert during changes to the memory', () => {
       /** Runs a step before the first merge, which happens before the revert locks the memory. */
       class Interrupted extends MergeThreads {
         step: (() => Promise<unknown>) | null = null;
@@ -380,7 +380,7 @@ describeService(
       const threads = new Interrupted();
       afterAll(() => threads.close());
 
-      it('keeps a change that others made during the merge', async () => {
+      it('keeps a change that another actor makes during the merge', async () => {
         const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
         await mallory(cmd.replace(a, '1\n', 'evil\n'));
         await alice(cmd.replace(a, '5\n', '55\n'));
@@ -390,7 +390,7 @@ describeService(
         expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n33\n4\n55\n' });
       });
 
-      it('omits a text from a revert that was redacted during the merge', async () => {
+      it('reports a conflict if a needed version is redacted during the merge', async () => {
         const { tenant, before, mallory, alice, revert, filesNow } = await tenantWithFile(service());
         await mallory(cmd.replace(a, '1\n', 'evil\n'));
         await alice(cmd.replace(a, '5\n', '55\n'));

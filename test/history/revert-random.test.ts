@@ -200,7 +200,7 @@ describeService(
       }
     });
 
-    it("removes the selection's changes and keeps all others", {
+    it('removes the selected changes and keeps all other changes', {
       tags: ['random'],
       timeout: TIMEOUT_MS,
     }, async () => {

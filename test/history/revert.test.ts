@@ -46,7 +46,7 @@ async function undo(service: Service, tenant: string, since: string, by = 'mallo
 describeService(
   'a revert',
   (service) => {
-    it('undoes all changes by an actor, of any kind, and no others', async () => {
+    it('undoes every change by the actor, and no changes by other actors', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/earlier', 'e'));
       await alice(cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/e/g', '2'), cmd.create(a, 'a'));
@@ -81,7 +81,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('keeps the root directory if the actor created everything', async () => {
+    it('keeps the root directory even if the actor created all files', async () => {
       const { tenant, mallory } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/d/a', 'a'));
       expect(await undo(service(), tenant, '2020-01-01T00:00:00Z')).toStrictEqual([
@@ -120,7 +120,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('skips and reports files in which another actor changed the same lines since', async () => {
+    it('skips and reports a file if another actor has changed the same lines since', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(
         cmd.create(a, '1\n'),
@@ -172,7 +172,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('skips files whose path is occupied, and files that depend on such a path', async () => {
+    it('skips a file if its earlier path or a parent directory is occupied', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(
         cmd.create('/memories/d/f', '1'),
@@ -210,7 +210,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('returns a path to the last of two files that had it', async () => {
+    it('restores only the last file if the actor deleted several files at the same path', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/p', 'file'), cmd.create('/memories/q', 'first'));
       const before = await readSnapshot(service(), tenant);
@@ -228,7 +228,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('keeps directories that others use, recreated, or deleted since', async () => {
+    it('keeps or recreates directories that files need after the revert', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/kept/f', '1'), cmd.create('/memories/gone/f', '1'));
       const before = await readSnapshot(service(), tenant);
@@ -256,7 +256,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('keeps an empty root directory and does not record it as a past directory', async () => {
+    it('keeps the empty root directory, and does not record it as a past directory', async () => {
       const { tenant, mallory } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/d/f', 'x'));
       expect(await undo(service(), tenant, '1970-01-01T00:00:00.000000Z')).toStrictEqual([
@@ -269,7 +269,7 @@ describeService(
       ).toStrictEqual([{ path: '/memories/d' }]);
     });
 
-    it('undoes changes to a file that was deleted and restored since', async () => {
+    it('undoes a change to a file that an operator had restored', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, '1'));
       const before = await readSnapshot(service(), tenant);
@@ -322,7 +322,7 @@ describeService(
       await expect(undo(service(), tenant, before.at)).rejects.toMatchObject({ code: 'history_incomplete' });
     });
 
-    it('rejects a revert completely when the quota would be exceeded', async () => {
+    it('reverts no file if the memory would exceed the quota', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, 'x'.repeat(50)));
       await mallory(cmd.delete(a));
@@ -333,7 +333,7 @@ describeService(
     });
 
     describe('a revert on the command line', () => {
-      it('lists conflicts and exits with 3, also in a dry run, which makes no change', async () => {
+      it('lists conflicts and exits with 3, in a dry run as well as in a revert', async () => {
         const { tenant, mallory, alice } = await tenantWithKeys(service());
         await alice(cmd.create(a, '1\n'), cmd.create(b, '1\n'));
         await mallory(

@@ -105,7 +105,7 @@ describeService(
     }
 
     it.each(Object.entries(WRITERS))(
-      'keeps older versions unchanged on %s while the history is disabled',
+      'keeps older versions unchanged after %s while the history is disabled',
       async (_, write) => {
         const tenant = freshTenant('off');
         await run(
@@ -131,7 +131,7 @@ describeService(
       },
     );
 
-    it("keeps each version's content after the history is enabled again, also after a redaction", async () => {
+    it("keeps each version's content when the history is enabled again and when a version is redacted", async () => {
       const tenant = freshTenant('off');
       const set = (historyDays: number) => new Tenants(service().database).set(tenant, { historyDays });
       await run(

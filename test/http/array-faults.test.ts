@@ -73,31 +73,34 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
       '22012',
       'Error: This call was not run: The service failed to handle the request.',
     ],
-  ])("returns each call's outcome when %s and runs the rest when sent again", async (_, code, failed) => {
-    const tenant = await newTenant();
-    const calls = [create('a'), block('view', cmd.view('/memories/a')), create('b'), create('c')];
-    const viewed = ['view', "Here's the content of /memories/a with line numbers:\n     1\ta", false];
-    const { status, body } = await send({ path: '/memories/b', code }, tenant, calls);
-    expect(status).toBe(200);
-    expect(results(body)).toStrictEqual([
-      ['a', CREATED('a'), false],
-      viewed,
-      ['b', failed, true],
-      ['c', AFTER_FAULT, true],
-    ]);
-    expect(await files(tenant)).toStrictEqual(['/memories/a']);
+  ])(
+    "returns each call's outcome if %s, and runs the remaining calls in a retry",
+    async (_, code, failed) => {
+      const tenant = await newTenant();
+      const calls = [create('a'), block('view', cmd.view('/memories/a')), create('b'), create('c')];
+      const viewed = ['view', "Here's the content of /memories/a with line numbers:\n     1\ta", false];
+      const { status, body } = await send({ path: '/memories/b', code }, tenant, calls);
+      expect(status).toBe(200);
+      expect(results(body)).toStrictEqual([
+        ['a', CREATED('a'), false],
+        viewed,
+        ['b', failed, true],
+        ['c', AFTER_FAULT, true],
+      ]);
+      expect(await files(tenant)).toStrictEqual(['/memories/a']);
 
-    const again = await service.execute(calls, { tenant });
-    expect(results(again.body)).toStrictEqual([
-      ['a', CREATED('a'), false],
-      viewed,
-      ['b', CREATED('b'), false],
-      ['c', CREATED('c'), false],
-    ]);
-    expect(await files(tenant)).toStrictEqual(['/memories/a', '/memories/b', '/memories/c']);
-  });
+      const again = await service.execute(calls, { tenant });
+      expect(results(again.body)).toStrictEqual([
+        ['a', CREATED('a'), false],
+        viewed,
+        ['b', CREATED('b'), false],
+        ['c', CREATED('c'), false],
+      ]);
+      expect(await files(tenant)).toStrictEqual(['/memories/a', '/memories/b', '/memories/c']);
+    },
+  );
 
-  it('rejects an array as a whole if its first call fails before any write', async () => {
+  it('rejects the whole array if the first call fails before any write', async () => {
     const tenant = await newTenant();
     const failed = await send({ path: '/memories/a', code: '55P03' }, tenant, [create('a'), create('b')]);
     expect([failed.status, failed.body.code, failed.headers['retry-after']]).toStrictEqual([
@@ -108,7 +111,7 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
     expect(await files(tenant)).toStrictEqual([]);
   });
 
-  it("returns each call's outcome when the tenant is deleted meanwhile", async () => {
+  it("returns each call's outcome if the tenant is deleted while the array runs", async () => {
     const tenant = await newTenant();
     const calls = [create('a'), create('b'), create('c'), block('view', cmd.view('/memories/a'))];
     const { status, body } = await send({ path: '/memories/b', code: 'gone' }, tenant, calls);

@@ -27,7 +27,7 @@ describeInBrowser('in a browser, under a network host name over plain HTTP', (br
     return { page, faults };
   }
 
-  it("shows the same server's API at /docs and sends an example", async () => {
+  it('shows the API at /docs and sends an example request to the same server', async () => {
     const { page, faults } = await open('/docs');
     expect(await page.title()).toBe('Memory service API');
     await page.getByRole('heading', { name: /^Memory service/ }).waitFor();
@@ -73,7 +73,7 @@ describe('GET /', () => {
     },
   );
 
-  it('returns a page without scripts and with working links to browsers', async () => {
+  it('returns a page to a browser, with working links and without scripts', async () => {
     const page = await service.app.inject({ url: '/', headers: { accept: 'text/html,*/*;q=0.8' } });
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(page.headers['content-security-policy']).toBe(
@@ -88,13 +88,13 @@ describe('GET /', () => {
     }
   });
 
-  it.each(['/', '/healthz'])('accepts only GET and HEAD at /: %s', async (url) => {
+  it.each(['/', '/healthz'])('accepts only GET and HEAD at %s', async (url) => {
     const answer = await service.app.inject({ method: 'POST', url });
     expect(answer.statusCode).toBe(405);
     expect(answer.headers.allow).toBe('GET, HEAD');
   });
 
-  it('keeps 405 for other methods on /execute', async () => {
+  it('returns 405 at /execute for methods other than POST', async () => {
     const answer = await service.app.inject('/execute');
     expect(answer.statusCode).toBe(405);
     expect(answer.headers.allow).toBe('POST');

@@ -504,7 +504,7 @@ function storeEntries(code: string): string[] {
   return entries.split('\n').map((line) => line.replace(/^ *(- )?/, '').replaceAll('&gt;', '>'));
 }
 
-it('provokes each error code, or lists it with a reason', () => {
+it('provokes each error code, except codes that are listed with a reason', () => {
   const codes = Object.entries<ErrorDefinition<never[]>>(ERROR_CATALOG).map(
     ([reason, { code = reason }]) => code,
   );
@@ -512,7 +512,7 @@ it('provokes each error code, or lists it with a reason', () => {
   expect(covered.toSorted()).toStrictEqual([...new Set(codes)].toSorted());
 });
 
-it.each(PROVOKED)('returns the example for %s in docs/errors.md', async (code, provoke) => {
+it.each(PROVOKED)('returns the error for %s exactly as docs/errors.md shows it', async (code, provoke) => {
   const { status, retryAfter, body } = await provoke();
   const expected = example(code);
   const { request_id: id } = JSON.parse(body);
@@ -522,7 +522,7 @@ it.each(PROVOKED)('returns the example for %s in docs/errors.md', async (code, p
 });
 
 it.each(PROVOKED_IN_STORES)(
-  'returns the Memory Stores error for %s in docs/errors.md',
+  'returns the Memory Stores error for %s as docs/errors.md documents it',
   async (code, provoke) => {
     const { status, body } = await provoke();
     const { type, error } = JSON.parse(body);

@@ -46,7 +46,7 @@ describe('the service on Postgres', () => {
     await database.drop();
   });
 
-  it('neither loses nor doubles a write when it is killed', { tags: 'long' }, async () => {
+  it('neither loses nor repeats a write when the service is killed', { tags: 'long' }, async () => {
     let server = await startServer({ DATABASE_URL: database.url, ...OFTEN });
     for (let kill = 0; kill < 2; kill++) {
       const workload = workloadOn(() => server.url, { mayBreak: true });
@@ -104,7 +104,7 @@ describe('the service on Postgres', () => {
   });
 });
 
-it('neither loses nor doubles a write when the service on PGlite is killed', {
+it('neither loses nor repeats a write when the service on PGlite is killed', {
   tags: 'long',
 }, async () => {
   const directory = await copyPgliteTemplate();
@@ -181,7 +181,7 @@ describe('slow and broken clients', () => {
     while ((await bytesInFlight()) > 0);
   };
 
-  it('times out slow headers and bodies, and releases their bytes', async () => {
+  it('rejects slow headers and bodies with 408, and releases the reserved bytes', async () => {
     const slowHeader = await open();
     slowHeader.write('POST /execute HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
     const slowBody = await open();
@@ -192,7 +192,7 @@ describe('slow and broken clients', () => {
     await waitUntilIdle();
   });
 
-  it('changes no file on an aborted upload, and releases its bytes', async () => {
+  it('changes no file if the upload is aborted, and releases the reserved bytes', async () => {
     const tenant = freshTenant();
     const text = http(cmd.create('/memories/aborted', 'x'.repeat(50_000)), { 'X-Tenant-Id': tenant });
     for (const length of [200, 30_000, text.length - 1]) {
@@ -247,7 +247,7 @@ describe('slow and broken clients', () => {
     ]);
   });
 
-  it('completes a write after its client disconnects, and replays its result to a retry', async () => {
+  it('completes a write after the client disconnects, and replays the result to a retry', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/log', ''), { tenant });
     await service.query('BEGIN');
@@ -270,7 +270,7 @@ describe('slow and broken clients', () => {
     await waitUntilIdle();
   });
 
-  it('responds to other requests beside 2,000 idle connections', { tags: 'long' }, async () => {
+  it('responds to new requests while 2,000 connections are idle', { tags: 'long' }, async () => {
     const sockets: Socket[] = [];
     while (sockets.length < 2000)
       sockets.push(...(await Promise.all(Array.from({ length: 200 }, () => open()))));

@@ -71,7 +71,7 @@ it.each([
   ['an unknown expectation', get('/v1/memory_stores/x/memories', 'Expect: nonsense\r\n'), 417],
   ['more than 1,000 headers', get('/v1/memory_stores', 'a:\r\n'.repeat(1001)), 431],
   ['no HTTP after the URL', 'GET /v1/memory_stores HTTQ/1.1\r\n\r\n', 400],
-])("rejects requests to the Memory Stores API in that API's format: %s", async (_title, text, status) => {
+])("rejects a request in the Memory Stores API's own error format: %s", async (_title, text, status) => {
   const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(head).toMatch(/\r\ncontent-type: application\/json/i);
@@ -80,7 +80,7 @@ it.each([
   expect(head.toLowerCase()).toContain(`\r\nrequest-id: ${error.request_id}`);
 });
 
-it('names the allowed methods in a 405 with any body', async () => {
+it('names the allowed methods in a 405, even if the request has a body', async () => {
   const response = await service.app.inject({
     method: 'PUT',
     url: '/execute',
@@ -95,7 +95,7 @@ it('names the allowed methods in a 405 with any body', async () => {
   expect((await service.app.inject({ method: 'DELETE', url: '/healthz' })).headers.allow).toBe('GET, HEAD');
 });
 
-it("rejects a request whose many headers would hide a proxy's tenant header", async () => {
+it("rejects a request with so many headers that the proxy's tenant header would be lost", async () => {
   const body = JSON.stringify(cmd.create('/memories/hidden', 'x'));
   const answer = await send(
     `POST /execute HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${'a:\r\n'.repeat(1100)}X-Tenant-Id: proxied\r\n\r\n${body}`,
@@ -143,7 +143,7 @@ it('accepts any Host when a proxy authenticates', async () => {
   await open.close();
 });
 
-it('allows 8 pipelined requests per connection and closes it after rejecting the next', async () => {
+it('allows 8 pipelined requests, and closes the connection after it rejects the next request', async () => {
   const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const answer = await send(request.repeat(16));
   const statuses = [...answer.matchAll(/HTTP\/1.1 (\d+) /g)].map(([, status]) => status);

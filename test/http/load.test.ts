@@ -122,7 +122,7 @@ describe('an overload', () => {
 
   const write = (tenant: string, path: string) => service.execute(cmd.create(path, 'x'), { tenant });
 
-  it('ends an overload after MAX_QUEUE_MS with 503 or 429, while accepted requests complete', async () => {
+  it('rejects waiting requests with 503 or 429 after MAX_QUEUE_MS, and completes accepted requests', async () => {
     const release = await hold(service, 'a', 'b');
     const accepted = [write('a', '/memories/1'), write('a', '/memories/2')];
     await waitUntil(service, 'memory_requests_in_flight', (count) => count === 2);
@@ -154,7 +154,7 @@ describe('an overload', () => {
     expect((await write('c', '/memories/1')).status).toBe(200);
   });
 
-  it('detects an overload by bytes, but accepts a single body of any size', async () => {
+  it('detects an overload by bytes in flight, but accepts one large body if nothing else runs', async () => {
     const big = cmd.create('/memories/big', 'x'.repeat(500_000));
     expect((await service.execute(big, { tenant: 'd' })).content).toBe(
       'File created successfully at: /memories/big',
@@ -173,7 +173,7 @@ describe('an overload', () => {
     expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
   });
 
-  it('releases the slots for requests that fail early, so that they cause no overload', async () => {
+  it('releases the slot when a request fails early', async () => {
     for (let i = 0; i < 5; i++) {
       expect((await service.execute('{', { tenant: 'a' })).status).toBe(400);
       expect((await service.execute(cmd.view('/memories'), { tenant: 'a b' })).status).toBe(400);
@@ -193,7 +193,7 @@ describe('clients that disconnect', () => {
   afterAll(() => service.close());
   const view = JSON.stringify(cmd.view('/memories'));
 
-  it("releases all resources for clients that disconnect during their tenant's lookup", async () => {
+  it('releases all resources if the client disconnects while its tenant is looked up', async () => {
     await service.query('BEGIN');
     await service.query('LOCK TABLE tenants IN ACCESS EXCLUSIVE MODE');
     await Promise.all(
@@ -211,7 +211,7 @@ describe('clients that disconnect', () => {
     await waitUntil(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
   });
 
-  it('removes clients that disconnect in the queue', async () => {
+  it('removes a waiting request from the queue if the client disconnects', async () => {
     await new Tenants(service.database).create('held');
     const release = await hold(service, 'held');
     const write = (path: string) => service.execute(cmd.create(path, 'x'), { tenant: 'held' });
@@ -227,7 +227,7 @@ describe('clients that disconnect', () => {
     expect((await service.execute(cmd.view('/memories/3'), { tenant: 'held' })).is_error).toBe(true);
   });
 
-  it('releases all resources for clients that disconnect during their pipelined requests', async () => {
+  it('releases all resources if a client disconnects during pipelined requests', async () => {
     await new Tenants(service.database).create('pipelined');
     const release = await hold(service, 'pipelined');
     const socket = await open(port);
@@ -244,7 +244,7 @@ describe('clients that disconnect', () => {
   });
 });
 
-it('delivers the rejection to a client that sends far too much', async () => {
+it('delivers the 413 even to a client that sends far too many bytes', async () => {
   const service = await startService('postgres');
   const port = await listen(service);
   for (let i = 0; i < 10; i++) {
@@ -269,7 +269,7 @@ it('delivers the rejection to a client that sends far too much', async () => {
 });
 
 describe('slow bodies', () => {
-  it("reserves no slot and only the tenant's share for slow bodies", async () => {
+  it("reserves no slots for slow bodies, and limits their bytes to the tenant's share", async () => {
     const service = await startService('postgres', {
       MAX_IN_FLIGHT: '4',
       MAX_IN_FLIGHT_PER_TENANT: '2',
@@ -314,7 +314,7 @@ describe('slow bodies', () => {
   });
 });
 
-it('limits concurrency for a tenant that sends large bodies', async () => {
+it('runs fewer requests at a time for a tenant that sends large bodies', async () => {
   const service = await startService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '32', MAX_QUEUE_MS: '60000' });
   const tenant = 'large';
   await service.execute(cmd.create('/memories/f'), { tenant });
@@ -330,7 +330,7 @@ it('limits concurrency for a tenant that sends large bodies', async () => {
   await service.close();
 });
 
-it("releases an unread response's slot immediately, and its bytes when its connection times out", {
+it('releases the slot before a response is read, and the bytes when the connection times out', {
   tags: 'long',
 }, async () => {
   const service = await startService('postgres', {
@@ -354,7 +354,7 @@ it("releases an unread response's slot immediately, and its bytes when its conne
   await service.close();
 });
 
-it('responds to a slow request with 503 in time, and replays its result to a retry', async () => {
+it('responds with 503 if a request exceeds the timeout, and returns the result to a retry', async () => {
   const service = await startService('postgres', { HANDLER_TIMEOUT_MS: '300' });
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
   // Uses a socket, because an injected request reads its body in another way.

@@ -84,7 +84,7 @@ function pipe(name: string): number {
   return openSync(path, constants.O_RDWR);
 }
 
-it("handles requests and SIGTERM while the service's log is not read", async () => {
+it("handles requests and SIGTERM while nothing reads the service's log", async () => {
   const stdout = pipe('stalled');
   const service = await serveTo(stdout);
   // Far more lines than the pipe holds.
@@ -95,7 +95,7 @@ it("handles requests and SIGTERM while the service's log is not read", async () 
   closeSync(stdout);
 });
 
-it("writes complete log lines and counts dropped lines when the log's reader resumes", async () => {
+it('writes only complete log lines, and reports the number dropped, when a reader resumes', async () => {
   const stdout = pipe('late');
   const service = await serveTo(stdout);
   // More than 4 MiB of lines, the maximum that the service buffers.
@@ -119,7 +119,7 @@ it("writes complete log lines and counts dropped lines when the log's reader res
   closeSync(stdout);
 });
 
-it("keeps the service running when its log's disk is full", async () => {
+it('keeps running when the disk for the log is full', async () => {
   const stdout = openSync('/dev/full', 'w');
   const service = await serveTo(stdout);
   expect(await sendMany(service.url, 2000)).toStrictEqual(new Set([200]));

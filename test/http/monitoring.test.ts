@@ -28,13 +28,13 @@ function metricNames(expression: string): string[] {
   return [...bare.matchAll(/\b[a-z_][a-z0-9_]*\b(?! *\()/g)].map(([name]) => name);
 }
 
-it('finds the metrics in a Prometheus expression', () => {
+it('finds the metric names in a Prometheus expression', () => {
   expect(
     metricNames('sum by (le) (rate(a_bucket{job="x", le=~"y"}[5m])) / min_over_time(b[1h:5m]) > 0.5'),
   ).toStrictEqual(['a_bucket', 'b']);
 });
 
-it("uses only the service's metrics in the dashboard and the alerts, and all of them", async () => {
+it('uses all metrics from the service, and no others, in the dashboard and the alerts', async () => {
   const service = await startSharedService('postgres');
   const { body } = await service.app.inject({ url: '/metrics' });
   await service.close();

@@ -20,7 +20,7 @@ const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.met
 const documents = Object.entries(DOCUMENTS);
 
 it.each(documents)(
-  'generates %s from the routes without a difference (update it with: npm run generate)',
+  'generates from the routes exactly the committed %s (update it with: npm run generate)',
   async (name, build) => {
     expect(readFileSync(file(name), 'utf8')).toBe(await openApiYaml(build));
   },
@@ -32,13 +32,13 @@ it('generates equal documents for two apps in one process', async () => {
   expect(await openApiYaml(build)).toBe(first);
 });
 
-it('generates the console types without a difference (update them with: npm run generate)', {
+it('generates exactly the committed console types (update them with: npm run generate)', {
   tags: 'long',
 }, async () => {
   expect(readFileSync(file(CONSOLE_TYPES), 'utf8')).toBe(await consoleTypes());
 });
 
-it('defines each schema in the OpenAPI documents in one place', () => {
+it('defines each schema for the OpenAPI documents only once', () => {
   const src = file('src');
   const ids = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
@@ -48,35 +48,32 @@ it('defines each schema in the OpenAPI documents in one place', () => {
   expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toStrictEqual([]);
 });
 
-it.each(documents)(
-  'defines the parts that several operations in %s have in common once',
-  async (_, build) => {
-    const { paths = {}, components = {} } = await openApiDocument({ AUTH: 'keys' }, build);
-    const operations = Object.values(paths).flatMap(
-      (path) => Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[],
-    );
-    const errors = operations.flatMap(({ responses = {} }) =>
-      Object.entries(responses).flatMap(([status, each]) => (Number(status) < 400 ? [] : [each])),
-    );
-    const shared = Object.values(components.parameters ?? {}) as OpenAPIV3_1.ParameterObject[];
-    const parameters = operations
-      .flatMap((operation) => operation.parameters ?? [])
-      // Each name has only one component.
-      .filter((each) => !('name' in each && shared.some(({ name }) => name === each.name)));
-    const inline = [...errors, ...parameters].filter((each) => each !== undefined && !('$ref' in each));
-    expect(inline.length).toBeGreaterThan(5);
-    const texts = inline.map((each) => JSON.stringify(each));
-    expect(texts.filter((text, i) => texts.indexOf(text) !== i)).toStrictEqual([]);
-  },
-);
+it.each(documents)('defines each part only once if several operations in %s share it', async (_, build) => {
+  const { paths = {}, components = {} } = await openApiDocument({ AUTH: 'keys' }, build);
+  const operations = Object.values(paths).flatMap(
+    (path) => Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[],
+  );
+  const errors = operations.flatMap(({ responses = {} }) =>
+    Object.entries(responses).flatMap(([status, each]) => (Number(status) < 400 ? [] : [each])),
+  );
+  const shared = Object.values(components.parameters ?? {}) as OpenAPIV3_1.ParameterObject[];
+  const parameters = operations
+    .flatMap((operation) => operation.parameters ?? [])
+    // Each name has only one component.
+    .filter((each) => !('name' in each && shared.some(({ name }) => name === each.name)));
+  const inline = [...errors, ...parameters].filter((each) => each !== undefined && !('$ref' in each));
+  expect(inline.length).toBeGreaterThan(5);
+  const texts = inline.map((each) => JSON.stringify(each));
+  expect(texts.filter((text, i) => texts.indexOf(text) !== i)).toStrictEqual([]);
+});
 
-it.each(documents)('passes the OpenAPI linter with %s', async (name) => {
+it.each(documents)('passes the OpenAPI linter: %s', async (name) => {
   const config = await loadConfig({ configPath: file('redocly.yaml') });
   const problems = await lint({ ref: file(name), config });
   expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toStrictEqual([]);
 });
 
-it('requires a credential in the OpenAPI documents exactly where the service does', async () => {
+it('requires a credential in the OpenAPI documents exactly for the routes that require it', async () => {
   const keys = await openApiDocument({ AUTH: 'keys' });
   expect(keys.paths?.['/execute']?.post?.security ?? keys.security).toStrictEqual([{ bearer: [] }]);
   for (const path of ['/healthz', '/readyz', '/metrics']) {
@@ -86,7 +83,7 @@ it('requires a credential in the OpenAPI documents exactly where the service doe
   expect(none.paths?.['/execute']?.post?.security ?? none.security).toStrictEqual([]);
 });
 
-it('describes each error that an operation can return in the OpenAPI documents', () => {
+it('describes in the OpenAPI documents each error that an operation can return', () => {
   const text = documents.map(([name]) => readFileSync(file(name), 'utf8')).join('');
   const codes = new Set(Object.keys(ERROR_CATALOG).map((reason) => reasonCode(reason as ErrorReason)));
   const missing = [...codes].filter((code) => !text.includes(`code: ${code}\n`));

@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 describe("the service's start", () => {
-  it('names every invalid variable and exits with 1', async () => {
+  it('names every invalid environment variable and exits with 1', async () => {
     const cli = startCli(['serve'], {
       PORT: 'http',
       MAX_FILE_BYTES: '-1',
@@ -45,7 +45,7 @@ describe("the service's start", () => {
     );
   });
 
-  it('reports an unreachable database once while it retries', { tags: 'long' }, async () => {
+  it('reports an unreachable database only once during all retries', { tags: 'long' }, async () => {
     const cli = startCli(['serve'], {
       AUTH: 'none',
       DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/memory',
@@ -59,7 +59,7 @@ describe("the service's start", () => {
     expect(lines).toContain(`memory-service: ${fault}`);
   });
 
-  it('reports a database that does not respond while it still waits', { tags: 'long' }, async () => {
+  it('reports during the wait that the database has not responded yet', { tags: 'long' }, async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
@@ -105,7 +105,7 @@ describe("the service's start", () => {
     );
   });
 
-  it('migrates a database, and makes no change the second time', { tags: 'long' }, async () => {
+  it('migrates a database that two processes migrate at the same time', { tags: 'long' }, async () => {
     const empty = await createTestDatabase({ migrated: false });
     const env = { AUTH: 'none', DATABASE_URL: empty.url };
     const both = [startCli(['migrate'], env), startCli(['migrate'], env)];
@@ -116,7 +116,7 @@ describe("the service's start", () => {
     await empty.drop();
   });
 
-  it('compresses contents with LZ4 if the server supports it', async () => {
+  it('compresses file contents with LZ4 if the database server supports it', async () => {
     const client = await connectTo(database.url);
     const { rows } = await client.query(`
       SELECT 'lz4' = ANY (enumvals) AS can, attcompression = 'l' AS does FROM pg_settings, pg_attribute
@@ -222,7 +222,7 @@ describe("the service's stop", () => {
 });
 
 describe("the service's log", () => {
-  it('contains one line per request, without contents or paths', async () => {
+  it('contains one line per request, without file contents or paths', async () => {
     const server = await startServer({ DATABASE_URL: database.url });
     await post(server.url, cmd.create('/memories/private-path', 'private-content'), {
       'x-tenant-id': 'log-tenant',
@@ -245,7 +245,7 @@ describe("the service's log", () => {
     expect(server.output().match(/log-tenant/g)).toHaveLength(2);
   });
 
-  it('contains a complete line for each of many requests before an immediate exit', {
+  it('contains a complete line for each request even if the service exits right after them', {
     tags: 'long',
   }, async () => {
     const server = await startServer({
@@ -264,7 +264,7 @@ describe("the service's log", () => {
     expect(lines.map((line) => JSON.parse(line).reqId).sort()).toEqual(ids.sort());
   });
 
-  it('contains neither contents nor paths at debug level', { tags: 'long' }, async () => {
+  it('contains neither file contents nor paths at debug level', { tags: 'long' }, async () => {
     const server = await startServer({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
     await post(server.url, cmd.create('/memories/private-path', 'private-content'), {
       'x-request-id': 'log-2',

@@ -13,7 +13,7 @@ describeService(
   (service) => {
     const run = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
 
-    it('reports a full memory and accepts files while there is room', async () => {
+    it('reports a full memory, and accepts a file again after another file is deleted', async () => {
       const tenant = freshTenant();
       for (const n of [1, 2, 3]) {
         expect(await run(tenant, cmd.create(`/memories/f${n}`, 'x'))).toBe(
@@ -39,7 +39,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('allows as many directories as files, with every command that creates them', async () => {
+    it('limits directories to the file quota in every command that creates directories', async () => {
       const tenant = freshTenant();
       const full = (used: number) =>
         `Error: This memory is full: it has ${used} directories, and 3 are allowed. Delete directories to make room.`;
@@ -84,7 +84,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it("applies a tenant's quotas, and allows reads, deletes, and shrinking above them", async () => {
+    it('allows reads, deletes, and shorter texts if a tenant already exceeds its quotas', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -124,7 +124,7 @@ describeService(
 describeService(
   "a tenant's rate limit",
   (service) => {
-    it('responds with 429, Retry-After, and RateLimit headers only to a tenant over its rate limit', async () => {
+    it('responds with 429 and Retry-After only to a tenant that exceeds its rate limit', async () => {
       const tenant = freshTenant();
       const answers = [];
       for (let i = 0; i < 4; i++) answers.push(await service().execute(cmd.view('/memories'), { tenant }));
@@ -138,7 +138,7 @@ describeService(
       expect((await service().execute(cmd.view('/memories'), { tenant: freshTenant() })).status).toBe(200);
     });
 
-    it("applies a tenant's rate limit, which can disable the service's limit", async () => {
+    it("removes the service's rate limit for a tenant whose own limit is 0", async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -151,7 +151,7 @@ describeService(
 );
 
 describeService('the size limit for request bodies', (service) => {
-  it('applies a lower size limit for request bodies to one tenant', async () => {
+  it("rejects a body that exceeds the tenant's own lower limit", async () => {
     const tenant = freshTenant();
     const tenants = new Tenants(service().database);
     await tenants.create(tenant);
@@ -180,7 +180,7 @@ describeService('the size limit for request bodies', (service) => {
     expect((await service().execute(cmd.create('/memories/f', 'x'), { tenant })).status).toBe(200);
   });
 
-  it("caps a tenant's body size limit at the service's limit, and names the effective limit", async () => {
+  it("applies the service's body limit if the tenant's limit is higher, and names the limit", async () => {
     const tenant = freshTenant();
     const tenants = new Tenants(service().database);
     await tenants.create(tenant);
@@ -252,7 +252,7 @@ describeServiceOnOwnDatabase('the expiration', (service) => {
     expect(await files(kept)).toHaveLength(3);
   });
 
-  it('removes more files than one batch', async () => {
+  it('removes all expired files even if they need more than one batch', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/first'), { tenant });
     await service().query(
@@ -274,7 +274,7 @@ describeServiceOnOwnDatabase('the expiration', (service) => {
     await assertInvariants(service());
   });
 
-  it('records reads and lines that a search shows, but not listings, in the background and at shutdown', async () => {
+  it('records an access when a read or search shows text from a file, but not for a listing', async () => {
     const { own: tenant, shared } = await tenantWithMounts(service(), { shared: {} });
     for (const path of ['/memories/found', '/memories/shared/found'])
       await service().execute(cmd.create(path, 'a needle\n'), { tenant });

@@ -76,7 +76,7 @@ describe('whoami with keys', () => {
     });
   });
 
-  it("returns a service key's identity, with the given tenant's limits", async () => {
+  it("returns a service key's identity and the given tenant's limits", async () => {
     const tenant = await createTenant();
     await service.query('UPDATE tenants SET max_files = 7, secrets = $2 WHERE id = $1', [tenant, 'mask']);
     const { key, id } = await createKey(null);
@@ -90,7 +90,7 @@ describe('whoami with keys', () => {
     });
   });
 
-  it('changes no data on whoami', async () => {
+  it('does not change the tenant when whoami is called', async () => {
     const tenant = await createTenant();
     const rows = () => service.query('SELECT * FROM tenants WHERE id = $1', [tenant]);
     const before = await rows();
@@ -98,7 +98,7 @@ describe('whoami with keys', () => {
     expect(await rows()).toStrictEqual(before);
   });
 
-  it('explains a wrong client option in a check', async () => {
+  it('explains which client option is wrong when the check fails', async () => {
     const [tenant, suspended] = [await createTenant(), await createTenant()];
     await service.query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [suspended]);
     const { key } = await createKey(tenant);
@@ -160,7 +160,7 @@ describe('whoami with tokens', () => {
 });
 
 describe('whoami without authentication', () => {
-  it('returns the tenant from whoami without authentication', async () => {
+  it('returns the given tenant, or the tenant `default` if none is given', async () => {
     const { service, url } = await serve({});
     onTestFinished(() => service.close());
     const tenant = freshTenant();
@@ -177,7 +177,7 @@ describe('whoami without authentication', () => {
   });
 });
 
-describe('checking a server that is no memory service', () => {
+describe('a check against a server that is not a memory service', () => {
   async function listen(answer: RequestListener): Promise<string> {
     const server = createServer(answer);
     server.listen(0, '127.0.0.1');
@@ -193,21 +193,21 @@ describe('checking a server that is no memory service', () => {
     ['a page for an error', 502, 'text/html', '<html>Bad gateway</html>'],
     ['other JSON', 200, 'application/json', '{"status":"ok"}'],
     ['JSON that is no object', 200, 'application/json', 'null'],
-  ])('rejects %s when checking a memory service', async (_, status, type, body) => {
+  ])('rejects a response with %s', async (_, status, type, body) => {
     const url = await listen((_request, response) =>
       response.writeHead(status, { 'Content-Type': type }).end(body),
     );
     expect(await check(url)).toBe(`${url}/whoami responded with ${status}, ${FOREIGN}`);
   });
 
-  it("rejects a redirect in the client's check", async () => {
+  it('rejects a redirect and suggests a change to `url`', async () => {
     const url = await listen((_, response) =>
       response.writeHead(302, { Location: 'https://a.example' }).end(),
     );
     expect(await check(url)).toBe(`${url}/whoami redirects. Set \`url\` to where it redirects to.`);
   });
 
-  it('names a closed port', async () => {
+  it('reports that the server is unreachable if the port is closed', async () => {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -219,7 +219,7 @@ describe('checking a server that is no memory service', () => {
     );
   });
 
-  it('explains a server without TLS', async () => {
+  it('reports that the server does not use TLS if `url` starts with https', async () => {
     const url = (await listen((_, response) => response.end())).replace('http:', 'https:');
     expect(await check(url)).toBe(
       `The memory service at ${url} cannot be reached: ERR_SSL_WRONG_VERSION_NUMBER. It does not speak TLS: if it has none, start \`url\` with http://.`,
