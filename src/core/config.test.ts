@@ -32,7 +32,7 @@ it('reports every invalid variable in one message', () => {
   );
 });
 
-it("parses sizes, durations, and numbers in the variable's unit", () => {
+it("parses sizes, durations, and plain numbers, and converts each to the variable's unit", () => {
   const durations = {
     AUTH_CACHE_SECONDS: '20s',
     IDEMPOTENCY_HOURS: '2d',
@@ -84,7 +84,7 @@ it.each([
   '12#34',
   'p@12/34',
   '@/@',
-])('rejects a DATABASE_URL whose password %s ends the host early, without quoting it', (password) => {
+])('rejects a DATABASE_URL with the unencoded password %s, without quoting the password', (password) => {
   const read = () => loadConfig({ DATABASE_URL: `postgres://ada:${password}@db.example:5432/memory` });
   expect(read).toThrow(new ConfigError([`DATABASE_URL ${PERCENT_ENCODE}`]));
   const encoded = `postgres://ada:${encodeURIComponent(password)}@db.example:5432/memory`;
@@ -157,7 +157,7 @@ it("rejects a duration that exceeds a timer's maximum", () => {
   );
 });
 
-it('names the settings that are missing or superfluous with AUTH=jwt', () => {
+it('rejects AUTH=jwt without a key source and with two key sources', () => {
   const required = { AUTH: 'jwt', JWT_ISSUER: 'i', JWT_AUDIENCE: 'a' };
   const publicKey = generateKeyPairSync('ed25519')
     .publicKey.export({ type: 'spki', format: 'pem' })
@@ -188,7 +188,7 @@ it.each([
   );
 });
 
-it('warns about JWT settings without AUTH=jwt, and about misspelled JWT settings only with it', () => {
+it('warns about all JWT settings without AUTH=jwt, but only about misspelled ones with AUTH=jwt', () => {
   expect(
     warnings({ JWT_ISSUER: 'https://issuer', JWT_ALGORITHM: 'HS256', JWKS_URI: 'x', JWT_SECRET: 'x' }),
   ).toStrictEqual(['JWT_ISSUER has no effect with AUTH=none; it needs AUTH=jwt.']);
@@ -198,7 +198,7 @@ it('warns about JWT settings without AUTH=jwt, and about misspelled JWT settings
   ]);
 });
 
-it("ignores empty variables, other programs' variables, and typos for a variable that is set", () => {
+it('does not warn about empty or unrelated variables, or about a typo if the correct variable is set', () => {
   const others =
     'PATH HOME HOSTNAME HOSTS host port POST PORTS XAUTH USER SHELL TERM TZ TMP TMPDIR MPC PWD OLDPWD LANG LC_ALL SHLVL _ EDITOR PAGER MAIL DISPLAY LOGNAME ' +
     'npm_config_loglevel npm_package_name NODE_ENV NODE_OPTIONS NODE_VERSION YARN_VERSION PGHOST PGPORT PGPASSWORD PGDATA DB_HOST DB_PORT DB_URL DB_NAME DB_POOL_MIN ' +
@@ -223,7 +223,7 @@ const OPEN_ID = {
   OIDC_CLIENT_SECRET: 'secret',
 };
 
-it('reads the sign-in roles, and removes the slash at the end of CONSOLE_URL', () => {
+it('parses OIDC_ROLES, and removes the slash at the end of CONSOLE_URL', () => {
   expect(loadConfig(OPEN_ID)).toMatchObject({
     CONSOLE_URL: 'https://memory.example.com/console',
     OIDC_ROLES: { 'memory-admin': 'read_write', 'memory-operator': 'operate', 'memory-viewer': 'read_only' },
@@ -245,7 +245,7 @@ it.each([
     { OIDC_ROLES: 'admins=all' },
     'OIDC_ROLES must be a list of ROLE=ACCESS, where the access is read_write, operate or read_only',
   ],
-])('rejects a sign-in with %j', (env, problem) => {
+])('rejects sign-in settings with %j', (env, problem) => {
   expect(() => loadConfig({ ...OPEN_ID, ...env })).toThrow(new ConfigError([problem]));
 });
 

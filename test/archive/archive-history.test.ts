@@ -74,7 +74,7 @@ async function dump(service: Service, tenant: string) {
 }
 
 describeService('an archive with history', (service) => {
-  it("restores an archive's history in an empty tenant and exports it again unchanged", async () => {
+  it('imports an archive with history into an empty tenant, and exports the same archive again', async () => {
     const tenant = await story(service());
     const archive = await exportHistory(service(), tenant);
     expect((await exportHistory(service(), tenant)).equals(archive)).toBe(true);
@@ -115,7 +115,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('contains history files only with the option --history', async () => {
+  it('includes history files in an archive only with the option --history', async () => {
     const tenant = await story(service());
     const plain = await runCli(service(), ['export', tenant]);
     expect(
@@ -127,7 +127,7 @@ describeService('an archive with history', (service) => {
     expect(names).toStrictEqual([MANIFEST, VERSIONS, DIRECTORIES]);
   });
 
-  it("skips an archive's history where the tenant has files, a past file, or no history setting", async () => {
+  it("skips an archive's history if the tenant has files, had files, or keeps no history", async () => {
     const archive = await exportHistory(service(), await story(service()));
     const leftOut = 'The history in the archive was skipped: {tenant}';
     const importInto = async (tenant: string) => {
@@ -158,7 +158,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('keeps pruned versions pruned', async () => {
+  it('imports pruned history so that pruned versions are still missing', async () => {
     const tenant = await story(service());
     const now = new Date(Date.now() + 40 * 24 * 60 * 60 * 1000);
     await pruneHistory(service().database, { historyDays: 30, maxHistoryBytes: 600, tenant, now });
@@ -174,7 +174,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it("masks secrets in an archive's past contents if the tenant masks them", async () => {
+  it("masks secrets in an archive's past contents if the tenant's setting is SECRETS=mask", async () => {
     const tenant = freshTenant('history');
     const secret = `ghp_${'x9'.repeat(18)}`;
     await run(service(), tenant, cmd.create(b, `token ${secret}\n`), cmd.replace(b, secret, 'gone'));
@@ -192,7 +192,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('imports an archive whose pages and past contents exceed the file size limit', async () => {
+  it('imports a history whose pages and past contents exceed the file size limit', async () => {
     const tenant = freshTenant('history');
     await run(service(), tenant, cmd.create(b, 'long '.repeat(100)), cmd.delete(b), cmd.create(b, 'short'));
     const archive = await exportHistory(service(), tenant);
@@ -203,7 +203,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects a past path with a secret in an archive, without quoting the secret', async () => {
+  it('rejects an archive whose history has a secret in a path, without quoting the secret', async () => {
     const tenant = freshTenant('history');
     const secret = `ghp_${'x9'.repeat(18)}`;
     await run(
@@ -225,7 +225,7 @@ describeService('an archive with history', (service) => {
     expect((await exportHistory(service(), other)).equals(archive)).toBe(true);
   });
 
-  it('rejects an archive with history that was tampered with', async () => {
+  it('rejects an archive whose history was tampered with', async () => {
     const files = unpackFiles(await exportHistory(service(), await story(service())));
     const other = await tenantWith(service());
     const intact = { stdin: createArchive(files) };
@@ -333,7 +333,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects an import to another path for an archive with history', async () => {
+  it('rejects --into for an archive with history', async () => {
     const archive = await exportHistory(service(), await story(service()));
     const other = await tenantWith(service());
     for (const args of [

@@ -200,7 +200,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
 describeService('invalid archives', (service) => {
   afterAll(() => assertInvariants(service()));
 
-  it.each(ARCHIVES)('rejects an import from %s', async (_title, stdin, message) => {
+  it.each(ARCHIVES)('rejects an import if the archive is invalid: %s', async (_title, stdin, message) => {
     const tenant = await tenantWith(service(), { '/memories/old': 'old' });
     await new Tenants(service().database).set(tenant, { maxFileBytes: 2048 });
     expect(await expectImportRejection(service(), tenant, ['-'], { stdin })).toBe(message);

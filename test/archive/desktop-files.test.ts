@@ -16,7 +16,7 @@ describeService('archives from desktops', (service) => {
     });
   };
 
-  it('leaves out macOS binary files, names them, and imports texts with such names', async () => {
+  it('leaves out macOS binary files and names them, but imports text files with similar names', async () => {
     const { status, body } = await load(
       entry({ name: 'memories/._a.md', content: '\0\x05\x16\x07\0\x02' }),
       entry({ name: 'memories/a.md', content: 'one' }),
@@ -30,7 +30,7 @@ describeService('archives from desktops', (service) => {
     ]);
   });
 
-  it('imports the file after an extended header without content', async () => {
+  it('imports the file after an extended header that has no content', async () => {
     const { status, body } = await load(
       entry({ name: 'PaxHeader', type: 'x' }),
       entry({ name: 'memories/a.md', content: 'one' }),

@@ -20,7 +20,7 @@ import { describeService } from '../support/test-service.ts';
 import { FILES, readRows, scratchDirectory, tenantWith } from '../support/transfer-files.ts';
 
 describeService('a transfer under interference', (service, kind) => {
-  it('imports atomically and keeps the counters exact during other writes', async () => {
+  it("imports all files or none, and keeps the tenant's counters exact, during other writes", async () => {
     const tenant = await tenantWith(service());
     const names = (n: number) => Array.from({ length: 40 }, (_, i) => `memories/d${i % 7}/${n}-${i}`);
     const outcomes = await Promise.all([
@@ -40,7 +40,7 @@ describeService('a transfer under interference', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it.runIf(kind === 'postgres')('exports a consistent snapshot', async () => {
+  it.runIf(kind === 'postgres')('exports the memory as it was when the export began', async () => {
     const tenant = await tenantWith(service(), {
       '/memories/a': 'a',
       '/memories/b': 'b',
@@ -57,7 +57,7 @@ describeService('a transfer under interference', (service, kind) => {
     expect(exported.map(({ path }) => path).sort()).toStrictEqual([...before.keys()]);
   });
 
-  it('fails an export whose reader disappears and leaves no transaction or partial archive', async () => {
+  it('fails an export if its output cannot be written, and leaves no transaction or partial archive', async () => {
     const tenant = await tenantWith(service(), FILES);
     const gone = Object.assign(new Error('the reader went away'), { code: 'EPIPE' });
     const output = new Writable({ write: (_chunk, _encoding, callback) => callback(gone) });
@@ -81,7 +81,7 @@ describeService('a transfer under interference', (service, kind) => {
     expect((await service().execute(cmd.view('/memories/a/x'), { tenant })).is_error).toBe(false);
   });
 
-  it('aborts an export with its signal and closes its temporary file once', async () => {
+  it('aborts an export if its signal is aborted, and closes its temporary file once', async () => {
     const tenant = await tenantWith(service(), FILES);
     const left = new ServiceError('client_gone');
     const { database } = service();
@@ -106,7 +106,7 @@ describeService('a transfer under interference', (service, kind) => {
     expect(database.pool().waiting).toBe(0);
   });
 
-  it('exports a memory only as fast as its reader reads', async () => {
+  it('reads a memory for an export only as fast as the output is read', async () => {
     const tenant = await tenantWith(service(), FILES);
     const output = new PassThrough({ highWaterMark: 1024 });
     let added = 0;

@@ -69,7 +69,7 @@ describeService('a hosted store that fails sometimes', (service) => {
       .split('\n')
       .map((line) => JSON.parse(line));
 
-  it('continues an import after rejections and broken connections, with foreign version IDs', {
+  it('continues an import after rejected requests and broken connections', {
     tags: 'long',
   }, async () => {
     const tenant = await make('import-faults');
@@ -141,7 +141,7 @@ describeService('a hosted store that fails sometimes', (service) => {
     ]);
   });
 
-  it('aborts an import after many attempts and imports no file', { tags: 'long' }, async () => {
+  it('aborts an import after many failed attempts, and imports nothing', { tags: 'long' }, async () => {
     const tenant = await make('import-gives-up');
     const a = createVersions('a', '/a', ['1', '2', '3']);
     hosted.add('memstore_x', { versions: a.toReversed(), memories: [toHead(a[2] as FakeVersion)] });
@@ -155,7 +155,7 @@ describeService('a hosted store that fails sometimes', (service) => {
     expect((await log(tenant)).length).toBe(3);
   });
 
-  it('imports the memories that fit and names the others', async () => {
+  it('imports the memories that are allowed and names the others', async () => {
     const tenant = await make('import-odd');
     const [first, second, third] = createVersions('a', '/a', ['1', '2', '3']) as [
       FakeVersion,
@@ -222,7 +222,7 @@ describeService('a hosted store that fails sometimes', (service) => {
     expect(rejected.stderr).toContain('Nothing was imported.');
   });
 
-  it('imports unknown operations as changes, and names a current version without content', async () => {
+  it('imports an unknown operation as a change, and reports a current version that has no content', async () => {
     const tenant = await make('import-unknown');
     const [first, second] = createVersions('a', '/a', ['1', '2']) as [FakeVersion, FakeVersion];
     const record = { id: 'memstore_x', name: 'x', created_at: '2026-11-01T00:00:00Z' };
@@ -247,7 +247,7 @@ describeService('a hosted store that fails sometimes', (service) => {
     });
   });
 
-  it('continues a push after rejections and lost responses and creates one store', {
+  it('continues a push after rejected requests and lost responses, and creates only one store', {
     tags: 'long',
   }, async () => {
     const tenant = await make('push-faults');
@@ -289,7 +289,7 @@ describeService('a hosted store that fails sometimes', (service) => {
     expect(memories.map(({ content }) => content)).toStrictEqual(['a', 'B', 'c']);
   });
 
-  it('skips a memory in a push that changes between its read and its write', async () => {
+  it('skips a pushed memory if it changes in the store between the read and the write', async () => {
     const tenant = await make('push-race');
     await service().execute({ command: 'create', path: '/memories/a', file_text: 'old' }, { tenant });
     const { memories } = hosted.add('memstore_x', {});

@@ -71,7 +71,7 @@ describe('a killed command', { tags: 'long' }, () => {
     hosted.add('memstore_x', { versions: versions.reverse(), memories });
   }
 
-  it('resumes an import that was killed while reading or writing', async () => {
+  it('imports everything on the next run if an import was killed while reading or writing', async () => {
     fill();
     let reading: CliProcess | undefined;
     hosted.fault = (_, number) => {
@@ -102,7 +102,7 @@ describe('a killed command', { tags: 'long' }, () => {
     await assertInvariants(service);
   });
 
-  it('resumes a push that was killed after creating the store and some memories', async () => {
+  it('pushes the rest on the next run if a push was killed after some memories were created', async () => {
     for (let i = 0; i < 20; i++) {
       await service.execute(
         { command: 'create', path: `/memories/${i}`, file_text: `file ${i}` },

@@ -50,7 +50,7 @@ describeService(
         ]),
       );
 
-    it('pushes and imports through the admin API with the same results as on the database', async () => {
+    it('pushes and imports through the admin API with the same results as directly on the database', async () => {
       const old = await create(from, '/old', 'one');
       await stores.memories.update(old.id, { memory_store_id: from, content: 'two' });
       await create(from, '/changed', 'here');
@@ -82,7 +82,7 @@ describeService(
       expect(body.events).toMatchObject([{ details: { store: from } }, { details: { store: to } }]);
     });
 
-    it('creates missing memories, updates older ones, and keeps memories changed in the store', async () => {
+    it('creates missing memories, updates outdated ones, and keeps memories that were changed in the store', async () => {
       await create(from, '/same');
       await create(from, '/new');
       const edited = await create(from, '/edited', 'old');
@@ -124,7 +124,7 @@ describeService(
       expect(await contents(to)).toStrictEqual(pushed);
     });
 
-    it("pushes through the admin API with the store's key on the client", async () => {
+    it("pushes through the admin API, while the store's key stays on the client", async () => {
       const remotePush = (...args: string[]) => runRemotely('push', from, ...args);
       await create(from, '/new', '\uFEFFwith a byte order mark');
       const edited = await create(from, '/edited', 'old');
@@ -152,7 +152,7 @@ describeService(
       expect(await remotePush('--to-store', to)).toStrictEqual(await push('--to-store', to));
     });
 
-    it('continues a push after memories that the store rejects and names them', async () => {
+    it('continues a push if the store rejects a memory, and names the rejected memories', async () => {
       // Sets the limit before the first request, because the policy is cached.
       await runOn(service(), ['tenants', 'set', to, '--max-file-bytes', '10']);
       const edited = await create(from, '/a', 'old');
@@ -170,7 +170,7 @@ describeService(
       expect(await contents(to)).toStrictEqual({ '/a': 'old', '/c': '/c' });
     });
 
-    it('creates a store on a push and reuses it when repeated', async () => {
+    it('creates a store on the first push, and reuses it on the next', async () => {
       await create(from, '/a');
       const tried = await push('--create-store', 'Ada', '--dry-run');
       expect(tried.stdout).toBe('create the store Ada\ncreate /a\n');
@@ -197,7 +197,7 @@ describeService(
       expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
     });
 
-    it('requires exactly one store for a push', async () => {
+    it('requires either --to-store or --create-store for a push, and a store that exists', async () => {
       for (const args of [[], ['--to-store', to, '--create-store', 'x']]) {
         const rejected = await push(...args);
         expect([rejected.code, rejected.stderr]).toStrictEqual([

@@ -51,7 +51,7 @@ describeService(
       return id;
     }
 
-    it('imports each version unchanged, with its ID, time, and actor', async () => {
+    it('imports each version with its original content, ID, time, and actor', async () => {
       const from = await createUsedStore();
       const { id: to } = await stores.create({ name: 'to' });
       const tried = await run('import', to, '--from-store', from, '--dry-run');
@@ -84,7 +84,7 @@ describeService(
       expect(kept).toStrictEqual([{ splices: 24 }]);
     });
 
-    it('creates no duplicates when an import is repeated, and keeps changed files', async () => {
+    it('creates no duplicates if an import is repeated, and keeps files that were changed since', async () => {
       const from = await createUsedStore();
       const { id: to } = await stores.create({ name: 'to' });
       await run('import', to, '--from-store', from);
@@ -112,7 +112,9 @@ describeService(
       expect(contents).toStrictEqual(['mine', 'new', '', '', 'by an agent', 'b']);
     });
 
-    it('imports no versions on request or into a tenant that keeps none', { tags: 'long' }, async () => {
+    it('imports no versions with --no-history, or into a tenant that has files or keeps no history', {
+      tags: 'long',
+    }, async () => {
       const from = await createUsedStore();
       const { id: to } = await stores.create({ name: 'to' });
       const plain = await run('import', to, '--from-store', from, '--no-history');
@@ -133,7 +135,7 @@ describeService(
       expect(stripped.stderr).toContain('--strip works only with archives.');
     });
 
-    it('masks secrets in versions and recognizes masked memories when repeated', {
+    it('masks secrets in versions, and recognizes masked memories on the next import', {
       tags: 'long',
     }, async () => {
       const token = `ghp_${'Aa1'.repeat(12)}`;

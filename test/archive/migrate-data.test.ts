@@ -181,7 +181,7 @@ describe('migrate-data', () => {
     expect(await readContents(url)).toStrictEqual(filled);
   });
 
-  it('moves all rows back and computes the same hashes on both sides', { tags: 'long' }, async () => {
+  it('moves all rows back, and compares them with the source by hashes', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     expect(await migrateDataCommand('--from', directory, '--to', url)).toMatchObject({ code: 0 });
     const copy = await newDirectory();
@@ -217,7 +217,7 @@ describe('migrate-data', () => {
     ]);
   });
 
-  it('rejects a target with other data before any change', { tags: 'long' }, async () => {
+  it('rejects a target that has other data for a tenant, before any change', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await withDatabase(url, (database) =>
       run(database, "INSERT INTO tenants (id) VALUES ('zeta'), ('other')"),
@@ -238,7 +238,7 @@ describe('migrate-data', () => {
     expect({ ...rest, tenants: filled.tenants }).toStrictEqual(filled);
   });
 
-  it('rejects a target with different rows for a tenant or a different key', { tags: 'long' }, async () => {
+  it("rejects a target where a tenant's rows or a key differ from the source", { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     expect(await migrateDataCommand('--from', directory, '--to', url)).toMatchObject({ code: 0 });
     const stderr = async () => (await migrateDataCommand('--from', directory, '--to', url)).stderr;
@@ -257,7 +257,9 @@ describe('migrate-data', () => {
     );
   });
 
-  it('resumes an interrupted data migration with the first missing tenant', { tags: 'long' }, async () => {
+  it('continues an interrupted migration at the first tenant that is missing in the target', {
+    tags: 'long',
+  }, async () => {
     const url = await newDatabase({ migrated: true });
     await withDatabase(directory, (source) =>
       withDatabase(url, async (target) => {
@@ -280,7 +282,7 @@ describe('migrate-data', () => {
     expect(await readContents(url)).toStrictEqual(filled);
   });
 
-  it('rolls back rows that differ from the source', { tags: 'long' }, async () => {
+  it('rolls back if the copied rows differ from the source', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await withDatabase(directory, (source) =>
       withDatabase(url, async (target) => {
@@ -292,7 +294,7 @@ describe('migrate-data', () => {
     expect(rowsIn(await readContents(url))).toMatchObject({ tenants: 0, entries: 0, versions: 0 });
   });
 
-  it('explains invalid sources and targets', { tags: 'long' }, async () => {
+  it('explains why a source or a target is invalid', { tags: 'long' }, async () => {
     const stderr = async (...args: string[]) => (await migrateDataCommand(...args)).stderr;
     const none = await newDirectory();
     expect(await stderr('--from', none, '--to', directory)).toBe(

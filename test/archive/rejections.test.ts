@@ -27,7 +27,7 @@ describeService('rejected transfers', (service) => {
   const tenantWithOld = (...paths: string[]) =>
     tenantWith(service(), Object.fromEntries(paths.map((path) => [path, 'old'])));
 
-  it('rejects an import over the quota as soon as the excess is detected', async () => {
+  it('rejects an import as soon as it exceeds the quota', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld('/memories/old');
     const three = createArchive({ 'memories/1': '1', 'memories/2': '2', 'memories/3': '3' });
@@ -51,7 +51,7 @@ describeService('rejected transfers', (service) => {
     await assertInvariants(service());
   });
 
-  it('rejects an import to existing paths and names the first one', async () => {
+  it('rejects an import if some paths already exist, and lists the first ones', async () => {
     const paths = ['a', 'b', 'c', 'd', 'e', 'f', 'g/h'].map((name) => `/memories/${name}`);
     const tenant = await tenantWithOld(...paths);
     const names = ['a', 'b', 'c', 'd', 'e/below', 'f/below/it', 'g', 'new/one'].map(
@@ -124,7 +124,7 @@ describeService('rejected transfers', (service) => {
     }
   });
 
-  it('rejects special files and names that are not UTF-8 in a directory', async () => {
+  it('rejects symbolic links, other special files, and names that are not UTF-8 in a directory', async () => {
     const tenant = await tenantWithOld();
     const directory = async (make: (memories: string) => Promise<unknown>) => {
       const base = await mkdtemp(join(inject('scratch'), 'rejected-'));
@@ -155,7 +155,7 @@ describeService('rejected transfers', (service) => {
     );
   });
 
-  it('rejects invalid sources and options for an import', async () => {
+  it("explains why an import's source or options are invalid", async () => {
     const tenant = await tenantWithOld();
     const empty = await mkdtemp(join(inject('scratch'), 'rejected-'));
     expect(await importError(tenant, [empty])).toBe(
@@ -196,7 +196,7 @@ describeService('rejected transfers', (service) => {
     );
   });
 
-  it('rejects paths with a secret in an import, without quoting it, as create and rename do', async () => {
+  it('rejects an import with a secret in a path, without quoting the secret', async () => {
     const tenant = await tenantWithOld();
     const key = `ghp_${'a1B2'.repeat(9)}`;
     for (const secrets of ['mask', 'reject'] as const) {
@@ -210,7 +210,7 @@ describeService('rejected transfers', (service) => {
     }
   });
 
-  it('rejects an archive that arrives while the setting for secrets changes', async () => {
+  it('rejects an archive if the setting SECRETS changes while the archive is read', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld();
     const archive = createArchive({ 'memories/key': `key: ghp_${'a1B2'.repeat(9)}\n` });
@@ -224,7 +224,7 @@ describeService('rejected transfers', (service) => {
     );
   });
 
-  it('rejects secrets in an import, or masks them if the tenant is configured so', async () => {
+  it('rejects an import with secrets for SECRETS=reject, and masks them for SECRETS=mask', async () => {
     const tenant = await tenantWithOld();
     const key = `ghp_${'a1B2'.repeat(9)}`;
     const stdin = createArchive({ 'memories/harmless': 'x', 'memories/key': `key: ${key}\n` });

@@ -58,7 +58,7 @@ describeService('archives on the command line through the admin API', (service) 
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('exports an archive to a file and to standard output byte for byte as from the database', async () => {
+  it('exports the same bytes through the admin API as directly from the database', async () => {
     const tenant = await tenantWith(service(), { ...FILES, '/memories/.git/config': '[core]' });
     const directory = await scratchDirectory();
     const results = [];
@@ -86,7 +86,7 @@ describeService('archives on the command line through the admin API', (service) 
     expect((await readdir(directory)).sort()).toStrictEqual(['local.tar', 'remote.tar']);
   });
 
-  it('imports an archive or a directory with the same result as on the database', async () => {
+  it('imports an archive or a directory with the same result as directly on the database', async () => {
     const tenant = await tenantWith(service(), FILES);
     const directory = await scratchDirectory();
     const file = join(directory, 'memory.tar');

@@ -26,7 +26,7 @@ describeService(
     const upload = (id: string, body: Buffer, query = '', headers = {}) =>
       admin().call('POST', `/tenants/${id}/import${query}`, { body, type: 'application/x-tar', headers });
 
-    it('transfers a memory from one tenant to another in an archive', async () => {
+    it('moves a memory to another tenant by exporting and importing an archive', async () => {
       const from = await newTenant({ '/memories/a.md': 'one', '/memories/d/b.md': '' });
       const archive = await download(from);
       expect([archive.statusCode, archive.headers['content-type']]).toStrictEqual([200, 'application/x-tar']);
@@ -65,7 +65,7 @@ describeService(
       expect(moved.body).toMatchObject({ directories: ['/memories/copy', '/memories/copy/d'] });
     });
 
-    it('exports one directory or one file', async () => {
+    it('exports only the directory or the file that `path` names', async () => {
       const files = {
         '/memories/d/a': 'one',
         '/memories/d/e/b': 'two',
@@ -92,7 +92,7 @@ describeService(
       );
     });
 
-    it("reports an import's progress in lines", async () => {
+    it("streams an import's progress as lines if the caller accepts NDJSON", async () => {
       const files = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`/memories/${i}`, 'x']));
       const archive = (await download(await newTenant(files))).rawPayload;
       const to = await newTenant();
@@ -115,7 +115,7 @@ describeService(
       });
     });
 
-    it('returns one JSON object to a caller that accepts both formats equally', async () => {
+    it('returns one JSON object if the caller accepts JSON and NDJSON equally', async () => {
       const archive = (await download(await newTenant({ '/memories/a': 'one' }))).rawPayload;
       const headers = { accept: 'application/x-ndjson, application/json' };
       const { headers: sent } = await upload(await newTenant(), archive, '', headers);

@@ -26,7 +26,7 @@ describeService('a transfer', (service, kind) => {
   // PGlite drops a byte order mark at the start of a text.
   const files = kind === 'postgres' ? { ...FILES, '/memories/bom.txt': '\uFEFFkept' } : FILES;
 
-  it('exports an archive that unpacks to the same tree and times and is identical each time', async () => {
+  it("exports the same archive each time, which unpacks to the memory's files, directories, and times", async () => {
     const tenant = await tenantWith(service(), files);
     const directory = await scratchDirectory();
     const file = join(directory, 'memory.tar');
@@ -48,7 +48,7 @@ describeService('a transfer', (service, kind) => {
     expect(again.stderr).toBe('');
   });
 
-  it('warns about exported files that take effect where they are unpacked', async () => {
+  it('warns about exported files in which git or hg would find commands to run', async () => {
     for (const path of ['/memories/d/.git/config', '/memories/.GIT', '/memories/.hg/hgrc']) {
       const tenant = await tenantWith(service(), { '/memories/.gitignore': 'x', [path]: '[core]' });
       const { stderr, error } = await runCli(service(), ['export', tenant]);
@@ -61,7 +61,7 @@ describeService('a transfer', (service, kind) => {
     expect((await runCli(service(), ['export', harmless])).stderr).toBe('');
   });
 
-  it('imports an export into another tenant unchanged', async () => {
+  it('imports an archive into another tenant with the same files and times', async () => {
     const tenant = await tenantWith(service(), files);
     const { stdout } = await runCli(service(), ['export', tenant]);
     const other = await tenantWith(service());
@@ -133,7 +133,7 @@ describeService('a transfer', (service, kind) => {
     }
   });
 
-  it('lists several pages, and a directory whose siblings share its prefix', async () => {
+  it("lists several pages, and omits siblings whose names begin with the directory's name", async () => {
     const paths = Array.from({ length: 1203 }, (_, i) => `memories/d/${i}`);
     const tenant = await tenantWith(service());
     const stdin = createArchive(
@@ -151,7 +151,7 @@ describeService('a transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it("imports the memory tool's local directory, given its base or the directory itself", async () => {
+  it("imports the memory tool's local directory from its base or from /memories in it", async () => {
     const base = await scratchDirectory();
     const tool = await BetaLocalFilesystemMemoryTool.init(base);
     await tool.create({ command: 'create', path: '/memories/projects/notes.md', file_text: 'local\n' });
@@ -174,7 +174,7 @@ describeService('a transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('imports names in any spelling into the memory or a subdirectory', async () => {
+  it('imports names however they are written, into the whole memory or a directory', async () => {
     const archive = Buffer.concat([
       entry({ name: './', type: '5' }),
       entry({ name: './memories/', type: '5' }),
@@ -211,7 +211,7 @@ describeService('a transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('prints the files that a dry run would create and creates none', async () => {
+  it('prints the files that an import would create with --dry-run, and creates none', async () => {
     const tenant = await tenantWith(service());
     await service().execute(cmd.create('/memories/d/old'), { tenant });
     const stdin = createArchive({ 'memories/d/new': 'new', 'memories/e/f': 'f' });

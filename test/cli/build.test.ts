@@ -47,17 +47,17 @@ async function writtenAt(path: string): Promise<number | undefined> {
   );
 }
 
-it('builds everything in a fresh checkout and skips all files on a second run', async () => {
+it('builds everything in a fresh checkout, and nothing on the second run', async () => {
   expect(await build()).toStrictEqual(outputs);
   expect(await build()).toStrictEqual([]);
 });
 
-it('builds no file that is checked out again unchanged', async () => {
+it("builds nothing if a file's time changes but not its content", async () => {
   await utimes(join(copy, 'src/main.ts'), new Date(), new Date());
   expect(await build()).toStrictEqual([]);
 });
 
-it('builds changed files, for example after a pull', async () => {
+it('builds the outputs whose sources changed', async () => {
   await appendFile(join(copy, 'console/src/styles/tokens.css'), '\n:root { --pulled: 1px; }\n');
   expect(await build()).toStrictEqual([page]);
   await appendFile(join(copy, 'src/main.ts'), '\n// pulled\n');
@@ -65,7 +65,7 @@ it('builds changed files, for example after a pull', async () => {
   expect(await build()).toStrictEqual([]);
 });
 
-it('builds deleted outputs again', async () => {
+it('builds an output again if it was deleted', async () => {
   await rm(join(copy, 'dist/service/server.js'));
   expect(await build()).toStrictEqual([service]);
   await rm(join(copy, 'console/dist'), { recursive: true });
@@ -74,7 +74,7 @@ it('builds deleted outputs again', async () => {
   expect(await build()).toStrictEqual([template]);
 });
 
-it('makes another template for another schema, and only then', async () => {
+it('creates another template if the schema changes, and keeps it otherwise', async () => {
   const names = () => readdir(join(copy, 'template'));
   const before = await names();
   await appendFile(join(copy, 'src/core/database/pool.ts'), '\n// pulled\n');
@@ -85,7 +85,7 @@ it('makes another template for another schema, and only then', async () => {
   expect(await names()).not.toStrictEqual(before);
 });
 
-it('builds only the changed parts that the arguments select', async () => {
+it('builds only the parts that are named as arguments and have changed', async () => {
   await rm(join(copy, 'dist/service/server.js'));
   await rm(join(copy, 'console/dist'), { recursive: true });
   expect(await build('console')).toStrictEqual([page]);

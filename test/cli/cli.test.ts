@@ -38,7 +38,7 @@ describeServiceOnOwnDatabase(
       return versions;
     };
 
-    it('manages tenants, keys, and usage from creation to deletion', async () => {
+    it('manages a tenant and its keys, from the creation to the deletion', async () => {
       expect(await run('tenants', 'create', 'acme', '--max-files', '2')).toStrictEqual({
         code: 0,
         stderr: '',
@@ -116,7 +116,7 @@ describeServiceOnOwnDatabase(
       );
     });
 
-    it('shows each tenant setting with its origin', async () => {
+    it('shows each tenant setting and whether the tenant or the environment sets it', async () => {
       await run('tenants', 'create', 'shown', '--max-files', '500', '--max-bytes', '0');
       await run('tenants', 'create', 'units', '--max-bytes', '1.5GB', '--history-days', '2w');
       expect((await json('tenants', 'show', 'units')).settings).toMatchObject({
@@ -186,7 +186,7 @@ describeServiceOnOwnDatabase(
       });
     });
 
-    it('selects and sorts tenants', async () => {
+    it('selects and sorts tenants with the options of `tenants list`', async () => {
       await create('l-small', { '/memories/a': 'x' });
       await create('l-large', { '/memories/a': 'x'.repeat(1000) });
       await create('l-many', { '/memories/a': 'a', '/memories/b': 'b', '/memories/c': 'c' });
@@ -240,7 +240,7 @@ describeServiceOnOwnDatabase(
       expect((await run('tenants', 'list', '--prefix', 'busy')).stdout).toContain(`  ${last}  active\n`);
     });
 
-    it('explains that limits come from its own environment', async () => {
+    it("warns that limits from the command's environment may differ from the service's", async () => {
       await run('tenants', 'create', 'unset');
       const shown = await runOn(service(), ['tenants', 'show', 'unset'], { env: { MAX_TENANT_BYTES: '5' } });
       expect(shown.stdout).toMatch(/^max_bytes +5 B +environment$/m);
@@ -249,7 +249,7 @@ describeServiceOnOwnDatabase(
       );
     });
 
-    it('counts key use as activity', async () => {
+    it("counts a key's last use as a tenant's activity", async () => {
       await run('tenants', 'create', 'active');
       await run('keys', 'create', '--tenant', 'active');
       expect((await json('tenants', 'show', 'active')).last_activity_at).toBe(null);
@@ -259,7 +259,7 @@ describeServiceOnOwnDatabase(
       expect((await json('tenants', 'show', 'active')).last_activity_at).toBe('2031-01-02T03:04:05.000Z');
     });
 
-    it('changes several or selected tenants after a confirmation', async () => {
+    it('changes several tenants, after a confirmation if they are selected by prefix', async () => {
       for (const id of ['b-1', 'b-2', 'b-3']) await run('tenants', 'create', id);
       const limits = async () =>
         (await json('tenants', 'list', '--prefix', 'b-')).map(
@@ -292,7 +292,7 @@ describeServiceOnOwnDatabase(
       ['no', 'n\n', 1],
       ['Ctrl-C', '\u0003', 1],
       ['Ctrl-D', '\u0004', 1],
-    ])('handles a prompt with the reply %s', async (name, typed, code) => {
+    ])('deletes a tenant only if the prompt is confirmed: reply %s', async (name, typed, code) => {
       const tenant = `asked-${name}`;
       await run('tenants', 'create', tenant);
       const asked = await runOn(service(), ['tenants', 'delete', tenant], { typed });
@@ -303,7 +303,7 @@ describeServiceOnOwnDatabase(
       expect((await run('tenants', 'show', tenant)).code).toBe(1 - code);
     });
 
-    it('writes and deletes one file with put and rm, by the rules for requests', async () => {
+    it('writes and deletes one file with `put` and `rm`, with the same rules as for requests', async () => {
       const settings = ['--max-file-bytes', '20', '--secrets', 'mask', '--create-existing', 'overwrite'];
       await run('tenants', 'create', 'changed', ...settings);
       expect((await json('tenants', 'show', 'changed')).settings).toMatchObject({
@@ -368,7 +368,7 @@ describeServiceOnOwnDatabase(
       await assertInvariants(service());
     });
 
-    it('copies a tenant with its files and settings, without its keys', async () => {
+    it("copies a tenant's files and settings, but not its keys", async () => {
       await create('c-1', { '/memories/d/a': 'a', '/memories/b': 'grüße' });
       await run('tenants', 'set', 'c-1', '--max-files', '1', '--ttl-days', '30');
       await run('keys', 'create', '--tenant', 'c-1');
@@ -400,7 +400,7 @@ describeServiceOnOwnDatabase(
       await assertInvariants(service());
     });
 
-    it('copies several pages, including files over the limits', async () => {
+    it('copies a tenant with several pages, even if it exceeds its limits', async () => {
       const files = Object.fromEntries(
         Array.from({ length: 12 }, (_, i) => [`/memories/d${i % 3}/${i}`, 'x'.repeat(900_000)]),
       );
@@ -446,7 +446,7 @@ describeServiceOnOwnDatabase(
       await assertInvariants(service());
     });
 
-    it("shrinks a tenant's history with redact and history prune", async () => {
+    it('removes history with `redact` and `history prune`', async () => {
       await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '2000');
       expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
         'Use a duration of whole days such as 30d, or a whole number of days, from 0 (none) to 36500 days, or default.',
@@ -493,7 +493,7 @@ describeServiceOnOwnDatabase(
       expect(body).toMatch(/^memory_history_bytes_pruned_total [1-9]/m);
     });
 
-    it('redacts the names of deleted directories', async () => {
+    it("redacts a directory's name after the directory is deleted", async () => {
       await create('gone', { '/memories/d/f': 'x' });
       await run('rm', 'gone', '/memories/d/f');
       const redact = (subject: string) => run('redact', 'gone', subject, '--yes');
@@ -519,7 +519,7 @@ describeServiceOnOwnDatabase(
       expect(await redact('/etc')).toMatchObject({ code: 2 });
     });
 
-    it('replaces a file on export only with the option for it', async () => {
+    it('exports over an existing file only with --force', async () => {
       await create('e-1', { '/memories/a': 'a' });
       const file = join(await scratchDirectory(), 'memory.tar');
       await writeFile(file, 'the one before');
@@ -570,7 +570,7 @@ describeServiceOnOwnDatabase(
         ['diff', 'acme', '5d1f8f0e', '--at', '1h'],
         '--at and --to work only with a path, not with a version\n',
       ],
-    ])('reports a usage error for %j in one line with a hint and exit code 2', async (args, message) => {
+    ])('rejects the arguments %j in one line, with a hint and exit code 2', async (args, message) => {
       const ran = await run(...args);
       expect(ran).toMatchObject({ code: 2, stdout: '' });
       expect(ran.stderr).toContain(message);
@@ -578,7 +578,7 @@ describeServiceOnOwnDatabase(
       expect(ran.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
     });
 
-    it('lists the versions to redact and to keep before it asks for confirmation', async () => {
+    it('lists which versions it would redact and keep before it asks for confirmation', async () => {
       await create('secret', { '/memories/a': 'one\nhunter2\n', '/memories/copy': '  hunter2\nx' });
       const put = (stdin: string) => runOn(service(), ['put', 'secret', '/memories/a', '--force'], { stdin });
       await put('one\nhunter2\ntwo\n');
@@ -632,7 +632,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       );
     });
 
-    it('reports a probable typo', async () => {
+    it('points to the right command if a name is probably misspelled', async () => {
       await create('typo', { '/memories/a': '1' });
       const failedStderr = async (...args: string[]) => {
         const { code, stdout, stderr } = await run(...args);
@@ -661,7 +661,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       }
     });
 
-    it('completes a version ID from its first characters', async () => {
+    it('accepts the first characters of a version ID', async () => {
       await create('short', { '/memories/a': 'x', '/memories/b': 'y' });
       const [id = '', other = ''] = (await readHistory('short')).map((version) => version.id);
       // IDs begin with the time.
@@ -687,7 +687,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       );
     });
 
-    it('escapes control characters in labels for a terminal', async () => {
+    it('escapes control characters in labels if the output is a terminal', async () => {
       await create('steer');
       const { id } = await json('keys', 'create', '--tenant', 'steer');
       // Keys from earlier versions can have unsafe labels.
@@ -714,7 +714,7 @@ const program = createProgram({
   io: process,
 });
 
-it("shows examples in the program's help", () => {
+it('shows examples in the main help text', () => {
   let help = '';
   program.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   expect(help).toMatch(/\nExamples:\n {2}memory-service serve\n/);
@@ -758,7 +758,7 @@ COMP_WORDS=(memory-service ${quoted}); COMP_CWORD=${words.length}; _memory_servi
     ],
     [['completion', 'z'], ['zsh']],
     [['keys', 'create', '--access', 'read_o'], ['read_only']],
-  ])('completes in the shell bash: %j', async (words, expected) => {
+  ])('completes words in bash: %j', async (words, expected) => {
     expect(await complete(words)).toStrictEqual(expected);
   });
 });

@@ -17,7 +17,7 @@ async function run(env: Record<string, string>, ...args: string[]) {
 }
 
 describe('the command line without a service', () => {
-  it('reports a missing database instead of creating it', { tags: 'long' }, async () => {
+  it('reports that the database is missing, and does not create it', { tags: 'long' }, async () => {
     const directory = join(await mkdtemp(join(inject('scratch'), 'none-')), 'data');
     for (const args of [['tenants', 'create', 'acme'], ['migrate']]) {
       expect(await run({ DATA_DIR: directory }, ...args)).toStrictEqual({
@@ -28,7 +28,7 @@ describe('the command line without a service', () => {
     await expect(stat(directory)).rejects.toThrow('ENOENT');
   });
 
-  it("prints only a command's result and names the database that it migrates", {
+  it("prints only the command's result, and names the database for `migrate`", {
     tags: 'long',
   }, async () => {
     const directory = await copyPgliteTemplate();
@@ -42,7 +42,7 @@ describe('the command line without a service', () => {
     });
   });
 
-  it('rejects a Postgres database without migrations and suggests a fix', async () => {
+  it('rejects a Postgres database that is not migrated, and says how to migrate it', async () => {
     const own = await createTestDatabase({ migrated: false });
     const { code, output } = await run({ DATABASE_URL: own.url }, 'tenants', 'create', 'acme');
     expect([code, output]).toStrictEqual([
@@ -54,7 +54,7 @@ describe('the command line without a service', () => {
     await own.drop();
   });
 
-  it('ignores a reader that stops early', { tags: 'long' }, async () => {
+  it('ends without an error if nobody reads the output', { tags: 'long' }, async () => {
     const child = spawn(process.execPath, ['dist/main.js', 'tenants', 'list', '--json'], {
       env: { PATH: process.env.PATH, DATA_DIR: await copyPgliteTemplate() },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -81,7 +81,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
     expect(await readdir(env.DATA_DIR ?? '')).toStrictEqual(['memory-service.lock', 'pglite']);
   });
 
-  it('uses a socket that only its user can access', async () => {
+  it('creates a socket that only its own user can access', async () => {
     expect((await stat(join(env.DATA_DIR ?? '', 'memory-service.sock'))).mode & 0o777).toBe(0o600);
   });
 
@@ -92,7 +92,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
     return output;
   };
 
-  it('runs every command through the socket, as its operator', async () => {
+  it("runs every command through the service's socket, with the operator as the actor", async () => {
     await done('tenants', 'create', 'acme', '--max-files', '3');
     const key = (await done('keys', 'create', '--tenant', 'acme')).split('\n').at(-1);
     const headers = { authorization: `Bearer ${key}` };
@@ -141,7 +141,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
     });
   });
 
-  it('rejects a second service and a move of the data', async () => {
+  it('rejects a second service and `migrate-data` for a data directory that the service uses', async () => {
     const second = await run({ ...env, PORT: '0', AUTH: 'none' }, 'serve');
     expect(second.code).toBe(1);
     expect(second.output).toContain(`is in use by process ${server.child.pid}`);
@@ -151,7 +151,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
     });
   });
 
-  it('survives a connection that does not speak HTTP', async () => {
+  it('keeps running if a connection to the socket does not speak HTTP', async () => {
     const socket = connect(join(env.DATA_DIR ?? '', 'memory-service.sock'));
     socket.write('{"do":"begin","snapshot":true}\n');
     await new Promise((resolve) => socket.on('close', resolve).resume());
@@ -160,7 +160,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
 });
 
 describe('the socket in a data directory', { tags: 'long' }, () => {
-  it('finds the socket only while a service listens, and replaces a stale socket', async () => {
+  it('uses the socket only if a service listens on it, and replaces a socket that a killed service left', async () => {
     const directory = await copyPgliteTemplate();
     const env = { DATA_DIR: directory };
     const killed = await startServer(env);
@@ -175,7 +175,7 @@ describe('the socket in a data directory', { tags: 'long' }, () => {
     expect(await server.exit).toBe(0);
   });
 
-  it('explains a data directory whose path is too long for a socket', async () => {
+  it("explains that commands cannot reach the service if the socket's path is too long", async () => {
     const template = await copyPgliteTemplate();
     const directory = join(template, 'x'.repeat(100));
     await mkdir(directory);

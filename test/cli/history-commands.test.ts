@@ -98,7 +98,7 @@ T..........................  V...................................  created      
     );
   });
 
-  it('shortens an actor that is wider than its column', async () => {
+  it("shortens an actor's name that is wider than the column", async () => {
     const [tenant, mounting] = [await story(service()), 'mounting-tenant-with-a-long-id'];
     await new Tenants(service().database).create(mounting);
     const mount = { name: 'team', tenant, access: 'read_write', instructions: '' } as const;
@@ -110,7 +110,7 @@ T..........................  V...................................  created      
     );
   });
 
-  it("prints versions' patches with log", async () => {
+  it("prints each version's patch with `log -p`", async () => {
     const tenant = await story(service());
     const expected = `T..........................  V...................................  created          3 B  anonymous             /memories/d/a.md
 diff --git a/memories/d/a.md b/memories/d/a.md
@@ -157,7 +157,7 @@ new file mode 100644
     expect(maskIds(await runForOutput(service(), ['log', tenant, a, '-p']))).toBe(expected);
   });
 
-  it('follows a file through renames and separates files that had one path', async () => {
+  it("lists a file's versions across renames, and tells apart files that had the same path", async () => {
     const tenant = await story(service());
     const first = await json(service(), 'log', tenant, b);
     expect(first.map(({ operation, path }) => [operation, path])).toStrictEqual([
@@ -184,7 +184,7 @@ new file mode 100644
     ]);
   });
 
-  it('prints JSON with the documented fields', async () => {
+  it('prints versions as JSON with the documented fields', async () => {
     const tenant = freshTenant();
     const block = { type: 'tool_use', id: 'toolu_1', name: 'memory', input: cmd.create(a, 'Grüße\n') };
     await service().execute(block, { tenant, headers: { 'x-request-id': 'request-1' } });
@@ -220,7 +220,7 @@ new file mode 100644
     });
   });
 
-  it('filters versions with log by time, actor, operation, and number', async () => {
+  it('filters versions by time, actor, and operation, and limits their number', async () => {
     const tenant = await story(service());
     const all = await json(service(), 'log', tenant);
     const log = (...args: string[]) => json(service(), 'log', tenant, ...args);
@@ -236,18 +236,21 @@ new file mode 100644
     expect(await log('--by', 'operator')).toStrictEqual([]);
   });
 
-  it.runIf(kind === 'postgres')("subtracts durations from the database's time", async () => {
-    const tenant = await story(service());
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * 60 * 60 * 1000 });
-    expect(await json(service(), 'log', tenant, '--since', '1h')).toHaveLength(6);
-    expect(await runForOutput(service(), ['cat', tenant, a, '--at', '0m'])).toBe('new');
-    expect(await runForOutput(service(), ['diff', tenant, '/memories', '--at', '0m'])).toBe('');
-    expect(await runForOutput(service(), ['ls', tenant, '--at', '1h'])).toBe(
-      '    SIZE  MODIFIED              PATH\n',
-    );
-  });
+  it.runIf(kind === 'postgres')(
+    "subtracts durations such as 1h from the database's time, not from the client's",
+    async () => {
+      const tenant = await story(service());
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * 60 * 60 * 1000 });
+      expect(await json(service(), 'log', tenant, '--since', '1h')).toHaveLength(6);
+      expect(await runForOutput(service(), ['cat', tenant, a, '--at', '0m'])).toBe('new');
+      expect(await runForOutput(service(), ['diff', tenant, '/memories', '--at', '0m'])).toBe('');
+      expect(await runForOutput(service(), ['ls', tenant, '--at', '1h'])).toBe(
+        '    SIZE  MODIFIED              PATH\n',
+      );
+    },
+  );
 
-  it('finds current and past files', async () => {
+  it('searches the current files or the files at a past time', async () => {
     const tenant = await story(service());
     expect(await runForOutput(service(), ['search', tenant, 'new'])).toBe(
       `Found 1 file in /memories, the best first:\n${a}:1: new\n`,
@@ -280,7 +283,7 @@ new file mode 100644
     );
   });
 
-  it('explains missing patches for redacted and pruned versions', async () => {
+  it('explains why a patch is missing if a version was redacted or pruned', async () => {
     const tenant = await story(service());
     const [, , , edited, , created] = await json(service(), 'log', tenant);
     await redact(service(), tenant, String(created?.id));
@@ -337,7 +340,7 @@ redacted   T.......................... by operator ada
     );
   });
 
-  it('rejects invalid log options', async () => {
+  it('explains why options for `log` are invalid', async () => {
     const tenant = await story(service());
     expect(await runForError(service(), 'log', tenant, '--since', 'yesterday')).toBe(
       `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
@@ -355,7 +358,7 @@ redacted   T.......................... by operator ada
 });
 
 describeServiceOnOwnDatabase('the show command', (service) => {
-  it('prints a version with its content', async () => {
+  it("prints a version's fields and content", async () => {
     const tenant = await story(service());
     const [, deleted, moved] = await json(service(), 'log', tenant);
     expect(maskIds(await runForOutput(service(), ['show', tenant, String(moved?.id)]))).toBe(
@@ -393,7 +396,7 @@ three
 });
 
 describeServiceOnOwnDatabase('the diff command', (service) => {
-  it('compares a version with its predecessor, and two versions', async () => {
+  it('compares a version with the previous version, or with another version', async () => {
     const tenant = await story(service());
     const [recreated, , moved, edited, , created] = await json(service(), 'log', tenant);
     const patch = `diff --git a/memories/d/a.md b/memories/d/a.md
@@ -472,7 +475,7 @@ rename to memories/b.md
     );
   });
 
-  it('prints a patch that git applies to an export', async () => {
+  it('prints a patch that git can apply to an exported memory', async () => {
     const tenant = freshTenant();
     const [dir, gone] = ['/memories/é "q"/f', '/memories/gone'];
     await run(
@@ -514,7 +517,7 @@ rename to memories/b.md
     ]);
   });
 
-  it('compares large texts and texts without common lines', async () => {
+  it('compares large texts that have no common lines', async () => {
     const tenant = freshTenant();
     const numbers = (word: string) => Array.from({ length: 20_000 }, (_, i) => `${word} ${i}\n`).join('');
     await run(
@@ -530,7 +533,7 @@ rename to memories/b.md
     expect(lines).toHaveLength(4 + 40_000 + 1);
   });
 
-  it('rejects conflicting diff arguments', async () => {
+  it('rejects arguments for `diff` that contradict each other', async () => {
     const tenant = await story(service());
     const id = String((await json(service(), 'log', tenant))[0]?.id);
     for (const [args, message] of [
@@ -542,7 +545,7 @@ rename to memories/b.md
     }
   });
 
-  it('treats a memory as empty before its tenant existed', async () => {
+  it('compares with an empty memory for a time before the tenant existed', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(b, 'new\n'));
     const created = `diff --git a/memories/b.md b/memories/b.md
@@ -575,7 +578,7 @@ new file mode 100644
 });
 
 describeServiceOnOwnDatabase('a past time on the command line', (service) => {
-  it('reads a past time with ls and cat', async () => {
+  it('shows past files with `ls` and `cat`', async () => {
     const tenant = await story(service());
     const [, deleted, moved, edited, x] = await json(service(), 'log', tenant);
     const atOption = (version: Line | undefined) => ['--at', String(version?.created_at)];
@@ -621,7 +624,7 @@ describeServiceOnOwnDatabase('a past time on the command line', (service) => {
 describeServiceOnOwnDatabase('a terminal', (service) => {
   const steered = '\u001b[31mred\u001b[0m \u202eleft\r\n';
 
-  it('shows diffs in color, with escaped control characters', async () => {
+  it('shows diffs in color, and escapes control characters', async () => {
     vi.stubEnv('TERM', 'xterm-256color');
     // Node.js disables colors for terminals in CI.
     vi.stubEnv('CI', undefined);
@@ -657,7 +660,7 @@ describeServiceOnOwnDatabase('a terminal', (service) => {
     expect(await diff()).toBe(plain.replace('<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\n', steered));
   });
 
-  it('receives escaped control characters from `cat` without `--raw`', async () => {
+  it('escapes control characters in the output from `cat`, except with `--raw`', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, steered));
     const [created] = await json(service(), 'log', tenant);

@@ -22,7 +22,7 @@ describeService(
       return id;
     };
 
-    it('shows, changes, and rotates a key', async () => {
+    it('shows a key, changes its label and expiry, and rotates it', async () => {
       const id = await tenant();
       const made = await json('keys', 'create', '--tenant', id, '--label', 'worker');
       expect((await run('keys', 'update', made.id, '--label', 'batch', '--expires', '90d')).stdout).toBe(
@@ -62,7 +62,7 @@ describeService(
       );
     });
 
-    it('creates admin keys with less access, and lists keys by kind, status, and label', async () => {
+    it('creates admin keys with limited access, and lists keys by kind, status, and label', async () => {
       const [a, b] = [await tenant(), await tenant()];
       const label = `support ${a}`;
       const scoped = ['--access', 'operate', '--only-tenants', `${a},${b}`, '--label', label];
@@ -82,7 +82,7 @@ describeService(
       expect(await list('--search', label, '--status', 'active')).toStrictEqual([]);
     });
 
-    it('revokes the active keys with a label, several only after a confirmation', async () => {
+    it('revokes all active keys with a label, but several only after a confirmation', async () => {
       const id = await tenant();
       const create = (label: string) => json('keys', 'create', '--tenant', id, '--label', label);
       const label = `crawler ${id}`;
@@ -111,7 +111,7 @@ describeService(
       expect((await run('keys', 'revoke', first, '--label', label)).code).toBe(2);
     });
 
-    it("sets tenants' name, description, and metadata", async () => {
+    it("sets and shows a tenant's name, description, and metadata", async () => {
       const id = freshTenant('cli-described');
       await run(
         'tenants',

@@ -45,7 +45,9 @@ describe('bin/memory-service', () => {
   // 1000 MiB for old objects and three semi-spaces of 8 MiB.
   const tuned = { flags, heapMiB: 1024 };
 
-  it('passes the Node.js flags however Node.js is started', { tags: 'long' }, async () => {
+  it('passes the same Node.js flags whether it is started directly, by a link, by npm, or by npx', {
+    tags: 'long',
+  }, async () => {
     const link = join(await mkdtemp(join(inject('scratch'), 'launcher-')), 'memory-service');
     await symlink(launcher, link);
     expect(await startInVain(launcher, ['serve'])).toMatchObject(tuned);
@@ -75,7 +77,7 @@ describe('bin/memory-service', () => {
       await database.drop();
     });
 
-    it('becomes the service process, so that signals reach the service', {
+    it('replaces itself with the service process, so that signals reach the service', {
       tags: 'long',
     }, async () => {
       const env = { PORT: '0', DATABASE_URL: database.url, NODE_OPTIONS: reportOption };
@@ -89,7 +91,7 @@ describe('bin/memory-service', () => {
     });
 
     it.each(['SIGTERM', 'SIGKILL'] as const)(
-      'ends bin/memory-service with npx after %s',
+      'stops the service if npx started it and ends after %s',
       { tags: 'long' },
       async (signal) => {
         const env = { PORT: '0', DATABASE_URL: database.url, npm_config_update_notifier: 'false' };

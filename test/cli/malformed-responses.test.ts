@@ -13,7 +13,7 @@ describeService('the command line at another server', (service) => {
     [200, '<html>'],
     [404, 'null'],
     [502, '[1]'],
-  ])('ends with one line after status %i and %s', async (status, body) => {
+  ])('reports a response with status %i and the body %s in one line', async (status, body) => {
     const server = createServer((_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(body);
     });

@@ -23,7 +23,7 @@ describeService('the command line through the admin API', (service) => {
     return { tenant, mounted };
   };
 
-  it('mounts, lists, and unmounts', async () => {
+  it('mounts a tenant, lists its mounts, and unmounts it', async () => {
     const { tenant, mounted } = await twoTenants();
     expect(await runRemotely('tenants', 'mount', tenant, mounted, '--name', 'team')).toStrictEqual({
       code: 0,
@@ -92,7 +92,7 @@ describeService('the command line through the admin API', (service) => {
     await expectSameOutput('tenants', 'delete', renamed, '--yes');
   });
 
-  it('accepts --url after the command', async () => {
+  it("accepts --url after the command's name", async () => {
     const { tenant } = await twoTenants();
     const variables = { MEMORY_ADMIN_KEY: admin().key.key };
     const shown = await runOn(service(), ['tenants', 'show', tenant, '--url', url, '--json'], { variables });
@@ -101,7 +101,7 @@ describeService('the command line through the admin API', (service) => {
     expect(missing.code).toBe(2);
   });
 
-  it("names the key's variable for a missing or invalid key", async () => {
+  it('names the variable for the key if the key is missing or invalid', async () => {
     const list = (variables: object) =>
       runOn(service(), ['tenants', 'list'], { variables: { MEMORY_ADMIN_URL: url, ...variables } });
     expect(await list({})).toMatchObject({
@@ -114,7 +114,7 @@ describeService('the command line through the admin API', (service) => {
     });
   });
 
-  it('explains that a URL is the port for agents', async () => {
+  it("suggests the admin API's port if the URL has the port for agents", async () => {
     const agents = await service().app.listen({ port: 0, host: '127.0.0.1' });
     const variables = { MEMORY_ADMIN_URL: agents, MEMORY_ADMIN_KEY: admin().key.key };
     for (const args of [
@@ -147,7 +147,7 @@ describeService('the command line through the admin API', (service) => {
     await expectSameOutput('tenants', 'archive', 'no-such-tenant', '--yes');
   });
 
-  it('marks settings that a tenant does not have as service settings', async () => {
+  it('marks settings that a tenant inherits from the service', async () => {
     const { tenant } = await twoTenants();
     const { stdout, stderr } = await runRemotely('tenants', 'show', tenant);
     expect(stdout).toMatch(/^max_files +10000 +service$/m);
@@ -180,7 +180,7 @@ describeService('the command line through the admin API', (service) => {
     ]);
   });
 
-  it('reads all pages of a listing', async () => {
+  it('lists keys from all pages', async () => {
     const { tenant } = await twoTenants();
     await service().query(
       `INSERT INTO api_keys (hash, id, tenant_id, access, label)
@@ -191,7 +191,7 @@ describeService('the command line through the admin API', (service) => {
     expect(new Set(JSON.parse(stdout).map(({ id }: { id: string }) => id)).size).toBe(450);
   });
 
-  it('shows usage and the audit trail', async () => {
+  it('shows usage and audit events with the same output as directly on the database', async () => {
     const { tenant } = await twoTenants();
     await expectSameOutput('usage', tenant);
     await expectSameOutput('usage', tenant, '--json');
@@ -209,7 +209,7 @@ describeService('the command line through the admin API', (service) => {
     });
   });
 
-  it("prints an error's message and hint", async () => {
+  it('prints the same error message and hint as directly on the database', async () => {
     const { tenant } = await twoTenants();
     for (const args of [
       ['tenants', 'unmount', tenant, 'nowhere'],
@@ -222,7 +222,7 @@ describeService('the command line through the admin API', (service) => {
   });
 
   describe('a command failure through the admin API', () => {
-    it('names a command that needs the database', async () => {
+    it('explains that a command works only directly on the database', async () => {
       expect(await runRemotely('migrate')).toStrictEqual({
         code: 1,
         stdout: '',
@@ -231,7 +231,7 @@ describeService('the command line through the admin API', (service) => {
       });
     });
 
-    it('explains a rejected key, an unreachable address, and a server without the admin API', async () => {
+    it('explains that a key is rejected or that an address cannot be reached', async () => {
       const call = (base: string, key = admin().key.key) =>
         runOn(service(), ['tenants', 'mounts', 'acme'], { admin: { url: base, key } });
       expect((await call(url, 'wrong')).stderr).toContain('memory-service: ');

@@ -36,7 +36,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   const put = (tenant: string, path: string, text: string, ...args: string[]) =>
     runRemotely(['put', tenant, path, ...args], text);
 
-  it('writes, reads, and deletes files byte for byte', async () => {
+  it('writes, reads, and deletes a file without changing a byte', async () => {
     const tenant = await createRemoteTenant();
     const text = '\uFEFFno line break, and \u0000-free: ÿ🦊'.replace('\u0000', '');
     expect(await put(tenant, '/memories/a', text)).toStrictEqual({
@@ -66,7 +66,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     );
   });
 
-  it('lists, searches, and compares files now and at a past time', async () => {
+  it('lists, searches, and compares files, both current and past', async () => {
     const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'one\ntwo\n');
     await put(tenant, '/memories/b', 'x');
@@ -101,7 +101,9 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   });
 
   // Each search on the database starts a thread.
-  it('searches a memory with each option through the admin API', { tags: 'long' }, async () => {
+  it('returns the same search results as directly on the database, with each option', {
+    tags: 'long',
+  }, async () => {
     const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'one\nthree\n');
     for (const args of [
@@ -115,7 +117,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     }
   });
 
-  it('reads listings with several pages', async () => {
+  it('lists files from several pages', async () => {
     const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'x');
     await service().query(
@@ -136,7 +138,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     expect((await bothWays('log', tenant, '--limit', '450')).stdout.split('\n')).toHaveLength(1 + 450 + 1);
   });
 
-  it('restores and reverts as the admin key, after a dry run', async () => {
+  it('restores and reverts files after a dry run, with the admin key as the actor', async () => {
     const tenant = await createRemoteTenant();
     await put(tenant, '/memories/a', 'one');
     const [first] = JSON.parse(`[${(await runOnDatabase('log', tenant, '--json')).stdout.trim()}]`);
@@ -161,7 +163,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     await bothWays('revert', tenant, '--by', 'nobody', '--since', '2020-01-01');
   });
 
-  it('prints search results as an agent reads them', async () => {
+  it('prints search results in the format that agents receive', async () => {
     const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/a', 'one\ntwo\n');
     expect(await bothWays('search', tenant, 'two')).toStrictEqual({
@@ -194,7 +196,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
         'Nothing matches in /memories (1 file searched). The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.\n',
     },
   ])(
-    'says how search $args matches, and suggests other options after no match',
+    'explains how a search with $args matches, and suggests other options if nothing matches',
     async ({ args, stdout, stderr }) => {
       const tenant = await createRemoteTenant();
       await put(tenant, '/memories/d/a', 'One\ntwo\n');
@@ -232,7 +234,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     expect((await bothWays('show', tenant, id)).stdout).toContain('redacted   ');
   });
 
-  it('redacts the names of deleted directories after a dry run', async () => {
+  it("redacts a deleted directory's name after a dry run", async () => {
     const tenant = await createRemoteTenant();
     await put(tenant, '/memories/d/f', 'x');
     await bothWays('redact', tenant, '/memories/d', '--dry-run');
@@ -250,7 +252,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     );
   });
 
-  it('lists every version that may contain a redacted text, page by page', async () => {
+  it('lists each version that may contain the redacted text, from several pages', async () => {
     const tenant = await createRemoteTenant();
     await put(tenant, '/memories/a', 'secret');
     const { id } = JSON.parse((await runOnDatabase('log', tenant, '--json')).stdout);
@@ -272,7 +274,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     expect(JSON.parse(stdout).remaining).toHaveLength(1201);
   });
 
-  it('expires files and prunes the history', async () => {
+  it('deletes expired files and prunes the history', async () => {
     const tenant = await createRemoteTenant();
     await runOnDatabase('tenants', 'set', tenant, '--ttl-days', '30', '--history-days', '1');
     await put(tenant, '/memories/a', 'one');

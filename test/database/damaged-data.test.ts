@@ -19,7 +19,7 @@ async function openDamaged(damage: (directory: string) => Promise<void>) {
   return { directory, exit: await cli.exit, output: cli.output() };
 }
 
-it('rejects a data directory without PG_VERSION and does not initialize it again', async () => {
+it('rejects a data directory without PG_VERSION, and does not create a new database there', async () => {
   const { directory, exit, output } = await openDamaged((pglite) => rm(join(pglite, 'PG_VERSION')));
   expect(exit).toBe(1);
   expect(output).toBe(
@@ -53,7 +53,7 @@ function isInstalled(tool: string): boolean {
 
 // A limit on the process's file size makes the write-ahead log fail like a full disk.
 it.skipIf(!isInstalled('prlimit'))(
-  'exits without losing a write when the write-ahead log cannot be written (needs prlimit)',
+  'exits without losing a confirmed write if the write-ahead log cannot be written (needs prlimit)',
   async () => {
     const env = { DATA_DIR: await copyPgliteTemplate() };
     const server = await startServer(env);
@@ -83,7 +83,7 @@ async function mountDisk(mebibytes: number): Promise<string | undefined> {
   );
 }
 
-it('responds to writes with 503 and still serves reads while the disk is nearly full', async (test) => {
+it('rejects writes with 503 while the disk is nearly full, but still serves reads', async (test) => {
   const disk = await mountDisk(200);
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {
@@ -114,7 +114,7 @@ it('responds to writes with 503 and still serves reads while the disk is nearly 
   }
 });
 
-it('rejects a new database on a disk without enough space and leaves only its lock file', async (test) => {
+it('rejects a new database if the disk has too little space, and leaves only a lock file there', async (test) => {
   const disk = await mountDisk(20);
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {

@@ -37,7 +37,7 @@ const namespaces = [['--user', '--map-root-user'], []]
   });
 
 describe('a data directory in use by a service', () => {
-  it('rejects a second service and names the first', async () => {
+  it('rejects a second service, and names the process that uses the directory', async () => {
     const owner = await startOwner();
     const second = startCli(['serve'], { DATA_DIR });
     await expectRejection(
@@ -46,26 +46,29 @@ describe('a data directory in use by a service', () => {
     );
   });
 
-  it.skipIf(namespaces === undefined)('rejects a service in another container (needs unshare)', async () => {
-    await startOwner();
-    const args = [...(namespaces ?? []), process.execPath, ...SERVE];
-    await expectRejection(startProcess('unshare', args, { DATA_DIR }));
-  });
+  it.skipIf(namespaces === undefined)(
+    'rejects a second service even in another container (needs unshare)',
+    async () => {
+      await startOwner();
+      const args = [...(namespaces ?? []), process.execPath, ...SERVE];
+      await expectRejection(startProcess('unshare', args, { DATA_DIR }));
+    },
+  );
 
-  it('rejects a second service while the first is stopped', async () => {
+  it('rejects a second service even while the first is suspended', async () => {
     const owner = await startOwner();
     owner.child.kill('SIGSTOP');
     await expectRejection(startCli(['serve'], { DATA_DIR }));
   });
 
-  it('rejects a second service after its lock file was deleted', async () => {
+  it('rejects a second service even if the lock file of the first was deleted', async () => {
     await startOwner();
     await rm(join(DATA_DIR, 'memory-service.lock'));
     await expectRejection(startCli(['serve'], { DATA_DIR }), 'another process');
   });
 });
 
-it('starts one of several services that start simultaneously after a kill', async () => {
+it('starts only one service if several start at the same time after another was killed', async () => {
   const killed = await startOwner();
   killed.child.kill('SIGKILL');
   await killed.exit;
@@ -77,7 +80,7 @@ it('starts one of several services that start simultaneously after a kill', asyn
   expect(found.toSorted()).toStrictEqual(['http://127.0.0.1', ...rejected]);
 });
 
-it('starts a service beside a killed one that its parent has not reaped', async () => {
+it('starts a service after another was killed, even if its parent process has not reaped it', async () => {
   // `sleep` replaces the shell and never waits for its child.
   const script = `"$@" & echo "owner $!"; exec sleep 600`;
   const parent = startProcess('sh', ['-c', script, 'sh', process.execPath, ...SERVE], {

@@ -38,7 +38,7 @@ async function commandsForNodes(url: string): Promise<string> {
   return String(commands);
 }
 
-describe('a service whose role has other session defaults', () => {
+describe('a service whose database role has other default settings', () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let service: Service;
   let admin: Admin;
@@ -59,11 +59,11 @@ describe('a service whose role has other session defaults', () => {
     await own.drop();
   });
 
-  it('changes every service setting in the role', () => {
+  it('covers every setting that the service sets', () => {
     expect(Object.keys(HOSTILE_SETTINGS).sort()).toStrictEqual(Object.keys(MEANING).sort());
   });
 
-  it("returns times, days, and counts in the API's formats", async () => {
+  it("returns times, days, and counts in the API's formats despite the role's settings", async () => {
     const text = "it's \\ a\tbackslash\n".repeat(100);
     for (const command of [
       cmd.create('/memories/a', text),
@@ -114,7 +114,7 @@ describe('a service whose role has other session defaults', () => {
     expect(Math.abs(Date.parse(String(shown.expires_at)) - day)).toBeLessThan(24 * 60 * 60 * 1000);
   });
 
-  it('applies every setting to a service session', async () => {
+  it("applies all the service's settings to its session", async () => {
     const { rows } = await service.database.query(...settingsQuery(Object.keys(MEANING)));
     expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toStrictEqual(MEANING);
   });

@@ -11,7 +11,7 @@ import { createTestDatabase, openPool } from '../support/test-database.ts';
 it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unknown>]>([
   ['a transaction', (database, work) => database.transaction(work)],
   ['a job that holds its lock', (database, work) => database.withJobLock(1, work)],
-])('rejects %s when its connection is lost between two statements', async (_, start) => {
+])('rejects %s if the connection is lost between two statements', async (_, start) => {
   const own = await createTestDatabase();
   const database = await openDatabase(loadConfig({ AUTH: 'none', DATABASE_URL: own.url }));
   const lost = start(database, () => own.drop());
@@ -19,7 +19,7 @@ it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unkn
   await database.close();
 });
 
-it('keeps a test pool usable when its database is dropped with connections checked out, idle, or closing', async () => {
+it('reports no unhandled error in a test pool if its database is dropped while connections are open', async () => {
   const own = await createTestDatabase();
   const [used, closed] = [openPool(own.url), openPool(own.url)];
   const client = await used.connect();

@@ -61,7 +61,7 @@ describe('the service behind PgBouncer', () => {
   }
 
   describe.each(modes)('in %s mode', (_, settings) => {
-    it('reports once how to set the session settings behind PgBouncer, and then works', async () => {
+    it('explains how to set the session settings for PgBouncer, and works once they are set', async () => {
       const own = await createTestDatabase();
       const given = await giveSettings(own.url, settings);
       expect(given.line).toMatch(
@@ -83,7 +83,7 @@ describe('the service behind PgBouncer', () => {
     });
   });
 
-  it('rejects a migration behind PgBouncer', async () => {
+  it('rejects `migrate` through PgBouncer', async () => {
     const own = await createTestDatabase({ migrated: false });
     await giveSettings(own.url, SESSION);
     await withPgbouncer(own.url, SESSION, async (url) => {
@@ -142,7 +142,7 @@ describe('the service behind PgBouncer', () => {
     }
   }
 
-  it('rejects transaction mode without prepared statements', async () => {
+  it('rejects PgBouncer in transaction mode if it does not support prepared statements', async () => {
     const settings = { ...TRANSACTION, ...(tracksStatements ? { max_prepared_statements: 0 } : {}) };
     const own = await createTestDatabase();
     await withPgbouncer(own.url, settings, async (url) => {
@@ -154,7 +154,7 @@ describe('the service behind PgBouncer', () => {
   });
 });
 
-it("migrates a database without a role's session time limits behind a pooler", async ({ skip }) => {
+it("turns off the role's session time limits for a migration", async ({ skip }) => {
   skip(isCitus(), 'PgBouncer runs in front of one server');
   const own = await createTestDatabase({ migrated: false });
   const pool = openPool(own.url);

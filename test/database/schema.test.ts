@@ -50,7 +50,7 @@ describeService('a row in entries', (service) => {
     ['a name with a line break', { ...file, ...rootEntry('/memories/a\nb') }],
     ['a path of 1,024 bytes', { ...file, ...rootEntry(`/memories/${LONG}`) }],
     ['a path of 21 names', { ...file, path: deepPath(21), parent_path: deepPath(20) }],
-  ])('accepts a row in entries that is %s', async (_what, row) => {
+  ])('accepts %s as a row in `entries`', async (_what, row) => {
     expect(await rejectionMessage(row)).toBeUndefined();
   });
 
@@ -79,7 +79,7 @@ describeService('a row in entries', (service) => {
       { ...file, ...rootEntry(`/memories/${LONG.slice(1)}é`) },
     ],
     ['of 22 names', { ...file, path: deepPath(22), parent_path: deepPath(21) }],
-  ])('rejects a row in entries: %s', async (_what, row) => {
+  ])('rejects a row in `entries`: %s', async (_what, row) => {
     expect(await rejectionMessage(row)).toBe(CHECK_VIOLATION);
   });
 });

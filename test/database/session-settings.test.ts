@@ -15,7 +15,7 @@ async function settings(database: Database, expected: Record<string, string>) {
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
 }
 
-it("applies the service's settings and other URL options to a database session", async () => {
+it("applies the service's settings and the URL's other options to a database session", async () => {
   const own = await createTestDatabase();
   const options = [
     '-c statement_timeout=0 -clock_timeout=0 --idle-in-transaction-session-timeout=0',
@@ -54,7 +54,7 @@ it("applies the service's settings and other URL options to a database session",
   }
 });
 
-it('names a database session after the service unless the URL names the application', async () => {
+it('names its database sessions memory-service if the URL has no application_name', async () => {
   const own = await createTestDatabase();
   const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
   try {

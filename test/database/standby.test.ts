@@ -7,7 +7,7 @@ import { installBinaries } from '../support/postgres/binaries.ts';
 import { cmd } from '../support/step-table.ts';
 import { startService } from '../support/test-service.ts';
 
-it('reports the service unready while its database is a standby, and ready once promoted', async () => {
+it('reports that it is not ready while its database is a standby, until the standby is promoted', async () => {
   const directory = await mkdtemp(join(inject('scratch'), 'standby-'));
   const binaries = await installBinaries(directory);
   const server = await PostgresServer.create({ binaries, directory: join(directory, 'postgres') });

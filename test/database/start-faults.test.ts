@@ -88,7 +88,7 @@ it.each<[fault: string, url: () => string, reason: string]>([
     () => `postgres://ada:right@127.0.0.1:${secure.port}/memory`,
     "it rejects this user from this address; check DATABASE_URL and the server's pg_hba.conf, and add sslmode=verify-full if the server requires TLS",
   ],
-])('explains a failed start with %s in one line without a secret', async (_, url, reason) => {
+])('explains in one line, without the password, why the service cannot start: %s', async (_, url, reason) => {
   const { port, pathname } = new URL(url());
   const line = `memory-service: The database at 127.0.0.1:${port}${pathname} cannot be used: ${reason}.`;
   for (const command of ['serve', 'migrate', 'usage']) {
@@ -100,7 +100,7 @@ it.each<[fault: string, url: () => string, reason: string]>([
 it.each([
   ['latin', 'LATIN1'],
   ['bytes', 'SQL_ASCII'],
-])('rejects the database %s with the encoding %s', async (database, encoding) => {
+])('rejects the database %s because its encoding is %s', async (database, encoding) => {
   const url = plain.url(plain.port, database);
   const line = `memory-service: Cannot use the database at 127.0.0.1:${plain.port}/${database}: its encoding is ${encoding}, and the service needs UTF8. Create a database with: createdb --encoding UTF8 --locale C --template template0 NAME`;
   for (const args of [
@@ -121,7 +121,7 @@ it.each([
   ).toStrictEqual([]);
 });
 
-it('reads a certificate from sslrootcert with every sslmode, without a warning', async () => {
+it('reads the certificate in sslrootcert for every sslmode, and prints no warning', async () => {
   const url = `postgres://ada:right@127.0.0.1:${secure.port}/memory?sslrootcert=${file('ca.crt')}`;
   for (const mode of ['prefer', 'require', 'verify-ca', 'verify-full']) {
     const cli = startCli(['migrate'], { DATABASE_URL: `${url}&sslmode=${mode}` });

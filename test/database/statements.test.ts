@@ -18,14 +18,17 @@ describe('the arguments to a delegated function', () => {
   const CALL = new RegExp(`\\b(?:${DELEGATED_FUNCTIONS.join('|')})\\(([^;]*)`);
   const calls = all.filter(({ sql }) => CALL.test(sql));
 
-  it('include the arguments to all write functions', () => {
+  it('covers at least two calls for each write function', () => {
     expect(calls.length).toBeGreaterThanOrEqual(2 * writeFunctions.length);
   });
 
-  it.each(calls.map(withName))('casts no parameter in %s to text and then to its type', (_, { sql }) => {
-    // Citus would send the constant to the tenant's node as a cstring, which has no casts.
-    expect(CALL.exec(sql)?.[1]).not.toMatch(/\$\d+::text::/);
-  });
+  it.each(calls.map(withName))(
+    'casts no parameter in %s first to text and then to its own type',
+    (_, { sql }) => {
+      // Citus would send the constant to the tenant's node as a cstring, which has no casts.
+      expect(CALL.exec(sql)?.[1]).not.toMatch(/\$\d+::text::/);
+    },
+  );
 });
 
 describe('the columns in RETURNING', () => {
@@ -33,7 +36,7 @@ describe('the columns in RETURNING', () => {
   const returning = all.filter(({ sql }) => sql.includes('RETURNING'));
 
   it.each(returning.map(withName))(
-    'computes no column in %s, because Citus allows only immutable functions there',
+    'returns only plain columns in %s, because Citus allows no other functions there',
     (_, each) => {
       for (const [, columns] of each.sql.matchAll(RETURNING)) {
         expect(columns?.replace(/ AS "?\w+"?/g, '')).toMatch(
@@ -50,7 +53,7 @@ describe('the statements that write on a condition', () => {
     ({ sql }) => /^\s*(?:UPDATE|INSERT)\b/.test(sql) && !sql.includes('SELECT') && CONDITIONS.test(sql),
   );
 
-  it('include the statement that notes an arrival', () => {
+  it('covers the statement that records an arrival', () => {
     expect(conditional.map(({ name }) => name)).toContain('note_arrival');
   });
 
@@ -66,7 +69,7 @@ describe('the statements that write on a condition', () => {
 });
 
 it.each(all.map(withName))(
-  'formats times explicitly in %s, without depending on the session',
+  "formats times in %s explicitly, independent from the session's settings",
   (_, { sql }) => {
     expect(sql.match(/\b(?:\w+_(?:at|since|until)|at|day)::text\b/)).toBeNull();
   },
@@ -99,7 +102,7 @@ describe('the result columns', () => {
   });
 
   it.each(all.map(withName))(
-    'includes no type in %s whose text depends on the session',
+    "returns no column in %s whose text depends on the session's settings",
     async (_, { sql }) => {
       const columns = await resultColumns(client, sql);
       expect(columns.filter(({ dataTypeID }) => FORMATTED.has(dataTypeID))).toStrictEqual([]);

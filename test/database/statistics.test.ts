@@ -33,7 +33,7 @@ describe('a new database', () => {
     await own.drop();
   });
 
-  it('keeps a new database from autovacuum, whose statistics would show empty tables', async () => {
+  it('creates a database whose tables are not due for autovacuum, which would find them empty', async () => {
     const rows = async (sql: string) => (await client.query(sql)).rows;
     // A session reports its changes when it ends.
     await expect
@@ -57,7 +57,7 @@ describe('a new database', () => {
     expect(due).toStrictEqual([]);
   });
 
-  it('finds a file by its path with the primary keys', async () => {
+  it('uses the primary key to find a file by its path', async () => {
     for (const query of [lookupFileQuery, readFileQuery]) {
       const scans = [...tableScans(await genericPlan(client, query))];
       expect(scans.map((scan) => [scan['Index Name'], scan['Index Cond']])).toStrictEqual([
@@ -98,7 +98,7 @@ describe('with statistics for few entries per tenant', () => {
     ['a few entries of one tenant', [directories(1, '{/memories,/memories/a,/memories/b,/memories/a/c}')]],
     ['tenants with a root only', [directories(2000, '{/memories}')]],
     ['many small tenants and a large one', [directories(2000, '{/memories,/memories/a}'), files('t1')]],
-  ])('finds entries by all index columns once the database has analyzed %s', async (_, inserts) => {
+  ])('uses all columns of an index after ANALYZE on %s', async (_, inserts) => {
     for (const sql of inserts) await client.query(sql);
     await client.query('ANALYZE entries');
     const wrong: string[] = [];

@@ -49,7 +49,7 @@ async function readContents(engine: PgliteEngine): Promise<unknown[]> {
 
 const open = (directory: string) => openPglite(directory, 1, { stopped: () => {}, readOnly: () => {} });
 
-it('copies the same database as the migrations create', { tags: 'long' }, async () => {
+it('copies a database that equals the one that the migrations create', { tags: 'long' }, async () => {
   const created = new PgliteEngine(await newDirectory('created'), () => {});
   await migrateEngine(created, MIGRATIONS_DIRECTORY, functionsScript());
   const directory = await newDirectory('copied');
@@ -59,7 +59,7 @@ it('copies the same database as the migrations create', { tags: 'long' }, async 
   for (const [i, rows] of expected.entries()) expect(copied[i]).toStrictEqual(rows);
 });
 
-it('copies the template to a new data directory, which then needs no migration', async () => {
+it('copies the template to a new data directory, so that it needs no migration', async () => {
   const directory = await newDirectory('new');
   const database = await open(directory);
   expect(await schemaState(database)).toBe('current');
@@ -67,7 +67,7 @@ it('copies the template to a new data directory, which then needs no migration',
   expect((await readdir(directory)).sort()).toStrictEqual(['memory-service.lock', 'pglite']);
 });
 
-it('keeps the files in a directory instead of replacing them by the template', async () => {
+it('does not replace existing files in a data directory with the template', async () => {
   const directory = join(await newDirectory('used'), 'pglite');
   await mkdir(directory);
   await writeFile(join(directory, 'PG_VERSION'), '18\n');
@@ -77,7 +77,7 @@ it('keeps the files in a directory instead of replacing them by the template', a
   expect(await readFile(join(directory, 'PG_VERSION'), 'utf8')).toBe('18\n');
 });
 
-it('ignores a template with another schema and a damaged template', async () => {
+it('ignores a template if it is damaged or was made from another schema', async () => {
   const templates = join(await newDirectory('templates'), 'template');
   const parent = await newDirectory('not-copied');
   await cp(TEMPLATE_DIRECTORY, templates, { recursive: true });
@@ -101,7 +101,7 @@ syncBuiltinESMExports();
 const { copyTemplate } = await import('./dist/core/database/template.js');
 await copyTemplate(process.argv[1]);`;
 
-it('starts after kill -9 while the template is copied', { tags: 'long' }, async () => {
+it('starts after the process that copied the template was killed', { tags: 'long' }, async () => {
   const directory = await newDirectory('killed');
   const args = ['--input-type=module', '--eval', KILLED_COPY, join(directory, 'pglite')];
   await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({ signal: 'SIGKILL' });

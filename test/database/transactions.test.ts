@@ -7,7 +7,7 @@ import { describeService, freshTenant } from '../support/test-service.ts';
 const divideByZero = parseQuery<Record<string, never>>('divide_by_zero', 'SELECT 1 / 0');
 
 describeService('a transaction with an error', (service) => {
-  it('rejects a transaction with its first error instead of later ones', async () => {
+  it('rejects a transaction with its first error, even if later statements fail too', async () => {
     const failed = service().database.transaction(async (query) => {
       await query(divideByZero, {}).catch(() => {});
       await query(createTenantQuery, { tenant: freshTenant('aborted') });
@@ -15,7 +15,7 @@ describeService('a transaction with an error', (service) => {
     await expect(failed).rejects.toMatchObject({ sqlState: '22012' });
   });
 
-  it('rejects a transaction with an error even if its work continues, because no data was written', async () => {
+  it('rejects a transaction if a statement failed and its error was caught, and writes nothing', async () => {
     const tenant = freshTenant('aborted');
     const failed = service().database.transaction(async (query) => {
       await query(createTenantQuery, { tenant });

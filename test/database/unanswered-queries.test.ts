@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('fails a query without a response within the timeout and continues on another connection', async () => {
+it('fails a query that gets no response in time, and runs the next query on another connection', async () => {
   const patient = executorOn(pool, 60_000);
   expect((await patient(selectQuery, { text: 'before' })).rows).toStrictEqual([{ text: 'before' }]);
   proxy.blackhole();
@@ -43,7 +43,7 @@ it('fails a query without a response within the timeout and continues on another
   expect((await patient(selectQuery, { text: 'after' })).rows).toStrictEqual([{ text: 'after' }]);
 });
 
-it('fails a query on a dedicated connection after the same timeout', async () => {
+it('fails a query on a dedicated connection if it gets no response in time', async () => {
   const client = await pool.take();
   const query = executorOn(client, 50);
   proxy.blackhole();

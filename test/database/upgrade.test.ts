@@ -85,7 +85,7 @@ function releaseWrites(release: Release, database: Database) {
 
 describe.each(['postgres', 'pglite'] as const)('a database upgrade on %s', (kind) => {
   it.each(releases().map((release) => [release.version, release] as const))(
-    'upgrades a database from %s while the earlier version still writes',
+    'upgrades a database from version %s while that version still writes',
     { tags: kind === 'pglite' ? ['long'] : [] },
     async (version, release) => {
       const env = await emptyDatabase(kind);

@@ -33,19 +33,19 @@ async function unsavedBytes(): Promise<number> {
   return Number(log?.bytes);
 }
 
-it("saves the embedded database's log while requests write", { tags: 'long' }, async () => {
+it('writes checkpoints in the embedded database while requests write', { tags: 'long' }, async () => {
   for (let n = 0; n < 80; n++) await service.database.query(writeQuery, { id: n % 4 });
   expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
 });
 
-it("saves the embedded database's log during a transaction", { tags: 'long' }, async () => {
+it('writes checkpoints in the embedded database during a long transaction', { tags: 'long' }, async () => {
   await service.database.transaction(async (query) => {
     for (let n = 0; n < 80; n++) await query(writeQuery, { id: n % 4 });
   });
   expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
 });
 
-it('reuses the space from overwritten and deleted rows in the embedded database', {
+it('reuses space in the embedded database after rows are overwritten or deleted', {
   tags: 'long',
 }, async () => {
   const bytes = async () => {
@@ -68,7 +68,7 @@ it('reuses the space from overwritten and deleted rows in the embedded database'
   expect(await bytes()).toBeLessThan(5 * MEBIBYTE);
 });
 
-it("limits the embedded database's log to 128 MB and keeps 32 MB for reuse", async () => {
+it("limits the embedded database's write-ahead log to 128 MB, and keeps 32 MB for reuse", async () => {
   const settings = ['max_wal_size', 'min_wal_size'].map((name) => `current_setting('${name}') AS ${name}`);
   expect(await service.query(`SELECT ${settings.join(', ')}`)).toStrictEqual([
     { max_wal_size: '128MB', min_wal_size: '32MB' },

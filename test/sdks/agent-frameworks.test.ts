@@ -57,7 +57,7 @@ describe('Deep Agents', () => {
     await compile(directory, { 'agent.mts': snippets['agent-frameworks']?.[0] ?? '' }, OPTIONS);
   });
 
-  it('responds like the StoreBackend in Deep Agents, and serves an agent', async () => {
+  it('gives Deep Agents the same responses as its StoreBackend, and serves an agent', async () => {
     const { tenant } = await fixture.tenantWithKey();
     const env = { MEMORY_SERVICE_API_KEY: fixture.serviceKey, MEMORY_SERVICE_TENANT: tenant };
     expect(await execute(directory, 'deepagents.mjs', env)).toBe(`62 calls as with StoreBackend
@@ -85,13 +85,13 @@ describe('just-bash', () => {
     directory = await project(VERSIONS.justBash, 'just-bash.mjs');
   }, 480_000);
 
-  it("compiles the snippet for just-bash, and prints the memory's listing", async () => {
+  it('compiles the snippet for just-bash, and finds a text in the memory with it', async () => {
     await compile(directory, { 'agent.mts': snippets['agent-frameworks']?.[1] ?? '' }, OPTIONS);
     const env = { MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     expect(await execute(directory, 'out/agent.mjs', env)).toBe('notes.md:1:Likes tea.\n');
   });
 
-  it('prints the same command output as on the in-memory filesystem in just-bash', async () => {
+  it('prints the same output in just-bash as its in-memory filesystem does', async () => {
     const { tenant, key } = await fixture.tenantWithKey();
     const reader = newApiKey();
     const read = { tenant, access: 'read_only', label: '', expiresAt: null } as const;
@@ -109,7 +109,7 @@ gzip -c user.md > bytes.gz: EILSEQ: a memory holds only text in UTF-8, write '/b
 });
 
 describe('Mastra', () => {
-  it('compiles the snippet for Mastra, and lists and calls the tools over MCP', async () => {
+  it('compiles the snippet for Mastra, and lists the tools over MCP with it', async () => {
     const directory = await project(VERSIONS.mastra);
     await compile(directory, { 'agent.mts': snippets['agent-frameworks']?.[2] ?? '' }, OPTIONS);
     const { key } = await fixture.tenantWithKey();
@@ -120,7 +120,7 @@ describe('Mastra', () => {
 });
 
 describe('the OpenAI SDK', () => {
-  it("compiles the snippet for the OpenAI SDK, and returns the calls' results to the model", async () => {
+  it('compiles the snippet for the OpenAI SDK, and returns tool results to the model with it', async () => {
     const directory = await project(VERSIONS.openai);
     await compile(directory, { 'agent.mts': snippets['any-model']?.[0] ?? '' }, OPTIONS);
     const { key } = await fixture.tenantWithKey();

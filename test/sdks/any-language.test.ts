@@ -166,7 +166,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     };
   }
 
-  it('returns the results for blocks and for arrays of blocks', async (context) => {
+  it('returns the result for a block, and all results for an array of blocks', async (context) => {
     const { url } = await proxy([]);
     const env = { MEMORY_SERVICE_URL: `${url}/`, MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     const again = use('toolu_3', CREATE.input);
@@ -177,7 +177,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     });
   });
 
-  it('applies a write once after a lost response or a gateway error', async (context) => {
+  it('applies a write only once if a response is lost or a gateway fails', async (context) => {
     const { url, bodies } = await proxy([
       'lose',
       { status: 502 },
@@ -196,7 +196,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     expect(bodies).toHaveLength(7);
   });
 
-  it('sends the tenant with a service key', async (context) => {
+  it('sends the tenant ID together with a service key', async (context) => {
     const { url } = await proxy([]);
     const env = {
       MEMORY_SERVICE_API_KEY: fixture.serviceKey,
@@ -209,7 +209,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     ]);
   });
 
-  it('ends immediately with a rejected key and does not print it', async (context) => {
+  it('ends immediately if the key is rejected, and does not print the key', async (context) => {
     const { url, bodies } = await proxy([]);
     const env = { MEMORY_SERVICE_URL: url, MEMORY_SERVICE_API_KEY: 'msk_wrong' };
     const { status, err, results } = await execute(context, [CREATE, VIEW], env);

@@ -87,7 +87,7 @@ it.each([
   ['2025-11-25', 'resources-list'],
   ['2025-11-25', 'prompts-list'],
   ['2025-11-25', 'dns-rebinding-protection'],
-])('passes the conformance scenario for %s with /mcp: %s', async (version, scenario) => {
+])('passes the conformance scenario for version %s at /mcp: %s', async (version, scenario) => {
   const args = ['server', '--url', `${url}/mcp`, '--scenario', scenario, '--spec-version', version];
   const program = join(directory, 'node_modules/.bin/conformance');
   const env = { PATH: process.env.PATH, HOME: directory };
@@ -126,7 +126,7 @@ function violations(version: string, definition: string, value: unknown) {
 
 describe('the JSON schema for 2026-07-28', () => {
   it.each([...METHODS, ['server/discover', {}, 'DiscoverResult'] as const])(
-    'accepts the response to %s by the JSON schema for 2026-07-28',
+    'confirms that the response to %s fits the JSON schema for 2026-07-28',
     async (method, params, definition) => {
       const message = modern(method, params);
       const { body } = await sendMcp(url, message, requestHeaders(undefined, headersFor(message)));
@@ -134,7 +134,7 @@ describe('the JSON schema for 2026-07-28', () => {
     },
   );
 
-  it('accepts the error for a missing resource', async () => {
+  it('confirms that the error for a missing resource fits the JSON schema', async () => {
     const message = modern('resources/read', { uri: `${URI}x` });
     const { body } = await sendMcp(url, message, requestHeaders(undefined, headersFor(message)));
     expect(violations('2026-07-28', 'JSONRPCErrorResponse', body)).toStrictEqual([]);
@@ -147,13 +147,16 @@ describe('the JSON schema for 2025-11-25', () => {
     ...METHODS,
     ['initialize', INITIALIZE, 'InitializeResult'] as const,
     ['ping', {}, 'EmptyResult'] as const,
-  ])('accepts the response to %s by the JSON schema for 2025-11-25', async (method, params, definition) => {
-    const { body } = await sendMcp(url, { jsonrpc: '2.0', id: 1, method, params }, requestHeaders());
-    expect(violations('2025-11-25', 'JSONRPCResultResponse', body)).toStrictEqual([]);
-    expect(violations('2025-11-25', definition, body.result)).toStrictEqual([]);
-  });
+  ])(
+    'confirms that the response to %s fits the JSON schema for 2025-11-25',
+    async (method, params, definition) => {
+      const { body } = await sendMcp(url, { jsonrpc: '2.0', id: 1, method, params }, requestHeaders());
+      expect(violations('2025-11-25', 'JSONRPCResultResponse', body)).toStrictEqual([]);
+      expect(violations('2025-11-25', definition, body.result)).toStrictEqual([]);
+    },
+  );
 
-  it('rejects a response without its result, so that the other tests can fail', () => {
+  it('rejects a response without a result, so that the other checks can fail', () => {
     expect(violations('2025-11-25', 'ListToolsResult', {})).not.toStrictEqual([]);
     expect(
       violations('2026-07-28', 'ListToolsResultResponse', { jsonrpc: '2.0', id: 1, result: { tools: [] } }),

@@ -37,7 +37,7 @@ const CREATED = {
   isError: false,
 };
 
-it('serves the inspector over stdio with the MCP server', async () => {
+it('serves the MCP inspector over stdio', async () => {
   const variables = [
     `MEMORY_SERVICE_URL=${fixture.url}`,
     `MEMORY_SERVICE_API_KEY=${await fixture.tenantKey()}`,
@@ -52,7 +52,7 @@ it('serves the inspector over stdio with the MCP server', async () => {
   });
 });
 
-it('serves the inspector over HTTP with the MCP server', async () => {
+it('serves the MCP inspector over HTTP', async () => {
   const server = startProcess(bin('memory-service-mcp'), ['--http', '0'], {
     MEMORY_SERVICE_URL: fixture.url,
   });
@@ -63,7 +63,7 @@ it('serves the inspector over HTTP with the MCP server', async () => {
   await server.exit;
 });
 
-it("serves the inspector with the service's /mcp", async () => {
+it("serves the MCP inspector at the service's own /mcp", async () => {
   const header = `Authorization: Bearer ${await fixture.tenantKey()}`;
   const target = [`${fixture.url}/mcp`, '--transport', 'http', '--header', header];
   expect(await inspect(target, CALL)).toStrictEqual(CREATED);
@@ -72,7 +72,7 @@ it("serves the inspector with the service's /mcp", async () => {
   });
 });
 
-it('compiles the snippet for the Agent SDK', async () => {
+it('compiles the snippet for the Claude Agent SDK', async () => {
   const readme = await readFile(new URL('../../clients/mcp/README.md', import.meta.url), 'utf8');
   const snippet = /^```ts\n(.*?)^```$/ms.exec(readme)?.[1] ?? '';
   expect(snippet).toContain('query(');

@@ -19,7 +19,7 @@ import {
 const MAX_FILE_BYTES = 64;
 const PAST_DELAY_MS = 31_000;
 
-describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (version) => {
+describe.each(['1.13.0', '1.14.0'])('a directory that @anthropic-ai/sdk %s syncs', (version) => {
   let sdk: Sdk;
   beforeAll(async () => {
     sdk = await installedSdk(version);
@@ -203,7 +203,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         },
       );
 
-      it("deletes a deleted file's memory after a delay", async () => {
+      it('deletes a memory some time after its file was deleted', async () => {
         const { store, disk, sent, sync } = await attachFiles({ 'a.md': 'v1', 'keep.md': 'v1' });
         await disk.delete('a.md');
         await sync();
@@ -214,7 +214,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'keep.md': 'v1' });
       });
 
-      it('keeps a memory that changes between the list and its deletion', async () => {
+      it('keeps a memory that changes after it was listed and before it would be deleted', async () => {
         const { store, disk, sent, sync, through } = await attachFiles({ 'a.md': 'v1', 'keep.md': 'v1' });
         await disk.delete('a.md');
         await sync();
@@ -230,7 +230,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'a.md': 'v2', 'keep.md': 'v1' });
       });
 
-      it('deletes memories at the end of the session without a delay', async () => {
+      it('deletes memories immediately when the session ends', async () => {
         const { stores, store, disk, sent } = await attachFiles({ 'a.md': 'v1', 'keep.md': 'v1' });
         await disk.delete('a.md');
         await stores.finish();
@@ -240,7 +240,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         expect(await disk.read('keep.md')).toBeUndefined();
       });
 
-      it('spreads many deletions over several syncs', async () => {
+      it('deletes many memories over several syncs', async () => {
         const initial = Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`f${10 + i}.md`, 'v1']));
         const { store, disk, sent, sync } = await attachFiles(initial);
         for (const path of Object.keys(initial).slice(0, 12)) await disk.delete(path);
@@ -253,19 +253,22 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'f22.md': 'v1', 'f23.md': 'v1' });
       });
 
-      it.each([401, 403, 404, 429, 500, 503])('sends an upload again after status %i', async (code) => {
-        const { store, disk, sync, through, directly } = await attachFiles({ 'a.md': 'v1' });
-        await disk.write('a.md', 'v2');
-        await disk.write('new.md', 'fresh');
-        through((name, send) => (/^(create|update)/.test(name) ? status(code) : send()));
-        await sync();
-        expect(await store.files()).toStrictEqual({ 'a.md': 'v1' });
-        directly();
-        await sync();
-        expect(await store.files()).toStrictEqual({ 'a.md': 'v2', 'new.md': 'fresh' });
-      });
+      it.each([401, 403, 404, 429, 500, 503])(
+        'sends an upload again if the first attempt got status %i',
+        async (code) => {
+          const { store, disk, sync, through, directly } = await attachFiles({ 'a.md': 'v1' });
+          await disk.write('a.md', 'v2');
+          await disk.write('new.md', 'fresh');
+          through((name, send) => (/^(create|update)/.test(name) ? status(code) : send()));
+          await sync();
+          expect(await store.files()).toStrictEqual({ 'a.md': 'v1' });
+          directly();
+          await sync();
+          expect(await store.files()).toStrictEqual({ 'a.md': 'v2', 'new.md': 'fresh' });
+        },
+      );
 
-      it('sends a newer edit over an upload whose response was lost', async () => {
+      it('sends a newer edit after the response to an upload was lost', async () => {
         const { store, disk, sent, sync, through, directly } = await attachFiles({ 'a.md': 'v1' });
         await disk.write('a.md', 'v2');
         await disk.write('new.md', 'v2');
@@ -289,27 +292,30 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         ]);
       });
 
-      it.each(['a.md', 'new.md'])('reads the winner after a race for %s', async (path) => {
-        const { store, disk, sent, sync, through, directly } = await attachFiles({ 'a.md': 'v1' });
-        await disk.write(path, 'of the agent');
-        through(async (name, send) => {
-          if (/^(create|update)/.test(name)) await store.write(path, 'of the store');
-          return send();
-        });
-        await sync();
-        expect(sent).toHaveLength(1);
-        expect(await disk.read(path)).toBe('of the agent');
-        directly();
-        await sync();
-        expect(sent).toHaveLength(1);
-        expect(await disk.read(path)).toBe('of the store');
-        expect((await store.files())[path]).toBe('of the store');
-      });
+      it.each(['a.md', 'new.md'])(
+        "keeps the store's content if both sides change %s at the same time",
+        async (path) => {
+          const { store, disk, sent, sync, through, directly } = await attachFiles({ 'a.md': 'v1' });
+          await disk.write(path, 'of the agent');
+          through(async (name, send) => {
+            if (/^(create|update)/.test(name)) await store.write(path, 'of the store');
+            return send();
+          });
+          await sync();
+          expect(sent).toHaveLength(1);
+          expect(await disk.read(path)).toBe('of the agent');
+          directly();
+          await sync();
+          expect(sent).toHaveLength(1);
+          expect(await disk.read(path)).toBe('of the store');
+          expect((await store.files())[path]).toBe('of the store');
+        },
+      );
 
       it.each<[string, Route | 'vanish']>([
         ['fails', (name, send) => (name === 'fetch a.md' ? status(500) : send())],
         ['finds no memory', 'vanish'],
-      ])('keeps the file when reading a content %s', async (_, fault) => {
+      ])('keeps the old file if reading its new content %s', async (_, fault) => {
         const { store, disk, sent, sync, through, directly } = await attachFiles({
           'a.md': 'v1',
           'b.md': 'v1',
@@ -328,7 +334,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         expect(sent).toStrictEqual([]);
       });
 
-      it('sends a file that is too large once, and again when it has become smaller', async () => {
+      it('sends a file that is too large only once, and again after it becomes smaller', async () => {
         const { store, disk, sent, sync } = await attachFiles({ 'a.md': 'v1' });
         await disk.write('big.md', 'x'.repeat(MAX_FILE_BYTES + 1));
         await disk.write('a.md', 'v2');
@@ -359,7 +365,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'a.md': 'v1' });
       });
 
-      it("keeps an archived store's files", async () => {
+      it('keeps the files on disk if their store is archived', async () => {
         const { store, disk, sync } = await attachFiles({ 'a.md': 'v1' });
         await store.memoryStores.archive(store.id);
         await disk.write('a.md', 'v2');
@@ -368,7 +374,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'a.md': 'v1' });
       });
 
-      it('reads and writes a store with several pages', async () => {
+      it('syncs a store that has several pages', async () => {
         const initial = Object.fromEntries(
           Array.from({ length: 130 }, (_, i) => [`d${i % 7}/${i}.md`, `v${i}`]),
         );
@@ -380,7 +386,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories in @anthropic-ai/sdk %s', (
         expect(await store.files()).toEqual({ ...initial, ...added });
       });
 
-      it('rejects a download from a store that does not exist', async () => {
+      it('fails to download a store that does not exist', async () => {
         const { stores } = await attachFiles({});
         await stores.dispose();
         await expect(stores.download(createSession('memstore_none'))).rejects.toThrow(

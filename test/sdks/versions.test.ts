@@ -70,7 +70,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     return (await run(process.execPath, ['out/agent.mjs'], { cwd: directory, env })).stdout;
   }
 
-  it("returns the service's texts to the model byte for byte", async () => {
+  it("returns the service's result texts to the model unchanged", async () => {
     const tenant = freshTenant();
     const missing = '/memories/missing.md';
     const api = await fixture.messagesApi([
@@ -101,7 +101,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
   });
 
   // The AI SDK's schema rejects this input.
-  it.skipIf(snippet === AI_SDK)('deletes the text for an input without `new_str`', async () => {
+  it.skipIf(snippet === AI_SDK)('deletes `old_str` if the input has no `new_str`', async () => {
     const api = await fixture.messagesApi([
       [
         use('toolu_1', CREATE),
@@ -119,7 +119,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     ]);
   });
 
-  it('explains a service that returns no result', async () => {
+  it('explains that the service returned no result', async () => {
     const api = await fixture.messagesApi([[use('toolu_1', CREATE)], [text(ANSWER)]]);
     const agent = runAgent(api.url, { MEMORY_SERVICE_API_KEY: 'msk_wrong', MEMORY_SERVICE_TENANT: 'a' });
     const rejected = REJECTED[snippet];

@@ -106,7 +106,7 @@ describeServiceOnOwnDatabase(
       );
       expect(rows).toStrictEqual([{ n: 5, leaks: 0 }]);
     });
-    it('keeps text unchanged that an edit does not touch', async () => {
+    it('does not mask text that an edit leaves unchanged', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -118,7 +118,7 @@ describeServiceOnOwnDatabase(
       const edited = await service().execute(cmd.insert('/memories/f', 2, 'more'), { tenant });
       expect(edited.content).toBe('The file /memories/f has been edited.');
     });
-    it('stores no secret in entries', async () => {
+    it('stores no secret in the table `entries`', async () => {
       const rows = await service().query(
         `SELECT count(*)::int AS n FROM entries WHERE content LIKE '%' || $1::text || '%'`,
         [CARD],
@@ -154,7 +154,7 @@ describeService(
         ],
       ],
     );
-    it('stores secrets for one tenant that disables SECRETS=reject', async () => {
+    it("stores a secret if the tenant's setting is `store`, even if the service has SECRETS=reject", async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);

@@ -14,7 +14,7 @@ const code = (work: Promise<unknown>) => work.catch((error: ServiceError) => err
 const run = (heavyWork: HeavyWork, caller: string) =>
   heavyWork.run(caller, async () => caller, new AbortController().signal);
 
-it("runs one caller's heavy work on half the cores, and another caller's beside it", async () => {
+it("limits one caller's heavy work to half the cores, so that another caller's work runs", async () => {
   const heavyWork = new HeavyWork(MAX_WAIT_MS);
   const { signal } = new AbortController();
   for (let i = 0; i < OF_ONE_CALLER; i++) void heavyWork.run('busy', endless, signal);

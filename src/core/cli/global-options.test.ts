@@ -9,14 +9,14 @@ const program = createProgram({
 const hoisted = (line: string) => hoistGlobalOptions(program, line.split(' ')).join(' ');
 
 describe('hoistGlobalOptions', () => {
-  it('moves program options before the command, with their values', () => {
+  it('moves program options and their values before the command', () => {
     expect(hoisted('tenants list --url https://a')).toBe('--url https://a tenants list');
     expect(hoisted('tenants --profile prod list --json')).toBe('--profile prod tenants list --json');
     expect(hoisted('ls --url=https://a acme --profile=prod')).toBe('--url=https://a --profile=prod ls acme');
     expect(hoisted('--url https://a ls acme')).toBe('--url https://a ls acme');
   });
 
-  it("keeps other options' values that look like program options", () => {
+  it("keeps another option's value in its place even if it looks like a program option", () => {
     const line = 'keys create --admin --label --url';
     expect(hoisted(line)).toBe(line);
   });
@@ -26,12 +26,12 @@ describe('hoistGlobalOptions', () => {
     expect(hoisted(line)).toBe(line);
   });
 
-  it("keeps a command's options that have the name of a program option", () => {
+  it("keeps a command's own option in its place even if a program option has the same name", () => {
     const line = 'restore acme --version 01a20877-6010';
     expect(hoisted(line)).toBe(line);
   });
 
-  it('moves an option without its value, so that the parser reports it', () => {
+  it('moves a program option even if its value is missing, so that the parser reports it', () => {
     expect(hoisted('ls acme --url')).toBe('--url ls acme');
   });
 });

@@ -31,7 +31,7 @@ it('describes options and arguments without a final full stop', () => {
   expect(descriptions.filter((text) => text.endsWith('.'))).toStrictEqual([]);
 });
 
-it('lists in the help for --access the operations that `operate` excludes, including mounts', () => {
+it('lists the operations that `operate` excludes in the help for --access', () => {
   const create = commands.find((command) => fullName(command) === 'memory-service keys create');
   expect(create?.options.find(({ long }) => long === '--access')?.description).toContain(
     'everything except keys, mounts, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',

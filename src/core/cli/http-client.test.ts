@@ -35,7 +35,7 @@ it('withholds the key from a host named by a redirect', async () => {
   expect(redirected).toBe(0);
 });
 
-it('explains a port without TLS and a lost connection', async () => {
+it('explains that the port does not use TLS or that the connection was lost', async () => {
   const plain = await serve((_request, response) => response.end('{}'));
   await expect(call(new URL(plain.href.replace('http:', 'https:')))).rejects.toThrow(
     `The admin API at https://${plain.host} cannot be reached: it does not use TLS at this port. Use the port with TLS.`,
@@ -53,7 +53,7 @@ it('explains a port without TLS and a lost connection', async () => {
   );
 });
 
-it("returns an early response to an upload, and rejects with a failed upload's error", async () => {
+it('returns a response that arrives during an upload, and fails if the uploaded data cannot be read', async () => {
   const url = await serve((_request, response) => response.writeHead(404).end('{"detail": "No."}'));
   async function* endless() {
     for (;;) yield Buffer.alloc(64 * 1024);

@@ -27,7 +27,7 @@ const chosen = (options: { url?: string; profile?: string }, env: object = {}) =
 };
 
 describe("a command's admin API", () => {
-  it('reads the admin API from an option, then a variable, then a profile named by a variable', () => {
+  it('takes the admin API from an option, else from a variable, else from the profile in MEMORY_PROFILE', () => {
     const url = { MEMORY_ADMIN_URL: 'https://env.example.com', MEMORY_ADMIN_KEY: 'msk_env' };
     expect(chosen({})).toBeUndefined();
     expect(chosen({}, { MEMORY_ADMIN_URL: '', MEMORY_PROFILE: '' })).toBeUndefined();

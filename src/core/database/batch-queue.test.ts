@@ -9,7 +9,7 @@ const batch: BatchQuery = parseQuery(
 );
 const query = parseQuery<{ tenant: string }, { tenant: string }>('read', 'SELECT $tenant AS tenant', batch);
 
-it('sends the calls that a batch skipped one at a time per tenant', async () => {
+it("runs a tenant's calls one by one if the batch returned nothing for them", async () => {
   const running = new Map<string, number>();
   let most = 0;
   let mostOfOne = 0;

@@ -12,7 +12,7 @@ it.each([
   expect(soughtPart(text)).toStrictEqual(part);
 });
 
-it('finds every text without a part', () => {
+it('accepts every text if no part to search for is given', () => {
   expect([soughtPart(null), soughtPart(undefined)]).toStrictEqual([null, null]);
   expect(containsText('name', 'search')).toBe(
     'strpos(translate(name, ($search::text[])[2], ($search::text[])[3]), ($search::text[])[1]) > 0',

@@ -72,7 +72,7 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it("rejects a locked data directory with the locking process's ID until it is unlocked", () => {
+it('rejects a locked data directory and names the locking process, until the directory is unlocked', () => {
   const directory = directoryWith({});
   const unlock = lockDataDirectory(directory);
   expect(rejection(() => lockDataDirectory(directory))).toBe(

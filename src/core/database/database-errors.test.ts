@@ -96,12 +96,12 @@ it.each([
   expect(error).toMatchObject({ ...unavailable, neverSent: true, unavailability: reason });
 });
 
-it('treats a transaction that Citus rolled back after a node failure as never sent', () => {
+it('reports a transaction as never sent if Citus rolled it back after a node failure', () => {
   const error = createError('XX000', 'failure on connection marked as essential: worker:5432');
   expect(error).toMatchObject({ sqlState: '08006', neverSent: true, isNodeLost: true });
 });
 
-it('reports each connection failure once, repeats it rarely, and reports the recovery', () => {
+it('reports a connection failure once, repeats it only rarely, and reports when connections work again', () => {
   const events: string[] = [];
   let now = 0;
   const watch = new ConnectionWatch(

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { MIGRATIONS_DIRECTORY } from './migrate.ts';
 
 /** drizzle-kit qualifies columns with the table, but a distributed table's shards have other names. */
-it("finds no qualified column in the migrations' check constraints", () => {
+it("finds no table name before a column in the migrations' check constraints", () => {
   const migrations = readdirSync(MIGRATIONS_DIRECTORY).filter((file) => file.endsWith('.sql'));
   expect(migrations).toContain('0000_init.sql');
   for (const file of migrations) {

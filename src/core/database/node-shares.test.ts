@@ -58,7 +58,7 @@ function cluster(share = 2) {
 
 const REJECTED = ['database_unavailable', 503, 2];
 
-it("runs only a share of one node's statements, and other nodes' statements at the same time", async () => {
+it('limits the statements that run on one node, and runs statements on other nodes at the same time', async () => {
   const { query, running, end, nextTurn, lookups } = cluster();
   const outcomes = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', null].map(query);
   await nextTurn();
@@ -75,7 +75,7 @@ it("runs only a share of one node's statements, and other nodes' statements at t
   expect(lookups).toStrictEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2']);
 });
 
-it('rejects tenants on a node whose share gives no result, and serves tenants on other nodes', async () => {
+it('rejects statements for a node whose running statements get no result, but serves other nodes', async () => {
   const { query, inTransaction, running, wait, nextTurn, end } = cluster();
   const first = [query('a1'), query('a2')];
   await nextTurn();
@@ -98,7 +98,7 @@ it('rejects tenants on a node whose share gives no result, and serves tenants on
   expect(await next).toBe('done');
 });
 
-it('sends one statement at a time to a node after a timeout, until it responds', async () => {
+it('sends one statement at a time to a node after timeouts, until one statement succeeds', async () => {
   const { query, inTransaction, running, wait, nextTurn, end, events } = cluster(5);
   const first = [query('a1'), query('a2')];
   await nextTurn();
@@ -130,7 +130,7 @@ it('sends one statement at a time to a node after a timeout, until it responds',
   await Promise.all(all);
 });
 
-it('does not suspect a node because of a slow statement while other statements have results', async () => {
+it('does not suspect a node if one statement is slow but other statements return results', async () => {
   const { query, wait, nextTurn, end, events } = cluster(2);
   const slow = query('a1');
   await nextTurn();
@@ -147,7 +147,7 @@ it('does not suspect a node because of a slow statement while other statements h
   expect(events).toStrictEqual([]);
 });
 
-it('leaves a node open that rejects statements immediately, and an idle node', async () => {
+it('does not suspect a node that was idle or that rejects statements immediately', async () => {
   const { query, wait, nextTurn, end, events, running } = cluster(1);
   for (let n = 0; n < 3; n++) {
     wait(60_000);

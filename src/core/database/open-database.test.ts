@@ -11,7 +11,7 @@ it.each([
   ['EAFNOSUPPORT', 'set HOST to one that it has'],
   ['ENOTFOUND', 'set HOST to an address of this machine'],
   ['EAI_AGAIN', 'set HOST to an address of this machine'],
-])('describes the listen error %s with the setting to change', (code, advice) => {
+])('explains the listen error %s and names the setting to change', (code, advice) => {
   const line = describeListenFault({ host: '127.0.0.1', port: 80, variables: '' }, failure(code));
   expect(line).toMatch(/^Cannot listen on 127\.0\.0\.1:80: .*\.$/);
   expect(line).toContain(advice);
@@ -39,7 +39,7 @@ it.each([
   ['25006', 'used: its disk is nearly full; make room'],
   ['53100', 'used: its disk is full; make room'],
   ['XX001', 'opened: SQLSTATE XX001. Restore the directory from a backup'],
-])('describes the embedded database error %s with advice', (code, advice) => {
+])('describes the embedded database error %s and gives advice', (code, advice) => {
   const line = describeStartFault(loadConfig({ DATA_DIR: '/data' }), failure(code));
   expect(line).toContain(`The embedded database in /data cannot be ${advice}`);
 });

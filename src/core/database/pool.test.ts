@@ -22,7 +22,7 @@ it.each([
     'the connection was closed; check that a Postgres server listens there, and its log',
   ],
 ])(
-  'rejects a connection with a reason instead of ending the process when the server sends %s',
+  'reports an error with the reason, instead of ending the process, if the server sends %s',
   async (_, response, reason) => {
     const server = createServer((socket) => socket.once('data', () => socket.end(response)));
     await once(server.listen(0, '127.0.0.1'), 'listening');

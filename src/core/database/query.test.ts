@@ -16,7 +16,7 @@ it('declares every statement once', () => {
   expect(repeated.map(({ name }) => name)).toStrictEqual([]);
 });
 
-it('numbers parameters in text order, starting with the tenant', () => {
+it('numbers parameters in the order of the text, but gives the tenant number 1', () => {
   const text = " SELECT $path::text, '$$' WHERE path > $after AND path <> $path AND tenant_id = $tenant ";
   expect(parseQuery('page', text)).toStrictEqual({
     name: 'page',

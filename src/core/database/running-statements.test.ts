@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { BatchLimits, RunningStatements } from './running-statements.ts';
 
-it('starts another statement with half as many calls, while a connection is free', () => {
+it('starts another statement for half as many calls as in the last one, if a connection is free', () => {
   const limits = new BatchLimits(32, 3);
   const statements = new RunningStatements(limits);
   new RunningStatements(limits).start(1);
@@ -16,7 +16,7 @@ it('starts another statement with half as many calls, while a connection is free
   expect(statements.mayStart(2)).toBe(true);
 });
 
-it('starts another statement only with a full batch while statements mostly compute', () => {
+it('starts another statement only for a full batch while the server mostly computes', () => {
   const statements = new RunningStatements(new BatchLimits(32, 4));
   for (let i = 0; i < 20; i++) statements.measure(3, 4);
   expect(statements.mayStart(1)).toBe(true);

@@ -32,7 +32,7 @@ it("adds the command line's hint to an error's message", () => {
   expect(explain(new ServiceError('archive_empty'))).toBe('The archive is empty.');
 });
 
-it('names one thing in the singular', () => {
+it('uses the singular in error messages if the number is 1', () => {
   const quota = { of: 'files', used: 1, limit: 1, needed: 1 } as const;
   expect(
     [

@@ -79,7 +79,7 @@ describe('the Accept header', () => {
       'application/openmetrics-text',
       0.5,
     ],
-  ])('reads from the Accept header %s for %s the quality %d', (accept, type, expected) => {
+  ])('reads the Accept header %s: the type %s has the quality %d', (accept, type, expected) => {
     expect(quality(accept, type)).toBe(expected);
   });
 
@@ -92,7 +92,7 @@ describe('the Accept header', () => {
   );
 });
 
-it('ignores the ranges after the first 1,024 characters', () => {
+it('ignores everything after the first 1,024 characters in an Accept header', () => {
   const long = `text/plain;q=0.1,${'a/b,'.repeat(300)}application/json`;
   expect([quality(long, 'text/plain'), quality(long, 'application/json')]).toStrictEqual([0.1, 0]);
 });

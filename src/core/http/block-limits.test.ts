@@ -9,7 +9,7 @@ const levels = new TooComplexInput('levels');
 const values = new TooComplexInput('values');
 
 describe('parseBlocks', () => {
-  it('replaces the inputs of blocks that nest too deeply', () => {
+  it("replaces a block's input if the block nests too deeply, and keeps the other blocks", () => {
     const fits = block(1, { deep: nested(29) });
     const blocks = [fits, block(2, { deep: nested(30) }), block(3, {})];
     expect(parseBlocks(JSON.stringify(blocks))).toStrictEqual([
@@ -19,7 +19,7 @@ describe('parseBlocks', () => {
     ]);
   });
 
-  it("replaces a single block's input when the block nests too deeply", () => {
+  it('replaces the input if the body is a single block that nests too deeply', () => {
     expect(parseBlocks(` ${JSON.stringify(block(1, { deep: nested(31) }))} `)).toStrictEqual({
       ...head(1),
       input: levels,
@@ -29,7 +29,7 @@ describe('parseBlocks', () => {
     );
   });
 
-  it('counts the values in the blocks in order, excluding blocks with too many values', () => {
+  it('counts values over all blocks, and replaces the input in each block that would exceed the limit', () => {
     const blocks = [3000, 3000, 1000].map((n, i) => block(i, { many: Array(n).fill(0) }));
     expect(parseBlocks(JSON.stringify(blocks))).toStrictEqual([
       blocks[0],
@@ -38,7 +38,7 @@ describe('parseBlocks', () => {
     ]);
   });
 
-  it('finds the ID behind the input and ignores other members and similar strings', () => {
+  it('finds the ID after the input, and ignores unknown members and text that looks like an ID', () => {
     const json = `[{"x":{"id":"a"},"text":"],\\"id\\":\\"b\\"","input":${'['.repeat(50)}${']'.repeat(50)} , "id" : "c","type":"tool_use","name":"memory"}]`;
     expect(parseBlocks(json)).toStrictEqual([{ id: 'c', type: 'tool_use', name: 'memory', input: levels }]);
   });

@@ -29,7 +29,7 @@ function responseBytes(capacity: Capacity): number {
   return inFlight - slots * REQUEST_BYTES;
 }
 
-it("rejects a response that exceeds its tenant's capacity and admits other tenants", async () => {
+it("rejects a request if its response would exceed the tenant's share, and admits other tenants", async () => {
   const capacity = new Capacity(config);
   const first = createRequest(capacity, 'a');
   await first.inFlight.takeSlot(60_000);
@@ -52,7 +52,7 @@ it("counts a response's actual size until its connection is closed", async () =>
   expect(responseBytes(capacity)).toBe(0);
 });
 
-it('releases the slot and the first reservation when a request waits for more capacity', async () => {
+it("releases a request's slot and first reservation while it waits for a larger reservation", async () => {
   const capacity = new Capacity({ ...config, MAX_QUEUE_MS: 60_000 });
   const [one, other] = [createRequest(capacity, 'a'), createRequest(capacity, 'a')];
   await one.inFlight.takeSlot(30_000);
@@ -64,13 +64,13 @@ it('releases the slot and the first reservation when a request waits for more ca
   expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([50_000, 1]);
 });
 
-it("caps a reservation at the tenant's share, so that a longer response is served", async () => {
+it("reserves at most the tenant's share for a response, so that a longer response is still served", async () => {
   const capacity = new Capacity(config);
   await createRequest(capacity, 'a').inFlight.takeSlot(1_000_000);
   expect(responseBytes(capacity)).toBe(100_000);
 });
 
-it('estimates the results of calls before they run', () => {
+it("estimates the size of calls' results before the calls run", () => {
   const limits = { maxFileBytes: 1000, maxViewChars: 100 };
   expect([0, 1, 32].map((calls) => resultBytes(calls, limits))).toStrictEqual([0, 600, 3000]);
   const block = (input: object) => ({ type: 'tool_use', id: 'toolu_1', name: 'memory', input });

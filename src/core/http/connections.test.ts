@@ -4,7 +4,7 @@ import type { ConnectionError } from 'fastify';
 import { expect, it } from 'vitest';
 import { respondToClientError } from './connections.ts';
 
-it('closes one overdue connection per event loop turn, and other failed connections immediately', async () => {
+it('closes overdue connections one per event loop turn, but other failed connections immediately', async () => {
   const closed = async (code: string) => {
     const sockets = [1, 2, 3].map(() => new Socket().on('error', () => {}));
     const count = () => sockets.filter(({ destroyed }) => destroyed).length;

@@ -22,7 +22,7 @@ async function listen(before: (socket: Socket) => void = () => {}) {
   return { app, lines };
 }
 
-it('logs a client that disconnects before its response as 499', async () => {
+it('logs status 499 if the client disconnects before it gets the response', async () => {
   const { app, lines } = await listen();
   let respond = (_: string) => {};
   const response = new Promise<string>((resolve) => {

@@ -19,12 +19,12 @@ describe('the JSON limits', () => {
     ['an unterminated string', `"${'['.repeat(100_000)}`, undefined],
     ['a string cut off inside an escape', `"${'x'.repeat(100)}\\`, undefined],
     ['an empty text', '', undefined],
-  ])("checks a text's JSON limits with %s", (_title, json, excess) => {
+  ])('returns the JSON limit that a text exceeds, if any: %s', (_title, json, excess) => {
     expect(exceededJsonLimit(json)).toBe(excess);
   });
 
   it.each([1021, 1022, 1023, 1024, 1025, 1026])(
-    "finds a string's end after %i escaped characters",
+    'finds where a string ends after %i escaped characters',
     (count) => {
       for (const text of ['"', '\\', '"\\', '\\"', '"x'])
         for (const rest of [text.repeat(count), `${'x'.repeat(count)}${text.repeat(1100)}`]) {
@@ -52,7 +52,7 @@ describe('the JSON limits', () => {
     )
     .map((parts) => parts.join(''));
 
-  it('ignores string contents', () => {
+  it('ignores brackets, commas, and quotes inside strings', () => {
     fc.assert(
       fc.property(fc.array(string, { maxLength: 8 }), fc.nat(40), (strings, depth) => {
         const json = `${'['.repeat(depth)}${JSON.stringify(strings)}${']'.repeat(depth)}`;

@@ -20,7 +20,7 @@ const share = (...operations: object[]) => {
   return { ...document.components, operations: Object.values(document.paths ?? {}).map((path) => path?.get) };
 };
 
-it('shares responses with the same errors and all their examples', () => {
+it('shares a response among operations if the errors are the same, and merges the examples', () => {
   const ok = { description: 'It worked.' };
   const alone = { responses: { 404: problem(['not_found', 'no tenant'], ['other', 'once']) } };
   const { responses, operations } = share(
@@ -46,7 +46,7 @@ it('shares responses with the same errors and all their examples', () => {
   expect(operations).toStrictEqual([shared, shared, shared, alone]);
 });
 
-it('joins the descriptions for the same errors', () => {
+it('merges the descriptions if two responses have the same errors', () => {
   const error = (...messages: string[]) => ({
     description: messages.map((message) => `- \`invalid\`: ${message}`).join('\n'),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
@@ -58,7 +58,7 @@ it('joins the descriptions for the same errors', () => {
   expect(responses).toStrictEqual({ Invalid: error('No JSON.', 'Too long.') });
 });
 
-it('names a shared response by its only error or its status, and then by its first additional error', () => {
+it('names a shared response by its only error or its status, and adds an error if that name is taken', () => {
   const one = { responses: { 415: problem(['invalid', '']), 429: problem(['busy', '']) } };
   const same = { responses: { 417: problem(['invalid', '']) } };
   const few = { responses: { 403: problem(['host', ''], ['key', '']) } };
@@ -73,7 +73,7 @@ it('names a shared response by its only error or its status, and then by its fir
   ]);
 });
 
-it("gives another API's errors separate names", () => {
+it("names responses with another API's errors separately", () => {
   const error = (name: string) => {
     const schema = { $ref: `#/components/schemas/${name}` };
     return { description: description(['a', 'b']), content: { [name]: { schema } } };
@@ -87,7 +87,7 @@ it("gives another API's errors separate names", () => {
   ]);
 });
 
-it('shares a repeated parameter, and the most frequent one if several have the same name', () => {
+it('shares a repeated parameter, or the most frequent one if several have the same name', () => {
   const { parameters, operations } = share(
     { parameters: [parameter('at[gte]', 9), parameter('limit', 1)] },
     { parameters: [parameter('at[gte]', 9), parameter('limit', 2)] },

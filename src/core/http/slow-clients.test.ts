@@ -12,7 +12,7 @@ afterEach(async () => {
   app = fastify();
 });
 
-it('adds no listeners to a kept connection for requests that are rejected before their bodies are read', async () => {
+it('adds no listeners to a reused connection if requests on it are rejected before their bodies are read', async () => {
   const sockets = new Set<Socket>();
   const states: unknown[] = [];
   await app.register(accessLog);
@@ -87,7 +87,7 @@ describe('32 MiB response', () => {
     expect(await read(5000, setImmediate)).toBe(LENGTH);
   });
 
-  it('cuts off a response if the client reads every part in time, but too slowly overall', async () => {
+  it('cuts off a response if the client reads each part in time but is too slow overall', async () => {
     expect(await read(20, (resume) => setTimeout(resume, 10))).toBeLessThan(LENGTH);
   });
 

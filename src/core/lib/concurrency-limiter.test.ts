@@ -10,7 +10,7 @@ const code = (promise: Promise<unknown> | undefined) =>
     ({ code }) => code,
   );
 
-it("serves tenants in turn, and one tenant's requests in arrival order", async () => {
+it("serves the tenants in turn, and each tenant's requests in arrival order", async () => {
   const slots = limiter({ total: 1 });
   const order: string[] = [];
   let running = slots.slot('x');
@@ -49,7 +49,7 @@ it('rejects a request that waits too long: 429 if its tenant is at its limit, 50
   expect(slots.current).toMatchObject({ inFlight: 2, waiting: 0 });
 });
 
-it('limits the time that a request waits for all its units together', async () => {
+it("counts a request's waits together toward the maximum wait", async () => {
   vi.useFakeTimers();
   const slots = limiter({ total: 2, maxWaitMs: 1000 });
   const other = slots.slot('a');
@@ -79,7 +79,7 @@ it('evicts a request from a full queue to make room for a tenant with fewer wait
   expect([second, other]).not.toContain(undefined);
 });
 
-it('removes a released slot from the queue and does not allow another acquisition', async () => {
+it('removes a released slot from the queue, and does not let the slot acquire units again', async () => {
   const slots = limiter({ total: 1 });
   const running = slots.slot('a');
   running.acquire(1);
@@ -95,7 +95,7 @@ it('removes a released slot from the queue and does not allow another acquisitio
   expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
 });
 
-it('removes work from the queue when its client disconnects, but completes work that has begun', async () => {
+it('removes waiting work when its client disconnects, but completes work that has begun', async () => {
   const slots = limiter({ total: 1 });
   let end = () => {};
   const work = () =>
@@ -116,7 +116,7 @@ it('removes work from the queue when its client disconnects, but completes work 
   expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
 });
 
-it('admits others while a slot works without its units and counts the units again afterward', async () => {
+it('admits other requests while a slot works without its units, and counts the units again afterward', async () => {
   const slots = limiter({ total: 1 });
   const slot = slots.slot('a');
   slot.acquire(1);
@@ -133,7 +133,7 @@ it('admits others while a slot works without its units and counts the units agai
   expect(slots.current).toMatchObject({ inFlight: 0, slots: 0 });
 });
 
-it('grants an oversized request only alone, and before any smaller later request', async () => {
+it('admits a request over the total limit only alone, and before smaller requests that arrive later', async () => {
   const bytes = limiter({ total: 100 });
   const small = bytes.slot('a');
   small.acquire(10);

@@ -37,7 +37,7 @@ describe('fold', () => {
     expect(fold(text)).toBe(folded);
   });
 
-  it('folds every Unicode character as its normal forms', { tags: 'random' }, () => {
+  it('folds every Unicode character and its normal forms to the same form', { tags: 'random' }, () => {
     const pairs = characterForms((each) => [...new Set(FORMS.map((form) => each.normalize(form)))], 13_000);
     const differing = pairs.filter(([one, other]) => {
       const [text, form] = [one, other].map((each) => fold(`x${each.repeat(9)}y`));
@@ -46,19 +46,23 @@ describe('fold', () => {
     expect(differing).toStrictEqual([]);
   });
 
-  it('folds every Unicode letter in upper and in lower case to the same form', { tags: 'random' }, () => {
+  it('folds the upper and the lower case of every Unicode letter to the same form', {
+    tags: 'random',
+  }, () => {
     const pairs = characterForms((each) => [each.toUpperCase(), each.toLowerCase()], 2_000);
     expect(pairs.filter(([one, other]) => fold(one) !== fold(other))).toStrictEqual([]);
   });
 
-  it.each(['NFC', 'NFD'])('folds long words in %s to the same form', (form) => {
+  it.each(['NFC', 'NFD'])('folds long words to the same form if they are given in %s', (form) => {
     const text = 'ガイドブック한국어naïveשָׁלוֹם'.repeat(50);
     expect(fold(text.normalize(form))).toBe(fold(text));
   });
 });
 
 describe('foldWithOffsets', () => {
-  it('returns the folded text and ascending ranges within the text', { tags: 'random' }, () => {
+  it('maps each folded character to a range in the original text, in ascending order', {
+    tags: 'random',
+  }, () => {
     fc.assert(
       fc.property(fc.string({ unit: character }), (text) => {
         const folded = foldWithOffsets(text);
@@ -77,7 +81,7 @@ describe('foldWithOffsets', () => {
     );
   });
 
-  it('maps units to characters that became shorter or longer', () => {
+  it('maps offsets back to the original text if folding made characters shorter or longer', () => {
     const text = 'ß½e\u0301\u00ad x';
     const { text: folded, originStart, originEnd } = foldWithOffsets(text);
     expect(folded).toBe('ss1⁄2e x');
@@ -87,7 +91,7 @@ describe('foldWithOffsets', () => {
   });
 });
 
-it('maps offsets in a text without case', () => {
+it('maps offsets back to the original text if only the case is folded', () => {
   const { text, originStart } = foldParts('ßßA İ MÜLLER', withoutCase);
   expect(originStart(text.indexOf('müller'))).toBe(6);
 });

@@ -26,12 +26,12 @@ it.each([
   ['\u{1F600}', 1],
   ['\ud83d', 0],
   ['\u0001', 0],
-])('encodes a long text that repeats %j after %i characters', async (unit, before) => {
+])('encodes a long text correctly if it repeats %j after %i other characters', async (unit, before) => {
   const text = 'x'.repeat(before) + unit.repeat(100_000);
   expect(await encoded({ text })).toBe(JSON.stringify({ text }));
 });
 
-it('yields to the event loop between the parts of a text and of a list', async () => {
+it('yields to the event loop while it encodes a long text or a long list', async () => {
   const parts = 20;
   expect(await turnsDuring(() => jsonInSlices('x'.repeat(parts * 64 * 1024)))).toBeGreaterThanOrEqual(
     parts - 1,

@@ -28,19 +28,19 @@ it.each([
   expect(asked).toStrictEqual(expected);
 });
 
-it('continues after a short page if a paginated reader has no page size', async () => {
+it('reads until an empty page if a page reader has no fixed page size', async () => {
   const { asked, readPage } = numbers(3, 1);
   expect(await collect(readPages(readPage))).toStrictEqual([1, 2, 3]);
   expect(asked).toStrictEqual([undefined, 1, 2, 3]);
 });
 
-it('loads a page only when the rows before it are consumed', async () => {
+it('loads the next page only after all rows before it are consumed', async () => {
   const { asked, readPage } = numbers(4, 2);
   for await (const row of readPages(readPage, 2)) if (row === 2) break;
   expect(asked).toStrictEqual([undefined]);
 });
 
-it('batches end before they exceed their number or their weight', async () => {
+it('ends a batch before it exceeds the maximum number or the maximum weight', async () => {
   const split = (weights: number[]) =>
     collect(batches(weights, { items: 3, weight: 10, weigh: (weight) => weight }));
   expect(await split([])).toStrictEqual([]);
@@ -54,6 +54,6 @@ it.each([
   ['a short last page', [1], [1], null],
   ['a full last page', [1, 2], [1, 2], null],
   ['a page before others', [1, 2, 3], [1, 2], { id: 2 }],
-])('cuts %s', (_, read, rows, next) => {
+])('cuts a page to its size and says where the next page begins: %s', (_, read, rows, next) => {
   expect(cutPage<number, { id: number }>(read, 2, (id) => ({ id }))).toStrictEqual({ rows, next });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { SharedRuns } from './shared-runs.ts';
 
-it('starts a run after each call, and shares it among the calls during the run before', async () => {
+it('starts a run for each call, but only one for all calls that arrive during a run', async () => {
   const ends: (() => void)[] = [];
   let runs = 0;
   const shared = new SharedRuns(async () => {

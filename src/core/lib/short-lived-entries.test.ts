@@ -36,7 +36,7 @@ function oldBytes(): number {
 const MAX_RETAINED = 4 * 1024 * 1024;
 
 describe('objects after a request has ended', () => {
-  it("collects a request's objects as young garbage after its deadlines are cleared", () => {
+  it("frees a request's objects in a minor garbage collection after the deadlines are cleared", () => {
     const deadlines = new Deadlines();
     const live: ReturnType<Deadlines['start']>[] = [];
     const retained = retainedBy((payload) => {
@@ -46,7 +46,7 @@ describe('objects after a request has ended', () => {
     expect(retained).toBeLessThan(MAX_RETAINED);
   });
 
-  it('collects deleted entries in a ShortLivedMap as young garbage', () => {
+  it('frees deleted ShortLivedMap entries in a minor garbage collection', () => {
     const map = new ShortLivedMap<string, number[]>();
     const retained = retainedBy((payload, i) => {
       map.set(`file ${i}`, payload);
@@ -57,7 +57,7 @@ describe('objects after a request has ended', () => {
 });
 
 describe('Deadlines', () => {
-  it('calls expired deadlines after others were cleared in any order', async () => {
+  it('calls expired deadlines even if others were cleared before, in any order', async () => {
     const deadlines = new Deadlines();
     const expired: string[] = [];
     const cleared = deadlines.start(0, () => expired.push('cleared'));

@@ -26,7 +26,7 @@ describe('a loop in time slices', () => {
     expect(turns).toBeGreaterThanOrEqual(2);
   });
 
-  it('sorts stably like Array.sort', async () => {
+  it('sorts in time slices, stably and in the same order as Array.sort', async () => {
     const items = Array.from({ length: 9001 }, (_, i) => ({ key: (i * 7919) % 500, i }));
     const byKey = (a: { key: number }, b: { key: number }) => (a.key < b.key ? -1 : 1);
     expect(await timeSlicedSort(items, byKey)).toStrictEqual(items.toSorted((a, b) => a.key - b.key));
@@ -121,7 +121,7 @@ describe('many short files with equal lines', () => {
     expect(turns).toBeGreaterThanOrEqual(ITEMS);
   });
 
-  it('returns the regions in many short files from the thread in time slices', async () => {
+  it('returns the merged regions from the thread without blocking the event loop', async () => {
     const side = (name: string) =>
       Array.from({ length: 20 * ITEMS }, (_, i) => (i % 2 === 0 ? `${i}\n` : `${name} ${i}\n`));
     const [base, draft, original] = [side('base'), side('draft'), side('here')];

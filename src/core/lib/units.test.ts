@@ -50,7 +50,7 @@ it.each([
   expect(parseQuantity(text, unit)).toBe(value);
 });
 
-it('formats a size to be readable and exact', () => {
+it('formats a size as a short rounded text or as an exact amount', () => {
   expect([0, 1, 999, 1024, 1434, 102_400, 1_048_500, 1_048_576, 123_456_789].map(formatBytes)).toStrictEqual([
     '0 B',
     '1 B',
@@ -71,7 +71,7 @@ it('formats a size to be readable and exact', () => {
   expect(formatQuantity(500, 'files')).toBe('500');
 });
 
-it('formats a size so that it can be parsed again', () => {
+it('formats a size so that the parser reads the same size again', () => {
   expect([0, 12, 2000, 1_048_576, 104_857_600].map((n) => typedQuantity(n, 'bytes'))).toStrictEqual([
     '0',
     '12',

@@ -14,7 +14,7 @@ const slowThreads = (limits: { threads: number; perCaller?: number }) =>
     ...limits,
   });
 
-it("limits a task's time without the time to start its thread", async () => {
+it("does not count the time to start a thread toward a task's time limit", async () => {
   const threads = slowThreads({ threads: 1 });
   try {
     // The first task starts the pool, so no thread exists before it.
@@ -33,7 +33,7 @@ it("limits a task's time without the time to start its thread", async () => {
   }
 });
 
-it("runs a caller's task beside the tasks from a caller that fills its share", async () => {
+it("runs another caller's task even if one caller uses its full share of threads", async () => {
   const threads = slowThreads({ threads: 2, perCaller: 1 });
   const [one, other] = [new AbortController(), new AbortController()];
   try {

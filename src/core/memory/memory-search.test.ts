@@ -29,7 +29,7 @@ const text = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b', '\n'), minLength, maxLength });
 
 describe('the text search', () => {
-  it('finds the same occurrences as a naive search, with either algorithm', () => {
+  it('finds the same occurrences as a naive search, with both algorithms', () => {
     fc.assert(
       fc.property(text(1, 6), text(0, 60), (needle, content) => {
         const expected = naively(needle, content);
@@ -86,7 +86,7 @@ it('computes line numbers from the newlines before each offset', () => {
   );
 });
 
-it('computes the line for a million offsets in one pass', () => {
+it('computes the line numbers for a million offsets in one pass', () => {
   const content = 'a'.repeat(2 ** 20);
   const lines = lineNumbersAt(
     content,

@@ -23,12 +23,12 @@ describe('an overlong path', () => {
 });
 
 describe('a path within the length limit', () => {
-  it('accepts a long path when its canonical form is shorter', () => {
+  it('accepts a path that is too long if its canonical form is short enough', () => {
     const given = `/memories${'/'.repeat(MAX_RAW_PATH_BYTES - 10)}a`;
     expect(parsePath(given)).toStrictEqual({ ok: true, path: '/memories/a' });
   });
 
-  it('rejects a path for the first rule that it breaks', () => {
+  it('rejects a path with the error for the first rule that it breaks', () => {
     const long = 'x'.repeat(2000);
     expect(rejection(`/other/${long}`)).toBe(`Error: Path must start with /memories, got: /other/${long}`);
     expect(rejection(`/memories/../${long}`)).toBe(
@@ -50,7 +50,7 @@ describe('a path within the length limit', () => {
 });
 
 describe('a quoted text', () => {
-  it('quotes a short text unchanged, and cuts a long one between characters', () => {
+  it('quotes a short text unchanged, and cuts a long text between two characters', () => {
     const whole = 'x'.repeat(MAX_QUOTED_CHARS);
     expect(quoteText(whole)).toBe(whole);
     expect(quoteText(`${whole}y`)).toBe(`${whole}[… 1 more characters]`);
@@ -59,7 +59,7 @@ describe('a quoted text', () => {
   });
 });
 
-it('omits a command that is not a string from the error', async () => {
+it('does not quote a command in the error if the command is not a string', async () => {
   const command = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
   for (const each of [command, { a: command }, []]) {
     expect(await executeCommand(undefined, { command: each }, {} as never)).toStrictEqual({

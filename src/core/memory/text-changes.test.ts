@@ -5,7 +5,7 @@ import { linesFrom } from './text-changes.ts';
 
 const content = fc.string({ unit: fc.constantFrom('a', '\n', '\r', '😀'), maxLength: 60 });
 
-it('returns the same lines from a start line as splitting the whole file', () => {
+it('returns the same lines, from any start line, as splitting the whole file does', () => {
   fc.assert(
     fc.property(
       content,
@@ -24,7 +24,7 @@ it('returns the same lines from a start line as splitting the whole file', () =>
   );
 });
 
-it('splits only the part of a file that a view shows', async () => {
+it('splits only the lines that a view shows', async () => {
   const made: number[] = [];
   const split = String.prototype.split;
   String.prototype.split = function (this: string, separator: unknown, limit?: number): string[] {

@@ -26,7 +26,7 @@ it.each([{ tenants: [{ id }] }, { keys: [{ key: 'msk_', tenant: id }] }])(
   },
 );
 
-it('accepts a tenant ID that contains the prefix for drafts, but not at its start', () => {
+it('accepts a tenant ID that contains the prefix for drafts after its start', () => {
   expect(adminTenantId.parse('my-draft_1')).toBe('my-draft_1');
   expect(commandTenantId('my-draft_1')).toBe('my-draft_1');
 });

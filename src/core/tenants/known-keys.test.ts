@@ -43,7 +43,7 @@ function stored(found: FoundKeyRow) {
   return { known, uses };
 }
 
-it("records a key's first use within a second, and the next use after five minutes", async () => {
+it("records a key's first use within a second, but another use only after five minutes", async () => {
   const { known, uses } = stored(row);
   await known.identify(credentials);
   await vi.advanceTimersByTimeAsync(999);
@@ -80,7 +80,7 @@ it('rejects a revoked key when its cached lookup is older than cacheSeconds', as
   await expect(async () => known.identify(credentials)).rejects.toMatchObject({ code: 'unauthorized' });
 });
 
-it('identifies each request on a connection by its own key', async () => {
+it('identifies the key separately for each request on a connection', async () => {
   const other = newApiKey();
   const ids = new Map([
     [hash, id],

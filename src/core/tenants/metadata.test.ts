@@ -15,7 +15,7 @@ it('splits a pair at its first equals sign', () => {
   });
 });
 
-it('rejects texts that are not pairs, and two pairs with one key', () => {
+it('rejects a text that is not a pair, and two pairs with the same key', () => {
   for (const text of [
     'plan',
     '',

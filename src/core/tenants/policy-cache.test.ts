@@ -13,7 +13,7 @@ function slowTenants() {
   return { lookups, policies: new TenantPolicyCache({ find }, config) };
 }
 
-it('looks up at most 16 tenants at the same time, and serves another address before the whole queue', async () => {
+it('looks up 16 tenants at a time, and serves a client at another address before the queue is empty', async () => {
   const { lookups, policies } = slowTenants();
   const unknown = Array.from({ length: 100 }, async (_, i) => policies.policyFor(`unknown-${i}`, stranger));
   const rejected = Promise.allSettled(unknown);

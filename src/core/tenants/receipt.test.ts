@@ -33,13 +33,13 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('rejects numbers that have several forms', () => {
+  it('rejects numbers that are not integers', () => {
     expect(() => canonicalJson({ a: 1.5 })).toThrow('Only integers');
   });
 });
 
 describe('a receipt', () => {
-  it("verifies a receipt by the public key, with the receipt's fields in any order", () => {
+  it("verifies a receipt by the public key, even if the receipt's fields are in another order", () => {
     expect(receiptProblem(signed, publicKey)).toBeUndefined();
     const names = Object.entries(signed.receipt).reverse();
     const reversed = Object.fromEntries(names) as typeof signed.receipt;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ArchivedHistory } from './archived-history.ts';
 import { closeAll } from './spool.ts';
 
-it('rejects a history line that is longer than any version, before parsing it', async () => {
+it('rejects a history line before parsing it if the line is longer than any version can be', async () => {
   const policy = { isMasked: () => false, inspect: undefined, findSecret: async () => undefined };
   const history = await ArchivedHistory.open(policy, 1024);
   const entry = { name: 'history/versions/000001.ndjson', kind: 'file', modified: new Date(0) };
@@ -12,7 +12,7 @@ it('rejects a history line that is longer than any version, before parsing it', 
   await history.close();
 });
 
-it('closes all spools if closing one of them fails', async () => {
+it('closes the other spools if closing one fails', async () => {
   const closed: number[] = [];
   const closing = (id: number) => ({
     close: async () => {

@@ -5,7 +5,7 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { openTemporaryFile, writerTo } from './spool.ts';
 import { writeTar } from './tar.ts';
 
-it('writes an export to a temporary file, and leaves it open when the stream is destroyed', async () => {
+it('writes an export to a temporary file, which stays open if the stream is destroyed', async () => {
   const file = await openTemporaryFile('export');
   const output = writerTo(file);
   output.cork();
@@ -20,7 +20,7 @@ it('writes an export to a temporary file, and leaves it open when the stream is 
   await file.close();
 });
 
-it("fails an export with the source's error, not with the resulting output error", async () => {
+it("fails an export with the error from reading the source, not with the stream's later error", async () => {
   const left = new ServiceError('client_gone');
   const output = new PassThrough().resume();
   const written = writeTar(output, true, async (add) => {

@@ -24,7 +24,7 @@ it.each([
   ['in full width', 'ｐｒｏｊｅｃｔ ｎｉｇｈｔ ｏｗｌ.', '[erased].'],
   ['with zero-width characters', 'pro\u200bject night o\u00adwl', '[erased]'],
   ['in another word', 'project nightowl', 'project nightowl'],
-])('erases the normal form of a text %s', (_, content, expected) => {
+])('compares normal forms to erase a text: %s', (_, content, expected) => {
   const erased = { text: 'project night owl', isExact: false, ignoresCase: false };
   expect(eraseText(content, erased, '[erased]')).toBe(expected);
 });
@@ -35,11 +35,11 @@ it.each([
   ['4929 1234 5678 9012', 'on 15 4929\u20111234.5678 9012\n', 'on 15 [erased]\n'],
   ['a - b', ' x a-b  y\n', ' x [erased]  y\n'],
   ['1234 5678', '4929 1234 5678 9012', '4929 [erased] 9012'],
-])('erases %j in every form', (text, content, expected) => {
+])('erases all text with the same normal form as %j', (text, content, expected) => {
   expect(eraseText(content, { text, isExact: false, ignoresCase: false }, '[erased]')).toBe(expected);
 });
 
-it('leaves no text that a removal or a replacement would complete', () => {
+it('erases a text again if a removal or a replacement creates it', () => {
   expect(eraseText('aabcbcx', { text: 'abc', isExact: true, ignoresCase: false }, '')).toBe('x');
   expect(eraseText('ababc', { text: 'abc', isExact: true, ignoresCase: false }, 'c')).toBe('');
   const random = createRandom(1);
@@ -64,7 +64,7 @@ it('leaves no text that a removal or a replacement would complete', () => {
 const firstName = (path: string, text: string, longest = 0) =>
   listErasedPaths(path as MemoryPath, { text, isExact: true, ignoresCase: false }, longest).next().value;
 
-it('changes only the last name in a path', () => {
+it('changes only the last matching name in a path', () => {
   expect(firstName('/memories/a/jane doe.md', 'jane doe')).toBe('/memories/a/erased.md');
   expect(firstName('/memories/foo/bar.md', 'foo/bar')).toBe('/memories/foo/erased');
   expect(firstName('/memories/erased.md', 'erased')).toBe('/memories/removed.md');

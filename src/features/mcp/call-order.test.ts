@@ -41,7 +41,7 @@ describe("one caller's calls", () => {
     ['a directory above the file', write('/memories/a/b'), read('/memories/a')],
     ['a file below the directory', write('/memories/a'), write('/memories/a/b')],
     ['one of two paths', write('/memories/x', '/memories/a'), read('/memories/a')],
-  ])('starts a call only after an earlier write to %s', async (_, first, second) => {
+  ])('starts a call only after an earlier call has written %s', async (_, first, second) => {
     const { started, arrive } = recorder();
     const [earlier, later] = [arrive('first'), arrive('second')];
     earlier.start(first);
@@ -66,7 +66,7 @@ describe("one caller's calls", () => {
     expect(started).toStrictEqual(['first', 'second']);
   });
 
-  it("waits at most a second for an earlier request's body", async () => {
+  it('waits at most a second for an earlier request whose body is still being read', async () => {
     const { started, arrive } = recorder();
     const slow = arrive('slow');
     arrive('view').start(read('/memories/a'));
@@ -77,7 +77,7 @@ describe("one caller's calls", () => {
     slow.end();
   });
 
-  it('starts a call when an earlier request ends before its body is read', async () => {
+  it('starts a call if an earlier request ends before its body was read', async () => {
     const { started, arrive } = recorder();
     const gone = arrive('gone');
     arrive('view').start(read('/memories/a'));
@@ -87,7 +87,7 @@ describe("one caller's calls", () => {
     expect(started).toStrictEqual(['view']);
   });
 
-  it('runs calls by two callers at the same time', async () => {
+  it("runs two callers' calls at the same time, even on the same file", async () => {
     const { started, arrive } = recorder();
     arrive('first', 'a').start(write('/memories/a'));
     arrive('second', 'b').start(write('/memories/a'));
@@ -119,6 +119,6 @@ it.each([
     write('/memories/a', '/memories/b'),
   ],
   [5, read()],
-])('finds the files that %o needs', (body, access) => {
+])('finds which files the message %o reads or writes', (body, access) => {
   expect(requestAccess(body)).toStrictEqual(access);
 });

@@ -70,11 +70,14 @@ describe.each([
       { _meta: { progressToken: [] } },
       'The parameter `_meta.progressToken` must be a string or an integer.',
     ],
-  ])('rejects the request %s with %o in one sentence', async (method, params, message) => {
-    expect(await send(method, params)).toMatchObject(error(-32602, message));
-  });
+  ])(
+    'rejects the request %s with the parameters %o, and explains the problem in one sentence',
+    async (method, params, message) => {
+      expect(await send(method, params)).toMatchObject(error(-32602, message));
+    },
+  );
 
-  it('treats null arguments in a call like an empty object', async () => {
+  it('treats a call with `null` as its arguments like a call with an empty object', async () => {
     const { body } = await send('tools/call', { name: 'memory', arguments: null });
     expect(body.result).toMatchObject({ content: [{ type: 'text', text: '{}' }], isError: false });
   });
@@ -84,14 +87,17 @@ describe.each([
     ['memory:///memories/%E0%A4%A', 'The URI of a file looks like memory:///memories/notes.md.'],
     ['https://example.com/', 'The URI of a file looks like memory:///memories/notes.md.'],
     ['none', 'The URI of a file looks like memory:///memories/notes.md.'],
-  ])("reports the missing resource %s with the protocol version's error code", async (uri, message) => {
-    const code = version === '2026-07-28' ? -32602 : -32002;
-    expect(await send('resources/read', { uri })).toMatchObject({
-      body: { error: { code, message, data: { uri } } },
-    });
-  });
+  ])(
+    "rejects the resource %s, which does not exist, with the protocol version's error code",
+    async (uri, message) => {
+      const code = version === '2026-07-28' ? -32602 : -32002;
+      expect(await send('resources/read', { uri })).toMatchObject({
+        body: { error: { code, message, data: { uri } } },
+      });
+    },
+  );
 
-  it('returns no internal error for any parameters', async () => {
+  it('returns no internal error for random parameters', async () => {
     const methods = [
       'tools/call',
       'tools/list',
@@ -147,7 +153,7 @@ describe('a body', () => {
     expect(await answer(body)).toMatchObject({ status: 400, body: { error: { code: -32600 } } });
   });
 
-  it.each([['x'], [[]], [null]])('rejects %o as request params', async (params) => {
+  it.each([['x'], [[]], [null]])("rejects %o as a request's `params`", async (params) => {
     expect(await answer(legacy('tools/list', params))).toMatchObject({
       status: 400,
       ...error(-32602, expect.stringMatching(/^The parameter `params` must be an object, not /)),
@@ -166,11 +172,11 @@ describe('a request in protocol version 2026-07-28', () => {
       { ...headersFor(list), 'mcp-protocol-version': '2025-11-25' },
       -32020,
     ],
-  ])('rejects a version 2026-07-28 request %s', async (_, headers, code) => {
+  ])('rejects a request in version 2026-07-28: %s', async (_, headers, code) => {
     expect(await answer(list, headers)).toMatchObject({ status: 400, ...error(code, expect.any(String)) });
   });
 
-  it('requires the tool name in a header, plain or in Base64', async () => {
+  it("requires the called tool's name in a header, in plain text or in Base64", async () => {
     const call = modern('tools/call', { name: 'memory' });
     const headers = headersFor(call);
     for (const [name, status] of [
@@ -181,7 +187,7 @@ describe('a request in protocol version 2026-07-28', () => {
       expect(await answer(call, { ...headers, 'mcp-name': name })).toMatchObject({ status });
   });
 
-  it('names the supported versions if its version is unknown', async () => {
+  it('names the supported versions if the requested version is unknown', async () => {
     const future = modern('tools/list', {
       _meta: { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' },
     });
@@ -192,7 +198,7 @@ describe('a request in protocol version 2026-07-28', () => {
   });
 
   it.each(['initialize', 'ping', 'resources/subscribe', 'memory/forget'])(
-    'finds no method %s in version 2026-07-28',
+    'responds that version 2026-07-28 has no method %s',
     async (method) => {
       const message = modern(method);
       expect(await answer(message, headersFor(message))).toMatchObject({
@@ -202,7 +208,7 @@ describe('a request in protocol version 2026-07-28', () => {
     },
   );
 
-  it('discovers the server, with true capabilities', async () => {
+  it("lists the server's supported versions and capabilities in the response to server/discover", async () => {
     const message = modern('server/discover');
     expect((await answer(message, headersFor(message))).body.result).toStrictEqual({
       resultType: 'complete',
@@ -220,7 +226,7 @@ describe('a request in protocol version 2026-07-28', () => {
     ['prompts/list', { ttlMs: 300_000, cacheScope: 'public' }],
     ['resources/templates/list', { ttlMs: 300_000, cacheScope: 'public' }],
     ['resources/list', { ttlMs: 0, cacheScope: 'private' }],
-  ])('returns with %s how long the list may be reused', async (method, hints) => {
+  ])('states how long the response to %s may be reused', async (method, hints) => {
     const message = modern(method);
     expect((await answer(message, headersFor(message))).body.result).toMatchObject({
       resultType: 'complete',

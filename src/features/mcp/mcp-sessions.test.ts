@@ -23,7 +23,7 @@ function recorder(session: Session) {
 }
 
 describe('an MCP session', () => {
-  it('starts a request in a session after all earlier requests have ended, successful or not', async () => {
+  it("starts a session's request after all earlier requests have ended, even if one failed", async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     const failing = run(0, async () => Promise.reject(new Error('failed')));
@@ -48,7 +48,7 @@ describe('an MCP session', () => {
     expect(session.isIdle).toBe(true);
   });
 
-  it('continues a session when a queued request ends', async () => {
+  it('continues a session if a request ends while it waits', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     let end = () => {};
@@ -86,7 +86,7 @@ describe('an MCP session', () => {
     expect(started).toStrictEqual([1, 3, 5, 7]);
   });
 
-  it('runs a message without an ID immediately', async () => {
+  it('runs a message without an ID immediately, even if other messages wait', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     const waiting = run(1);
@@ -104,7 +104,7 @@ it.each([
   [{ result: {}, id: 3 }, undefined],
   [[{ method: 'ping', id: 3 }], undefined],
   [null, undefined],
-])('orders the message %o by the ID %s', (message, place) => {
+])('reads the message %o and returns the ID for ordering: %s', (message, place) => {
   expect(requestOrder(message)).toBe(place);
 });
 
@@ -116,7 +116,7 @@ describe('MCP sessions', () => {
     expect(sessions.open('b')).not.toBe(first);
   });
 
-  it('drops the session that was idle longest, but no session during a request', () => {
+  it('forgets the session that was idle longest, but never a session with a running request', () => {
     const sessions = new Sessions({ gapTimeoutMs });
     const busy = sessions.open('busy');
     const idle = sessions.open('idle');

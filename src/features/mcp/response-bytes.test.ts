@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { mcpResponseBytes } from './response-bytes.ts';
 
-it('counts the file for a read, and the results plus one file for a batch', () => {
+it('reserves one file for a read, and one file and the maximum results for a batch', () => {
   const limits = { maxFileBytes: 1000, maxViewChars: 100 };
   const read = { jsonrpc: '2.0', id: 1, method: 'resources/read' };
   const bodies = [

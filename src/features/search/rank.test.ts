@@ -29,13 +29,13 @@ function ranked(query: string, contents: Record<string, string>): string[] {
 const filler = (words: number) => 'lorem ipsum dolor\n'.repeat(words / 3);
 const others = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`other${i}`, filler(60)]));
 
-it('ranks a file with two query words above a file twenty times as long with three', () => {
+it("ranks a short file with two of the query's words above a file 20 times as long with all three", () => {
   const long = `alpha\n${filler(2000)}beta\n${filler(2000)}gamma\n`;
   const short = `alpha\nbeta\n${filler(100)}`;
   expect(ranked('alpha beta gamma', { ...others, long, short })).toStrictEqual(['short', 'long']);
 });
 
-it("ranks a long file with a rare word above short files with only the query's common word", () => {
+it('ranks a long file with a rare word above short files that contain only a common word', () => {
   const common = Object.fromEntries(
     Array.from({ length: 10 }, (_, i) => [`common${i}`, `alpha\n${filler(60)}`]),
   );
@@ -43,27 +43,27 @@ it("ranks a long file with a rare word above short files with only the query's c
   expect(ranked('alpha beta', { ...others, ...common, long })[0]).toBe('long');
 });
 
-it('ignores the length when it ranks files that are shorter than a passage', () => {
+it("ignores a file's length in the ranking if the file is shorter than a passage", () => {
   const files = { b: 'alpha', a: `alpha ${'x '.repeat(80)}` };
   expect(ranked('alpha', { ...others, ...files })).toStrictEqual(['a', 'b']);
 });
 
-it('ranks a file with the word above a file with many words that begin with the word', () => {
+it("ranks a file with exactly the query's word above a file with many words that begin with it", () => {
   const files = { similar: 'keyboard keyhole keynote keystone\n'.repeat(5), exact: `a key\n${filler(30)}` };
   expect(ranked('key', { ...others, ...files })).toStrictEqual(['exact', 'similar']);
 });
 
-it('ranks a file with all words in one line above a file with the same words in several lines', () => {
+it('ranks a file with all words in one line above a file with the words in separate lines', () => {
   const files = { apart: 'alpha one\nbeta two\ngamma three', joined: 'alpha beta gamma\none\ntwo three ' };
   expect(ranked('alpha beta gamma', { ...others, ...files })).toStrictEqual(['joined', 'apart']);
 });
 
-it('ranks a file with the word in its name above a file with the word in a line', () => {
+it('ranks a file whose name contains the word above a file with the word in a line', () => {
   const files = { 'alpha.md': 'one', 'b.md': 'one alpha two' };
   expect(ranked('alpha', { ...others, ...files })).toStrictEqual(['alpha.md', 'b.md']);
 });
 
-it('keeps the ranking when a far longer file is added', () => {
+it('keeps the order of the results if a far longer file is added', () => {
   const files = { a: `alpha\n${filler(90)}`, b: `alpha alpha alpha\n${filler(900)}` };
   const order = ranked('alpha', { ...others, ...files });
   expect(ranked('alpha', { ...others, ...files, huge: filler(300_000) })).toStrictEqual(order);

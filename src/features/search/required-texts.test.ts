@@ -25,7 +25,7 @@ describe('requiredTexts', () => {
     expect(requiredTexts(expression).texts).toStrictEqual(texts);
   });
 
-  it('requires only texts that each matching line contains', { tags: 'random' }, () => {
+  it('requires a text only if every line that matches contains it', { tags: 'random' }, () => {
     const atom = fc.constantFrom(
       'a',
       'b',

@@ -35,7 +35,7 @@ const file = (path: string, content: string): SearchedFile => ({
 });
 const numbered = (i: number) => String(i).padStart(5, '0');
 
-it('counts all files that contain the words and keeps the best files', async () => {
+it('counts all files with matching words, but returns only the 20 best', async () => {
   const pages = Array.from({ length: 12 }, (_, p) =>
     Array.from({ length: 250 }, (_, i) => file(numbered(p * 250 + i), `${'filler '.repeat(i % 7)}needle`)),
   );
@@ -48,7 +48,7 @@ it('counts all files that contain the words and keeps the best files', async () 
   expect(scores).toStrictEqual(scores.toSorted((one, other) => other - one));
 });
 
-it('shows lines on the first page without reading its files again', async () => {
+it('returns lines from the first page without reading the files again', async () => {
   const read = () => Promise.reject(new Error('The files were read again.'));
   const files = [file('a', 'x\nneedle'), file('needle', ''), file('c', 'a needle')];
   const found = await search.find('t', { ...source([files]), read }, request({ query: 'needle' }));
@@ -80,7 +80,7 @@ it('omits files that are deleted or changed before their lines are read', async 
   });
 });
 
-it('returns the first lines from several pages and counts the other lines', async () => {
+it('returns the first lines over several pages, and counts the remaining lines', async () => {
   const pages = [
     [file('a', 'x\ny\nx'), file('b', 'x')],
     [file('c', 'x\nx\nx'), file('d', 'none'), file('e', 'x')],
@@ -99,7 +99,7 @@ it('returns the first lines from several pages and counts the other lines', asyn
   ]);
 });
 
-it("runs one search per tenant at a time and other tenants' searches concurrently", async () => {
+it("runs one search at a time for a tenant, and other tenants' searches at the same time", async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -156,7 +156,7 @@ it('ends a search at its deadline and serves other tenants in the meantime', asy
   await hurried.close();
 });
 
-it('compiles an expression only in the search thread, even for an empty memory', async () => {
+it('compiles an expression only in the search thread, even if the memory has no files', async () => {
   // Repetitions are expanded, so compiling this expression takes more than a second.
   expect(readSearchInput({ query: 'x{0,1000}'.repeat(100), mode: 'regex' })).toMatchObject({ ok: true });
   const invalid = request({ query: '(a', mode: 'regex' });
@@ -166,7 +166,7 @@ it('compiles an expression only in the search thread, even for an empty memory',
   });
 });
 
-it('matches expressions that would take a backtracking engine exponential time', async () => {
+it('matches in linear time if a backtracking engine would take exponential time', async () => {
   const pages = [[file('a', `${'a'.repeat(100_000)}b\nlast`)]];
   for (const query of ['^(a|aa)+$', '^(a+)+$', '(a*)*c']) {
     const found = await search.find('t', source(pages), request({ query, mode: 'regex' }));
@@ -194,7 +194,7 @@ it("ends a search after its client disconnects and starts the tenant's next sear
   });
 });
 
-it('rejects a search with the error from a page that cannot be read', async () => {
+it("fails a search with the page's error if a page cannot be read", async () => {
   const broken: FileSource = {
     page: () => Promise.reject(new Error('no page')),
     read: async () => [],

@@ -3,7 +3,7 @@ import { readText, shareTexts } from './shared-text.ts';
 
 const file = (content: string) => ({ content, bytes: Buffer.byteLength(content) });
 
-it('restores texts with any characters from one buffer, at odd offsets too', () => {
+it('restores texts with any characters from a shared buffer, even at odd offsets', () => {
   const texts = ['abc', '', 'é', 'λόγος\n', 'x', '😀 日記', '\ufeffa'];
   const shared = shareTexts(texts.map(file));
   expect(shared.map(({ content }) => readText(content))).toStrictEqual(texts);

@@ -8,13 +8,13 @@ const file = (path: string, content: string): CachedFile =>
   ])[0] as CachedFile;
 const memory = (...files: CachedFile[]) => ({ files, state: 's' });
 
-it("drops a tenant's files after a time without a search", async () => {
+it("drops a tenant's cached files after some time without a search", async () => {
   const cache = new TextCache(10_000, undefined, 5);
   cache.set('quiet', memory(file('a', 'x')));
   await vi.waitFor(() => expect(cache.tenants).toBe(0));
 });
 
-it("drops the least recently searched tenant's files when all files exceed the limit", () => {
+it('drops the files of the tenant whose last search is oldest if all files exceed the limit', () => {
   const cache = new TextCache(10_000);
   const text = 'x'.repeat(4000);
   for (const tenant of ['one', 'two', 'three']) cache.set(tenant, memory(file('a', text)));
@@ -25,7 +25,7 @@ it("drops the least recently searched tenant's files when all files exceed the l
   ]);
 });
 
-it('skips files that exceed the limit, and counts two bytes per character beyond Latin-1', () => {
+it('does not cache files over the limit, and counts two bytes for each character beyond Latin-1', () => {
   const cache = new TextCache(10_000);
   cache.set('ascii', memory(file('a', 'x'.repeat(9000))));
   expect(cache.get('ascii')?.files).toHaveLength(1);
@@ -33,20 +33,20 @@ it('skips files that exceed the limit, and counts two bytes per character beyond
   expect(cache.get('greek')).toBeUndefined();
 });
 
-it('keeps no files when the limit is 0', () => {
+it('caches no files if the limit is 0', () => {
   const cache = new TextCache(0);
   cache.set('one', memory(file('a', 'x')));
   expect(cache.get('one')).toBeUndefined();
 });
 
-it("drops a tenant's earlier files when its new files exceed the limit", () => {
+it("drops a tenant's cached files if its new files exceed the limit", () => {
   const cache = new TextCache(10_000);
   cache.set('one', memory(file('a', 'x')));
   cache.set('one', memory(file('a', 'x'.repeat(20_000))));
   expect(cache.get('one')).toBeUndefined();
 });
 
-it('drops earlier contents when they fill more than half the buffers, and in an update', () => {
+it('copies unchanged files to new buffers if old contents fill more than half of their buffers', () => {
   const cache = new TextCache(100_000);
   const files = shareTexts(
     ['a', 'b', 'c', 'd'].map((path) => ({ ...file(path, ''), content: 'x'.repeat(5000), bytes: 5000 })),
@@ -70,7 +70,7 @@ it('drops earlier contents when they fill more than half the buffers, and in an 
   expect(cache.get('three')).toBeUndefined();
 });
 
-it('follows a tenant while its files are kept', () => {
+it("follows a tenant's changes only while the tenant's files are cached", () => {
   const events: string[] = [];
   const cache = new TextCache(10_000, (tenant) => {
     events.push(`follow ${tenant}`);

@@ -71,11 +71,11 @@ it.each([
   ['contract', 'control', 0],
   ['v2', 'v21', 0],
   ['it', 'item', 0],
-])('rates the query %s against %s as %d', (query, token, expected) => {
+])('compares the query %s with the word %s: the similarity is %d', (query, token, expected) => {
   expect(similarity(token, one(query))).toBe(expected);
 });
 
-it('finds exactly the words in a text that are similar to a query', () => {
+it('finds exactly those words in a text that are similar to a query', () => {
   const words = fc.constantFrom(
     'deploy',
     'deploys',
@@ -151,7 +151,9 @@ describe('words in a text', () => {
     expect(foundIn(query, content).missing).toBe(1);
   });
 
-  it('finds every Unicode letter with a canonical equivalent in either form', { tags: 'random' }, () => {
+  it('finds a letter in composed or decomposed form with a query in the other form', {
+    tags: 'random',
+  }, () => {
     const missed: string[] = [];
     for (const letter of unicodeSample().characters) {
       const other = letter.normalize('NFD');
@@ -168,7 +170,7 @@ describe('words in a text', () => {
   });
 
   it.each(['ß', '½', 'e\u0301', '\ufdfa', 'a\u200b', '\u00ad', '한'.normalize('NFD')])(
-    'shows the match in a long line after many %s',
+    'shows the match in a long line even after many characters that folding changes, such as %s',
     (character) => {
       for (const after of [400, 5000]) {
         const content = `# first\n${`${character} `.repeat(after)}needle ${'end '.repeat(200)}`;
@@ -177,10 +179,13 @@ describe('words in a text', () => {
     },
   );
 
-  it.each(['ß', 'İ', 'ŉ', 'ﬃ'])("shows a literal's match without case after many %s", (character) => {
-    const content = `${character.repeat(5000)} NEEDLE ${'end '.repeat(200)}`;
-    const query = { mode: 'literal', text: 'needle', ignoresCase: true, where: 'content' } as const;
-    const file = { path: '/memories/f', content, bytes: Buffer.byteLength(content), modified: 0 };
-    expect(new LineMatcher(query).match(file, 1)?.lines[0]?.text).toContain('NEEDLE');
-  });
+  it.each(['ß', 'İ', 'ŉ', 'ﬃ'])(
+    'shows a match that ignores case even after many characters that change their length: %s',
+    (character) => {
+      const content = `${character.repeat(5000)} NEEDLE ${'end '.repeat(200)}`;
+      const query = { mode: 'literal', text: 'needle', ignoresCase: true, where: 'content' } as const;
+      const file = { path: '/memories/f', content, bytes: Buffer.byteLength(content), modified: 0 };
+      expect(new LineMatcher(query).match(file, 1)?.lines[0]?.text).toContain('NEEDLE');
+    },
+  );
 });

@@ -387,29 +387,32 @@ const FALSE_POSITIVES: [what: string, text: string, kind: string][] = [
 ];
 
 describe('samples with secrets and look-alikes', () => {
-  it('lists 40 secrets and 40 look-alikes as samples', () => {
+  it('contains 40 secrets and 40 look-alikes as samples', () => {
     expect([FOUND.length, MISSED.length, HARMLESS.length]).toStrictEqual([36, 4, 40]);
   });
 
-  it.each([...FOUND, ...BY_CONTEXT])('masks the secret %s (%s)', async (kind, _what, secret, context) => {
-    expect(await redact(context(secret))).toBe(context(`[REDACTED:${kind}]`));
-    expect(await kindsIn(await redact(context(secret)))).toStrictEqual([]);
-  });
+  it.each([...FOUND, ...BY_CONTEXT])(
+    'masks a secret with the kind %s: %s',
+    async (kind, _what, secret, context) => {
+      expect(await redact(context(secret))).toBe(context(`[REDACTED:${kind}]`));
+      expect(await kindsIn(await redact(context(secret)))).toStrictEqual([]);
+    },
+  );
 
-  it.each(OTHER_FORMATS)('masks a secret (kind %s)', async (kind, secret) => {
+  it.each(OTHER_FORMATS)('masks a secret with the kind %s in another format', async (kind, secret) => {
     expect(await redact(inProse(secret))).toBe(inProse(`[REDACTED:${kind}]`));
   });
 
-  it('lists a sample for every kind of secret', () => {
+  it('contains a sample for every kind of secret', () => {
     const sampled = new Set([...FOUND, ...BY_CONTEXT, ...OTHER_FORMATS].map(([kind]) => kind));
     expect([...sampled, KEPT_OUT].toSorted()).toStrictEqual([...SECRET_KINDS].toSorted());
   });
 
-  it.each(MISSED)('misses the known secret %s', async (_what, text) => {
+  it.each(MISSED)('does not mask the secret, as a known limitation: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(ALSO_MISSED)('misses another known secret: %s', async (_what, text) => {
+  it.each(ALSO_MISSED)('does not mask another secret, as a known limitation: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
@@ -417,7 +420,7 @@ describe('samples with secrets and look-alikes', () => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(FALSE_POSITIVES)('masks the known false positive %s', async (_what, text, kind) => {
+  it.each(FALSE_POSITIVES)('masks a harmless text, as a known limitation: %s', async (_what, text, kind) => {
     expect(await kindsIn(text)).toStrictEqual([kind]);
   });
 });
@@ -428,7 +431,7 @@ describe('generated values', () => {
     ['Authorization: Bearer 43 of base64url', 297, () => `Authorization: Bearer ${random(BASE64URL, 43)}`],
     ['jdbc: … password=', 300, () => `jdbc:mysql://db/shop?user=app&password=${random(ALNUM, 12)}`],
     ['ODBC', 300, () => `Driver={MySQL};Server=db;Uid=app;Pwd={${random(ALNUM, 12)}};`],
-  ])('masks a generated value in nearly all 300 cases: %s', async (_, least, text) => {
+  ])('masks nearly all of 300 random values: %s', async (_, least, text) => {
     let found = 0;
     for (let i = 0; i < 300; i++) found += (await scanner.scan(text())).length;
     expect(found).toBeGreaterThanOrEqual(least);
@@ -448,7 +451,7 @@ describe('generated values', () => {
 });
 
 describe('masking secrets', () => {
-  it('covers the whole secret when two detectors match different parts of it', async () => {
+  it('masks the whole secret if two detectors match different parts', async () => {
     const token = `ghp_${made(ALNUM, 36)}`;
     expect(await redact(`clone ${url('https', token, 'x-oauth-basic', 'github.com/a/b')} now`)).toBe(
       'clone [REDACTED:basic_auth_url] now',
@@ -492,18 +495,18 @@ describe('masking secrets', () => {
 describe('evading the masking', () => {
   const token = `ghp_${made(ALNUM, 36)}`;
 
-  it('masks a secret after secretlint comments', async () => {
+  it('masks a secret even if secretlint comments before it disable the check', async () => {
     expect(await redact(`// secretlint-disable\n# secretlint-disable-next-line\n${token}`)).toBe(
       '// secretlint-disable\n# secretlint-disable-next-line\n[REDACTED:github_token]',
     );
   });
 
-  it('masks a secret in a forged placeholder', async () => {
+  it('masks a secret in or after a forged placeholder', async () => {
     expect(await redact(`[REDACTED:${token}]`)).toBe('[REDACTED:[REDACTED:github_token]]');
     expect(await redact(`[REDACTED:jwt]${token}`)).toBe('[REDACTED:jwt][REDACTED:github_token]');
   });
 
-  it('masks a secret after a byte order mark, which shifts offsets in @secretlint/core', async () => {
+  it('masks the right characters after a byte order mark, which shifts offsets in @secretlint/core', async () => {
     expect(await redact(`\ufeff${token}`)).toBe('\ufeff[REDACTED:github_token]');
   });
 });
@@ -535,7 +538,7 @@ describe('scanner properties', () => {
     fc.constantFrom(...SECRET_KINDS.map(placeholder)),
   );
 
-  it('masks every secret in any surroundings', { tags: 'random' }, async () => {
+  it('masks every secret among random text', { tags: 'random' }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(noise, secret), { maxLength: 6 }), noise, async (pieces, last) => {
         const masked = await redact(
@@ -547,7 +550,7 @@ describe('scanner properties', () => {
     );
   });
 
-  it('finds no secret in masked text', { tags: 'random' }, async () => {
+  it('finds no secret in text that was masked before', { tags: 'random' }, async () => {
     const piece = fc.oneof(
       noise,
       secret.map(({ value }) => value),
@@ -566,7 +569,7 @@ describe('scanner properties', () => {
     );
   });
 
-  it('returns sorted, disjoint findings on character boundaries and keeps all other text', {
+  it('returns sorted findings that neither overlap nor split a character, and keeps all other text', {
     tags: 'random',
   }, async () => {
     const piece = fc.oneof(
@@ -672,8 +675,11 @@ it.each([
   expect((await redact(text)).length).toBeGreaterThan(0);
 });
 
-it.each(['.', ')', ').', '!?', '}}*_'])('keeps the punctuation %s after a URL', async (punctuation) => {
-  expect(await redact(`(see https://u:pa55word1@h/p${punctuation} more`)).toBe(
-    `(see [REDACTED:basic_auth_url]${punctuation} more`,
-  );
-});
+it.each(['.', ')', ').', '!?', '}}*_'])(
+  'keeps the punctuation %s after a masked URL',
+  async (punctuation) => {
+    expect(await redact(`(see https://u:pa55word1@h/p${punctuation} more`)).toBe(
+      `(see [REDACTED:basic_auth_url]${punctuation} more`,
+    );
+  },
+);

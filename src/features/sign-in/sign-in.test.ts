@@ -22,11 +22,11 @@ describe("a person's roles", () => {
     [{ realm_access: null }, 'realm_access.roles', []],
     [{}, 'constructor.name', []],
     [{}, 'roles', []],
-  ])("reads a person's roles from %j by the claim %s", (claims, name, roles) => {
+  ])('reads the claims %j and returns the roles in the claim %s', (claims, name, roles) => {
     expect(claimedRoles(claims, name)).toStrictEqual(roles);
   });
 
-  it("selects the highest access among a person's roles", () => {
+  it("grants the highest access among a person's roles", () => {
     const roles = { admins: 'read_write', support: 'operate', all: 'read_only' } as const;
     expect(grantedAccess(['all', 'support'], roles)).toBe('operate');
     expect(grantedAccess(['admins', 'all'], roles)).toBe('read_write');
@@ -59,7 +59,7 @@ describe('the session cookie', () => {
       /^__Secure-console_session=[\w.-]+; Max-Age=7200; Path=\/console; HttpOnly; Secure; SameSite=Strict$/,
     ],
     ['http://localhost:8081', /^console_session=[\w.-]+; Max-Age=7200; Path=\/; HttpOnly; SameSite=Strict$/],
-  ])('protects the session cookie for the console at %s', async (url, expected) => {
+  ])("sets the cookie's name and attributes for the console at %s", async (url, expected) => {
     const header = await sessions(url).begin(person);
     expect(header).toMatch(expected);
     expect(await sessions(url).authenticate(withCookie(header))).toStrictEqual({
@@ -68,7 +68,7 @@ describe('the session cookie', () => {
     });
   });
 
-  it("rejects a session cookie after its session ended, and accepts the person's other sessions", async () => {
+  it("rejects a cookie after its session ended, but accepts the person's other sessions", async () => {
     const at = sessions('https://example.com');
     const [first, second] = [withCookie(await at.begin(person)), withCookie(await at.begin(person))];
     await at.end(first.headers.cookie);
@@ -76,7 +76,7 @@ describe('the session cookie', () => {
     expect(await at.authenticate(second)).toMatchObject(person);
   });
 
-  it('rejects a session cookie made with another key', async () => {
+  it('rejects a session cookie that was signed with another key', async () => {
     const header = await sessions('https://example.com').begin(person);
     const other = sessions('https://example.com', 'another key');
     await expect(other.authenticate(withCookie(header))).rejects.toMatchObject({ code: 'unauthorized' });

@@ -35,7 +35,7 @@ async function start(answer: 200 | 'hang' = 200) {
   return { collector, warnings, logs: startAuditLogs(config, collector.url, log) };
 }
 
-it('sends an audit trail event as a log record with its fields', async () => {
+it('sends an audit event to the collector as a log record with all fields', async () => {
   const { collector, logs } = await start();
   completedAuditEvents.publish(EVENT);
   await logs.stop();
@@ -65,7 +65,7 @@ it('sends an audit trail event as a log record with its fields', async () => {
   await collector.close();
 });
 
-it('limits the queue for a collector that hangs, and fails no event', async () => {
+it('limits the queue if the collector does not respond, without failing the audited request', async () => {
   const { collector, logs } = await start('hang');
   for (let i = 0; i < 6000; i++) completedAuditEvents.publish(EVENT);
   await logs.stop();
@@ -74,6 +74,6 @@ it('limits the queue for a collector that hangs, and fails no event', async () =
   await collector.close();
 });
 
-it('subscribes to no audit event without a collector', () => {
+it('subscribes to no audit events if no collector is configured', () => {
   expect(completedAuditEvents.hasSubscribers).toBe(false);
 });

@@ -12,7 +12,7 @@ const filesIn = (directory: string, count: number): Listing => ({
   total: count,
 });
 
-it('merges any number of entries from a mount into the root listing', () => {
+it('merges 200,000 entries from one mount into the root listing', () => {
   const count = 200_000;
   const team = { path: '/memories/team' as MemoryPath, listing: filesIn('/memories/team', count) };
   const { entries, total } = mergeRoots(filesIn('/memories', 1), [team], Number.MAX_SAFE_INTEGER);

@@ -90,17 +90,17 @@ describe('a text that is kept out', () => {
     ],
     ['4929123456789012', '14929-1234-5678-9012', '14929-1234-5678-9012'],
     ['4929123456789012', '4929-1234, 5678-9012', '4929-1234, 5678-9012'],
-  ])('compares a number by its digits: %s in %j', async (entry, text, result) => {
+  ])('compares a number by its digits: the kept-out text %s in %j', async (entry, text, result) => {
     expect(await masked(await keepOut([entry]), text)).toBe(result);
   });
 
-  it('finds a number that an edit completes', async () => {
+  it('finds a kept-out number if an edit adds its last digit', async () => {
     const texts = await keepOut(['4929123456789012']);
     const text = `${'word '.repeat(50)}4929 - 1234 - 5678 - 9012`;
     expect(await texts.scan(text, { start: text.length - 1, end: text.length })).toHaveLength(1);
   });
 
-  it('normalizes no text to more than three times its length', async () => {
+  it('returns a normal form that is at most three times as long as the text', async () => {
     for (const text of ['\ufdfa', '\ufdfb', '\u3316', '\u337f', '\u2026', '\u00bd', '\ufb03', '\u0390'])
       expect((await tokenize(text)).normal.length, text).toBeLessThanOrEqual(3);
     const marks = `a${'\u0301\u0316'.repeat(2000)}`;
@@ -110,7 +110,7 @@ describe('a text that is kept out', () => {
     );
   });
 
-  it('adds entries to a list and removes them', async () => {
+  it('finds an entry after it is added to a list, and no longer after it is removed', async () => {
     const entries = (await Promise.all(
       Array.from({ length: 100 }, (_, i) => keptOutEntry(`one two three four ${i}`, hashes)),
     )) as KeptOutEntry[];
@@ -126,12 +126,12 @@ describe('a text that is kept out', () => {
     expect(await texts.scan('one two three four 0')).toHaveLength(1);
   });
 
-  it('masks a kept-out text if two lists or two entries overlap', async () => {
+  it('masks overlapping matches as one, from one list or from two', async () => {
     const texts = await keepOut(['alpha beta', 'beta gamma delta'], ['gamma delta epsilon']);
     expect(await masked(texts, 'x alpha beta gamma delta epsilon y')).toBe('x [REDACTED:kept_out] y');
   });
 
-  it('finds no kept-out text in its own placeholder', async () => {
+  it('does not mask a kept-out text inside a placeholder', async () => {
     const texts = await keepOut(['redacted', 'kept_out', 'aws_access_key']);
     expect(await masked(texts, 'kept_out')).toBe('[REDACTED:kept_out]');
     expect(await masked(texts, '[REDACTED:kept_out] [REDACTED:aws_access_key]')).toBe(
@@ -147,12 +147,15 @@ describe('a text that is kept out', () => {
     ['in a text with another end', 'a [REDACTED:kept_out] b', 'a secret c', false],
     ['in a text with another middle', '[REDACTED:kept_out] a [REDACTED:kept_out]', 'x b y', false],
     ['in place of nothing', 'a[REDACTED:kept_out]b', 'ab', false],
-  ])('compares a text with its masked form: %s', (_, stored, text, isMask) => {
-    expect(isMaskedForm(stored, text)).toBe(isMask);
-  });
+  ])(
+    "decides whether one text is another text's masked form, with the placeholder %s",
+    (_, stored, text, isMask) => {
+      expect(isMaskedForm(stored, text)).toBe(isMask);
+    },
+  );
 
   it.each(['a', 'é', 'e\u0301'])(
-    'finds a kept-out text across the parts of a long text of %j',
+    'finds a kept-out text that crosses two parts of a long text of %j',
     async (filler) => {
       const texts = await keepOut(['12 Elm Street now', 'one two three four five']);
       for (const entry of ['12 elm street now', 'one two three four five']) {
@@ -174,7 +177,7 @@ describe('a text that is kept out', () => {
     expect(await keptOutEntry('x '.repeat(256), hashes)).toMatchObject({ tokens: 256 });
   });
 
-  it('finds a kept-out text exactly where its tokens are', async () => {
+  it('finds a kept-out text wherever its tokens occur, and nowhere else', async () => {
     const word = fc.constantFrom('ana', 'ANA', 'bo', 'e\u0301', 'ｶﾞ', '田', '-', 'x\u200by', '😀', '12');
     const space = fc.constantFrom(' ', '  ', '\n', '\u00a0');
     const words = fc.array(fc.tuple(word, space), { maxLength: 24 });
@@ -216,7 +219,7 @@ describe('a text that is kept out', () => {
     );
   });
 
-  it('rejects a kept-out text if secrets are stored, and handles it like a secret otherwise', async () => {
+  it('rejects a kept-out text if secrets are stored; otherwise, handles it like a secret', async () => {
     const scanner = createSecretScanner();
     const texts = await keepOut(['12 Elm Street']);
     expect(redactionFor('store', scanner, undefined)).toBeUndefined();

@@ -37,14 +37,14 @@ async function read<Item>(items: AsyncIterable<Item>, data: unknown[]): Promise<
   return collected;
 }
 
-it('skips items with unknown types, and unknown fields', async () => {
+it('skips an item with an unknown type, and ignores unknown fields', async () => {
   const memories = [{ type: 'memory_link', target: 'mem_9' }, memory({ id: 'mem_2', color: 'red' })];
   expect(await read(store.memories('full'), memories)).toMatchObject([{ id: 'mem_2' }]);
   const versions = [{ type: 'memory_version_summary' }, version({ id: 'memver_2', color: 'red' })];
   expect(await read(store.versions(), versions)).toMatchObject([{ id: 'memver_2' }]);
 });
 
-it('reads a version with an unknown operation name as a change', async () => {
+it('reads a version as a change if its operation is unknown', async () => {
   const redacted = { operation: 'merged', path: null, content: null, redacted_at: time };
   const versions = [version({ operation: 'restored' }), version(redacted), version({ operation: 'deleted' })];
   expect((await read(store.versions(), versions)).map(({ operation }) => operation)).toStrictEqual([
@@ -77,17 +77,17 @@ it.each<[problem: string, fields: object]>([
   );
 });
 
-it('describes an item that is not an object', async () => {
+it('describes the problem if an item is not an object', async () => {
   await expect(read(store.memories('full'), [null])).rejects.toThrow(
     'The store sent a memory that cannot be read: (id: expected string, received undefined).',
   );
 });
 
-it('reads a memory without its text in a list without contents', async () => {
+it('accepts a memory without content if the list was requested without contents', async () => {
   expect(await read(store.memories('basic'), [memory({ content: null })])).toMatchObject([{ id: 'mem_1' }]);
 });
 
-it('reads a store without a name, or with other metadata than pairs', async () => {
+it('reads a store without a name, and one whose metadata are not pairs', async () => {
   const record = { id: 'memstore_x', created_at: time };
   const stores = [record, { ...record, metadata: null }, { ...record, metadata: ['a'] }];
   expect(await read(listStores(client), stores)).toMatchObject([record, record, record]);

@@ -23,7 +23,7 @@ describe('the splices in imported versions', () => {
     );
   });
 
-  it('stores minimal splices, and a whole content if no newer content is known', () => {
+  it('stores minimal splices, or the whole content if no newer content is known', () => {
     const splices = new Splices();
     expect(splices.add('m', 'one two three')).toStrictEqual({
       splice_start: null,
@@ -40,7 +40,7 @@ describe('the splices in imported versions', () => {
     expect(splices.add('m', 'one two three').splice_start).toBeNull();
   });
 
-  it('stores a whole content after a chain of 255 splices', () => {
+  it('stores the whole content again after every 255 splices', () => {
     const splices = new Splices();
     const wholes = Array.from({ length: 600 }, (_, i) => splices.add('m', `${'x'.repeat(50)}${i}`)).flatMap(
       ({ splice_start }, i) => (splice_start === null ? [i] : []),
@@ -71,7 +71,7 @@ it('records a directory for the periods in which a file was below it', () => {
   ]);
 });
 
-it('keeps the IDs from this service, and hashes other IDs after a prefix with their time', () => {
+it('keeps IDs from this service, and replaces other IDs by their time and a hash', () => {
   const at = parseMicroseconds('2026-11-23T18:59:18.993004Z') ?? 0;
   const own = 'memver_01a209c6e35170109405de522617948b';
   expect(versionUuid(own, at)).toBe('01a209c6-e351-7010-9405-de522617948b');
@@ -95,7 +95,7 @@ it.each([
   '0001-01-01T00:00:00+01:00',
   '9999-12-31T23:59:59-01:00',
   '2026-02-30T00:00:00Z',
-])('rejects the time %s, which Postgres cannot read', (given) => {
+])('rejects the time %s, which Postgres cannot store', (given) => {
   expect(parseBound(given, 'until')).toBeUndefined();
 });
 
