@@ -287,7 +287,7 @@ const AUTHENTICATION = {
     .register(documentation, {
       effect: 'Credentials of callers.',
       more: '`keys` means API keys, and `jwt` means tokens of your issuer.',
-      computed: '`keys` with `DATABASE_URL` or off loopback, otherwise `none`',
+      computed: '`keys` if `DATABASE_URL` is set or `HOST` is not a loopback address, otherwise `none`',
       example: 'jwt',
     }),
   ALLOW_UNAUTHENTICATED: flag.default(false).register(documentation, {

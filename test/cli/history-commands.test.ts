@@ -343,7 +343,7 @@ redacted   T.......................... by operator ada
   it('explains why options for `log` are invalid', async () => {
     const tenant = await story(service());
     expect(await runForError(service(), 'log', tenant, '--since', 'yesterday')).toBe(
-      `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
+      `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use an ISO 8601 time (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC if it has no offset) or a duration before now (30s, 90m, 2h, 3d, 1w).`,
     );
     expect(await runForError(service(), 'log', tenant, '--limit', '0')).toContain(
       'Use a whole number of at least 1.',

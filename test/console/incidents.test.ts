@@ -209,7 +209,7 @@ describeConsole(
       await button(page, 'Find').click();
       await facts.getByText(/^exact text, ignoring case/).waitFor();
       await button(page, 'Erase this text…').click();
-      await page.getByText('Compares byte by byte, ignoring case.').waitFor();
+      await page.getByText('Compares byte for byte, ignoring case.').waitFor();
       await page.keyboard.press('Escape');
     });
 

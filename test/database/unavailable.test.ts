@@ -201,7 +201,7 @@ const causes: Cause[] = [
     'the role loses the right to connect',
     () => change('ALTER DATABASE memory OWNER TO postgres', 'REVOKE CONNECT ON DATABASE memory FROM PUBLIC'),
     () => change('GRANT CONNECT ON DATABASE memory TO PUBLIC', `ALTER DATABASE memory OWNER TO ${ROLE}`),
-    'the user may not connect to the database; GRANT CONNECT ON DATABASE … TO the user',
+    'the user has no permission to connect to the database; GRANT CONNECT ON DATABASE … TO the user',
   ],
   [
     'a library of the role is missing',

@@ -101,7 +101,7 @@ describe("the service's start", () => {
       `memory-service: The database at ${missing.host}/missing cannot be used: there is no such database on the server; create it, or check DATABASE_URL.`,
     );
     expect(address).toBe(
-      'memory-service: Cannot listen on 192.0.2.1:0: no network interface of this machine has the address; set HOST to one that has, such as 127.0.0.1.',
+      'memory-service: Cannot listen on 192.0.2.1:0: no network interface of this machine has the address; set HOST to an address of this machine, such as 127.0.0.1.',
     );
   });
 

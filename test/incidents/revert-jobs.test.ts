@@ -277,10 +277,12 @@ describeServiceOnOwnDatabase(
       ]);
       expect([many.code, many.stderr]).toStrictEqual([
         0,
-        expect.stringContaining('2 open drafts may keep the changes: reject or edit them.'),
+        expect.stringContaining('2 open drafts may still contain the changes. Reject or edit these drafts.'),
       ]);
       const single = await runOn(service(), ['revert', copied, '--by', 'mallory', '--since', '1h']);
-      expect(single.stderr).toContain(`Open drafts that may keep the changes: ${copy.id}. Reject them`);
+      expect(single.stderr).toContain(
+        `Open drafts that may still contain the changes: ${copy.id}. Before a merge`,
+      );
       expect((await readTree(service(), copy.id)).get(a)).toBe('evil\n2\n3\n4\n55\n');
     });
 

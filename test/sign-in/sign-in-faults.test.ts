@@ -151,7 +151,7 @@ describeService('sign-in with a provider that responds unexpectedly', (service) 
     expect(line()).toMatchObject({
       issuer: origin,
       detail:
-        'OIDC_ISSUER must be the exact issuer of the provider. Its URL has no OpenID Connect configuration.',
+        'OIDC_ISSUER must be the exact issuer of the provider. Its URL does not respond with a valid OpenID Connect configuration.',
     });
   });
 

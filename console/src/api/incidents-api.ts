@@ -12,7 +12,7 @@ export type Place = 'current' | 'superseded' | 'drafts';
 export interface FindBody {
   text: string;
   mode: Mode;
-  /** Whether to compare byte by byte, not in the normal form. */
+  /** Whether to compare byte for byte, not in the normal form. */
   exact: boolean;
   /** Only with `exact`. */
   ignore_case: boolean;

@@ -487,7 +487,7 @@ export interface components {
             /** @description The number of these tenants that failed. */
             tenants_failed: number;
             /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may keep the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may still contain the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
              * @example {
              *       "files": 2,
              *       "current": 1,
@@ -517,7 +517,7 @@ export interface components {
             /** @description The error code; null for a success. */
             error: string | null;
             /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may keep the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may still contain the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
              * @example {
              *       "files": 2,
              *       "current": 1,
@@ -772,7 +772,7 @@ export interface components {
         Reverted: {
             /** @description First, the actor's changes that were not reverted, and why: each entry without a `resolution`. Also lists the files with a resolution. */
             conflicts: components["schemas"]["Conflict"][];
-            /** @description Open drafts that may keep the changes: drafts with versions by the actor, or with copies of the files. A revert does not change drafts. Reject them, or edit them before they are merged. */
+            /** @description Open drafts that may still contain the changes: drafts with versions by the actor, or with copies of the files. A revert does not change drafts. Before a merge, reject or edit these drafts. */
             drafts: string[];
             dry_run: boolean;
             /** @description In path order. */

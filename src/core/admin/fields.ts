@@ -43,7 +43,7 @@ export const pathOrRoot = memoryPath.default(ROOT);
 /** A time as the caller writes it. `parseTime` reads the text. */
 export const givenTime = text(64).meta({
   description:
-    'ISO 8601 (`2026-11-22T09:30:00Z`; UTC without an offset), or a duration back from now (`30s`, `90m`, `2h`, `3d`, `1w`).',
+    'An ISO 8601 time (`2026-11-22T09:30:00Z`; UTC if it has no offset), or a duration before now (`30s`, `90m`, `2h`, `3d`, `1w`).',
   examples: ['2h'],
 });
 

@@ -75,7 +75,7 @@ const revertedSchema = z
     }),
     drafts: z.array(z.string()).meta({
       description:
-        'Open drafts that may keep the changes: drafts with versions by the actor, or with copies of the files. A revert does not change drafts. Reject them, or edit them before they are merged.',
+        'Open drafts that may still contain the changes: drafts with versions by the actor, or with copies of the files. A revert does not change drafts. Before a merge, reject or edit these drafts.',
     }),
     ...changeFields,
   })

@@ -241,7 +241,7 @@ export const deleteTenant = defineOperation({
       .meta({ description: 'Delete it even if other tenants mount it. Their mounts stay.' }),
     forget: flag.default(false).meta({
       description:
-        "Also replace the tenant's ID in the audit trail with a hash. Also works if the tenant is already deleted.",
+        "Also replace the tenant's ID with a hash in the audit trail, even if the tenant was already deleted.",
     }),
     receipt: receiptFlag,
   }),

@@ -166,7 +166,7 @@ export const getVersion = defineOperation({
     const history = new History(database);
     const { version, content } = await history.requireWithContent(tenant, given);
     const [entry] = await addChanges(history, tenant, [version]);
-    if (entry === undefined) throw new Error('A version has no change.');
+    if (entry === undefined) throw new Error(`Version ${version.id} has no log entry.`);
     return { ...entryRecord(entry), content };
   },
 });

@@ -58,7 +58,7 @@ export function parseDays(value: string): number {
 }
 
 export const TIME_HELP = `
-<time> is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`;
+<time> is an ISO 8601 time (2026-11-22, 2026-11-22T09:30:00Z; UTC if it has no offset) or a duration before now (30s, 90m, 2h, 3d, 1w).`;
 
 /** Checks that the value is a time, and returns the value unchanged. */
 export function timeArgument(value: string): string {

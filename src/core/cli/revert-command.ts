@@ -97,7 +97,7 @@ ${CHANGE_LINES}`,
           );
           if (reverted.drafts.length > 0)
             io.stderr.write(
-              `Open drafts that may keep the changes: ${reverted.drafts.join(', ')}. Reject them, or edit them before they are merged.\n`,
+              `Open drafts that may still contain the changes: ${reverted.drafts.join(', ')}. Before a merge, reject or edit these drafts.\n`,
             );
         }
         if (left.length === 0) return;

@@ -326,7 +326,7 @@ const deleteCommand = (cli: Cli) =>
     .option('--force', 'delete it even if other tenants mount it')
     .option(
       '--forget',
-      'replace its ID in the audit trail with a hash, also if the tenant is already deleted',
+      "replace the tenant's ID with a hash in the audit trail, even after the tenant's deletion",
     )
     .option('--receipt <file>', RECEIPT_HELP)
     .option('--yes', 'do not ask for confirmation')
@@ -362,7 +362,7 @@ const deleteCommand = (cli: Cli) =>
     );
 
 function confirmationPrompt(tenant: string, found: TenantRecord | undefined, forget: boolean): string {
-  const forgetting = 'replace its ID in the audit trail with a hash';
+  const forgetting = 'replace its ID with a hash in the audit trail';
   if (found === undefined) return `Tenant ${tenant} is deleted already. Permanently ${forgetting}?`;
   return `Permanently delete tenant ${tenant} with ${contentsText(found)}${forget ? `, and ${forgetting}` : ''}?`;
 }

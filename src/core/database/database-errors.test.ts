@@ -72,7 +72,7 @@ it.each([
   [
     '42501',
     'permission denied',
-    'the user may not connect to the database; GRANT CONNECT ON DATABASE … TO the user',
+    'the user has no permission to connect to the database; GRANT CONNECT ON DATABASE … TO the user',
   ],
   [
     'CERT_HAS_EXPIRED',

@@ -5,10 +5,10 @@ import { describeListenFault, describeStartFault } from './open-database.ts';
 const failure = (code: string) => Object.assign(new Error(`driver's words about ada:secret`), { code });
 
 it.each([
-  ['EADDRINUSE', 'set PORT to another'],
-  ['EACCES', 'set PORT to one above 1023'],
-  ['EADDRNOTAVAIL', 'set HOST to one that has'],
-  ['EAFNOSUPPORT', 'set HOST to one that it has'],
+  ['EADDRINUSE', 'set PORT to another port'],
+  ['EACCES', 'set PORT to a number above 1023'],
+  ['EADDRNOTAVAIL', 'set HOST to an address of this machine'],
+  ['EAFNOSUPPORT', 'set HOST to an address that it has'],
   ['ENOTFOUND', 'set HOST to an address of this machine'],
   ['EAI_AGAIN', 'set HOST to an address of this machine'],
 ])('explains the listen error %s and names the setting to change', (code, advice) => {
@@ -24,7 +24,7 @@ it.each([
   ['28P01', 'it rejects the user or the password'],
   ['28000', 'pg_hba.conf'],
   ['3D000', 'there is no such database'],
-  ['42501', 'may not create tables'],
+  ['42501', 'has no permission to create tables'],
   ['25006', 'it is read-only'],
   ['XX001', 'SQLSTATE XX001; check DATABASE_URL'],
 ])('describes the server error %s in one line with advice and without credentials', (code, advice) => {

@@ -24,12 +24,12 @@ import type { StatementTracer } from './query.ts';
 const UNKNOWN_HOST =
   'the name does not resolve to an address; set $HOST to an address of this machine, such as 127.0.0.1';
 const LISTEN_FAULTS: Partial<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use; set $PORT to another',
-  EACCES: 'this user may not use the port; set $PORT to one above 1023',
+  EADDRINUSE: 'the port is in use; set $PORT to another port',
+  EACCES: 'the operating system does not let this user listen on the port; set $PORT to a number above 1023',
   EADDRNOTAVAIL:
-    'no network interface of this machine has the address; set $HOST to one that has, such as 127.0.0.1',
+    'no network interface of this machine has the address; set $HOST to an address of this machine, such as 127.0.0.1',
   EAFNOSUPPORT:
-    'this machine does not have that kind of address; set $HOST to one that it has, such as 127.0.0.1',
+    'this machine does not have that kind of address; set $HOST to an address that it has, such as 127.0.0.1',
   ENOTFOUND: UNKNOWN_HOST,
   EAI_AGAIN: UNKNOWN_HOST,
 };

@@ -10,7 +10,7 @@ const SLOW = 'it does not respond in time; check DATABASE_URL, that the server r
 const BROKEN = 'the connection breaks off; its log says why';
 const NO_SOCKETS = 'this machine cannot open another connection; raise its limits of files and ports';
 const NO_ACCESS =
-  'this process may not open a connection to it; check firewalls, and the permissions of its socket';
+  'this process has no permission to connect to it; check firewalls, and the permissions of its socket';
 
 /** Reasons by system error code. */
 const SYSTEM: Partial<Record<string, string>> = {
@@ -76,7 +76,7 @@ const SERVER: Partial<Record<string, string>> = {
   '28P01': USER_OR_PASSWORD,
   '3D000': 'there is no such database on the server; create it, or check DATABASE_URL',
   42501:
-    'the user may not create tables, or lacks a privilege; make it the owner of the database and its tables',
+    'the user has no permission to create tables, or lacks another privilege; make it the owner of the database and its tables',
   53100: DISK,
   53200: 'the server is out of memory; see its log',
   53300: FULL,
@@ -95,7 +95,7 @@ const SERVER: Partial<Record<string, string>> = {
 
 /** SQLSTATEs with a different meaning while a connection is opened. */
 const SERVER_ON_CONNECT: Partial<Record<string, string>> = {
-  42501: 'the user may not connect to the database; GRANT CONNECT ON DATABASE … TO the user',
+  42501: 'the user has no permission to connect to the database; GRANT CONNECT ON DATABASE … TO the user',
   42704: 'it rejects a setting of the connection; check options in DATABASE_URL',
   22023: 'it rejects a setting of the connection; check options in DATABASE_URL',
 };

@@ -184,7 +184,7 @@ export const OPERATION_ERRORS = {
 
   invalid_time: invalid(
     (text: string) =>
-      `${JSON.stringify(text)} is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
+      `${JSON.stringify(text)} is not a valid time. Use an ISO 8601 time (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC if it has no offset) or a duration before now (30s, 90m, 2h, 3d, 1w).`,
   ),
   since_after_until: invalid(() => '`since` must be before `until`.'),
   history_incomplete: incomplete(

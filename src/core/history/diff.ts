@@ -55,7 +55,7 @@ export interface FileDiff extends Change {
 
 async function changeBy(history: History, tenant: string, version: Version): Promise<FileDiff> {
   const [entry] = await addChanges(history, tenant, [version]);
-  if (entry === undefined) throw new Error('A version has no change.');
+  if (entry === undefined) throw new Error(`Version ${version.id} has no log entry.`);
   return { before: entry.before, after: entry.after, oldVersion: entry.replaced, newVersion: version.id };
 }
 

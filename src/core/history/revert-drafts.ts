@@ -20,7 +20,7 @@ SELECT EXISTS (
 );
 
 /**
- * Returns the sorted IDs of the open drafts that may keep an actor's changes.
+ * Returns the sorted IDs of the open drafts that may still contain an actor's changes.
  *
  * @param files IDs of the files that the actor changed in the memory
  */

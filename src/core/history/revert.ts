@@ -43,7 +43,7 @@ const NO_LIMITS = { redaction: undefined, maxFileBytes: 0 };
 
 export interface Reverted extends Changes {
   conflicts: Conflict[];
-  /** IDs of the open drafts that may keep the changes. A revert does not change them. */
+  /** IDs of the open drafts that may still contain the changes. A revert does not change them. */
   drafts: string[];
 }
 

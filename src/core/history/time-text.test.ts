@@ -61,8 +61,8 @@ describe('the time parser', () => {
       expect.objectContaining({
         reason: 'invalid_time',
         message:
-          `${JSON.stringify(text)} is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, ` +
-          '2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).',
+          `${JSON.stringify(text)} is not a valid time. Use an ISO 8601 time (2026-11-22, 2026-11-22T09:30:00Z, ` +
+          '2026-11-22T09:30:00.123456+01:00; UTC if it has no offset) or a duration before now (30s, 90m, 2h, 3d, 1w).',
       }),
     );
   });

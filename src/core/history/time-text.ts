@@ -13,7 +13,7 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * Parses a time given by an operator, and returns it in UTC with microseconds (`2026-11-22T09:30:00.123456Z`). Accepts
- * ISO 8601 or a duration back from `now`. A date without a time means midnight, and a time without an offset is UTC.
+ * ISO 8601, or a duration before `now`. A date without a time means midnight, and a time without an offset is UTC.
  * Times in the future are valid.
  *
  * @throws ServiceError if the text is invalid; the message lists the accepted formats

@@ -89,7 +89,10 @@ function configuredSecret({ INSTALLATION_SECRET: secret }: Config): Buffer | und
   return secret === undefined ? undefined : Buffer.from(secret);
 }
 
-/** Derives a key from the secret. Each purpose has another key. */
+/**
+ * Derives a purpose's own key from the secret. A purpose's text must not change, because hashes made with its key are
+ * stored.
+ */
 export function deriveKey({ secret }: Pick<Installation, 'secret'>, purpose: string, bytes = 32): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `memory-service ${purpose}`, bytes));
 }

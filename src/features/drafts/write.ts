@@ -136,7 +136,8 @@ export function newSize({ file, outcome }: PlannedChange): number {
 function newText({ file, outcome }: PlannedChange, contents: ReadonlyMap<string, string>): string | null {
   if (outcome === null || outcome.content === 'keep') return null;
   if (outcome.content !== 'draft') return outcome.content.text;
-  const content = contents.get(file.draft?.versionId ?? '');
-  if (content === undefined) throw new Error('A file of a draft that is locked has no content.');
+  const version = file.draft?.versionId ?? '';
+  const content = contents.get(version);
+  if (content === undefined) throw new Error(`Version ${version} in the locked draft has no content.`);
   return content;
 }

@@ -35,7 +35,7 @@ export const MAX_TEXT = 16_384;
 
 /** A stored erasure's request, without its texts. */
 export interface StoredEraseRequest {
-  /** Whether the text is compared byte by byte, not in its normal form. */
+  /** Whether the text is compared byte for byte, not in its normal form. */
   isExact: boolean;
   /** Only for an exact comparison. */
   ignoresCase: boolean;

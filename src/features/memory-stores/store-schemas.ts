@@ -47,7 +47,10 @@ export const storeCreate = z
     name,
     description: description.nullish(),
     metadata: metadataPairs(metadataKey, metadataValue)
-      .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, `it has at most ${MAX_METADATA} pairs`)
+      .refine(
+        (pairs) => Object.keys(pairs).length <= MAX_METADATA,
+        `it must have at most ${MAX_METADATA} pairs`,
+      )
       .nullish()
       .meta({ description: `At most ${MAX_METADATA} pairs.` }),
   })

@@ -21,7 +21,7 @@ interface SearchMode {
 const entries = {
   words: {
     input: {
-      search: 'the files with most of the words, the best first',
+      search: 'files with any of the words or their forms, best matches first',
       find: 'versions that contain all of the words, in any form',
     },
     option: {

@@ -211,12 +211,15 @@ function discoveryError(cause: unknown, issuer: string): SignInError {
     return new SignInError('unreachable', causeDetails(cause));
   const { body } = (innermost(cause) ?? {}) as { body?: { issuer?: unknown } };
   const discovered = typeof body?.issuer === 'string' ? body.issuer.slice(0, MAX_ISSUER) : undefined;
-  const found = discovered === undefined ? 'no OpenID Connect configuration' : 'another issuer';
+  const problem =
+    discovered === undefined
+      ? 'Its URL does not respond with a valid OpenID Connect configuration.'
+      : 'The OpenID Connect configuration at its URL names another issuer.';
   return new SignInError('misconfigured', {
     ...causeDetails(cause),
     issuer,
     discovered,
-    detail: `OIDC_ISSUER must be the exact issuer of the provider. Its URL has ${found}.`,
+    detail: `OIDC_ISSUER must be the exact issuer of the provider. ${problem}`,
   });
 }
 

@@ -76,7 +76,7 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, o
         Reads <strong>{reads}</strong>, also those where the find had no hit, and erases the text wherever it
         is: replaces it in current files and drafts, renames paths, and redacts versions and stored results.{' '}
         {comparison.exact
-          ? `Compares byte by byte${comparison.ignore_case ? ', ignoring case' : ''}.`
+          ? `Compares byte for byte${comparison.ignore_case ? ', ignoring case' : ''}.`
           : 'Also in another case, with other spaces, or in another Unicode form.'}
       </p>
       {!isDryRun && (

@@ -15,7 +15,7 @@ import { changeForm, currentForm, keepText } from './state.ts';
 import { UndoDialog } from './undo-dialog.tsx';
 
 const KINDS = modesFrom('literal').map((mode) => [mode, MODES[mode].form.label] as const);
-const EXACT = 'This very text, byte by byte.';
+const EXACT = 'This very text, byte for byte.';
 const PARTS: Record<Part, string> = { both: 'Contents and paths', content: 'Contents', path: 'Paths' };
 const PLACES: Record<Place, string> = {
   current: 'Current files',

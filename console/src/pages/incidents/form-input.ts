@@ -4,7 +4,7 @@ import type { FindBody, TenantSelection, UndoBody } from '../../api/incidents-ap
 export interface FormInput extends Omit<FindBody, 'tenants' | 'by' | 'source' | 'since' | 'until'> {
   actorKind: 'by' | 'source';
   actor: string;
-  /** A duration back from now, or a time. Empty for the whole history. */
+  /** A duration before now, or a time. Empty for the whole history. */
   since: string;
   scope: 'all' | 'filter' | 'some';
   /** Tenant IDs, separated by white space or commas. */

@@ -31,7 +31,7 @@ const eraseBody = z
       .default(false)
       .meta({
         description:
-          'Compare the text byte by byte. Otherwise, its normal form is compared, without differences ' +
+          'Compare the text byte for byte. Otherwise, its normal form is compared, without differences ' +
           'in case, white space, invisible characters, and Unicode forms, as for a text that is kept ' +
           'out. The receipt says which.',
       }),

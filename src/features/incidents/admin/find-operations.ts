@@ -51,7 +51,7 @@ const findBody = z
       .default(false)
       .meta({
         description:
-          'Only with `literal`: compare the text byte by byte. Otherwise, its normal form is compared, ' +
+          'Only with `literal`: compare the text byte for byte. Otherwise, its normal form is compared, ' +
           'without differences in case, white space, invisible characters, and Unicode forms, as for a ' +
           'text that is kept out.',
       }),

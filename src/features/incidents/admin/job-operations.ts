@@ -63,9 +63,7 @@ export const cancelJobOperation = defineOperation({
   method: 'POST',
   url: '/jobs/:job/cancel',
   summary: 'Cancel a job',
-  description:
-    'Outcomes that the job has already recorded are kept. A job that has ended is returned unchanged. ' +
-    NOT_ALL,
+  description: `In tenants that the job has already processed, changes are not undone, and the outcomes stay listed. A job that has ended is returned unchanged. ${NOT_ALL}`,
   tag: 'incidents',
   access: 'operate',
   scope: 'handler',

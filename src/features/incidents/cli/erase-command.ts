@@ -42,7 +42,7 @@ export const eraseCommand = (cli: Cli) =>
     'Erase a text from the files, history, drafts, and paths of many tenants: show the places, ask, and erase it for good.',
   )
     .argument('<text>', 'text to erase, or - for standard input', textArgument)
-    .option('--exact', 'compare byte by byte instead of in normal form')
+    .option('--exact', 'compare byte for byte instead of in normal form')
     .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored')
     .with(addSelectionOptions)
     .option('--replacement <text>', 'text in its place in current files; empty to remove it', '[erased]')

@@ -45,7 +45,7 @@ export const findCommand = (cli: Cli) =>
         .choices(modesFrom('literal'))
         .default('literal'),
     )
-    .option('--exact', 'compare a literal text byte by byte, case-sensitive unless -i is set')
+    .option('--exact', 'compare a literal text byte for byte, case-sensitive unless -i is set')
     .option('-i, --ignore-case', 'ignore case with --exact; without it, a literal text always ignores case')
     .with(addSelectionOptions)
     .addOption(

@@ -69,7 +69,7 @@ const hitsCommand = (cli: Cli) =>
     });
 
 const cancelCommand = (cli: Cli) =>
-  command(cli, 'cancel', 'Cancel a job. The outcomes of completed tenants are kept.')
+  command(cli, 'cancel', 'Cancel a job. Its changes to tenants that it has already processed are not undone.')
     .argument('<job>', 'ID of the job', jobArgument)
     .option('--json', 'print JSON')
     .examples('memory-service jobs cancel 0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52')

@@ -139,6 +139,8 @@ function revertSummary(job: JobRecord, isDryRun: boolean): string {
   const warning = kept_out === 0 ? '' : ` ${keptOutText(kept_out)}`;
   const read = ` Read ${amount(done, 'tenant')}.`;
   const kept =
-    drafts === 0 ? '' : ` ${amount(drafts, 'open draft')} may keep the changes: reject or edit them.`;
+    drafts === 0
+      ? ''
+      : ` ${amount(drafts, 'open draft')} may still contain the changes. Reject or edit ${drafts === 1 ? 'this draft' : 'these drafts'}.`;
   return `${verb} in job ${id}: ${changes}.${read}${foundByText(job)}${kept}${warning}${end}`;
 }
