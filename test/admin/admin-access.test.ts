@@ -61,7 +61,7 @@ describeService(
       }
     });
 
-    it('rejects an admin key on /execute for every tenant', async () => {
+    it('rejects calls to /execute with an admin key, whether or not they name a tenant', async () => {
       const id = await tenant();
       const own = await makeKey(service(), { tenant: id });
       for (const headers of [{}, { 'x-tenant-id': id }]) {
@@ -76,7 +76,7 @@ describeService(
       expect(answer.status).toBe(200);
     });
 
-    it('allows a read-only key to read and rejects its changes', async () => {
+    it('allows reads with a read-only admin key, and rejects changes', async () => {
       const id = await tenant();
       const { key } = await makeKey(service(), { isAdmin: true, access: 'read_only' });
       expect((await admin().call('GET', '/session', { key })).body.read_only).toBe(true);
@@ -119,7 +119,7 @@ describeService(
       }
     });
 
-    it('counts no request without a credential as a failed attempt', async () => {
+    it('does not count requests without a credential as failed attempts', async () => {
       const own = await openAdmin(service(), { AUTH_FAILURES_PER_MINUTE: '2' });
       for (let i = 0; i < 5; i++) {
         expect((await own.call('GET', '/session', { headers: { authorization: '' } })).status).toBe(401);
@@ -128,7 +128,7 @@ describeService(
       await own.app.close();
     });
 
-    it('limits failed attempts per address', async () => {
+    it('returns 429 when an address has exceeded the limit on failed attempts', async () => {
       const own = await openAdmin(service(), { AUTH_FAILURES_PER_MINUTE: '2' });
       const guess = async () => {
         const { key } = await makeKey(service(), { isAdmin: true, expiresAt: '2020-01-01T00:00:00Z' });
@@ -144,7 +144,7 @@ describeService(
 describeService('the admin API without authentication', (service) => {
   const admin = useAdmin(service, { AUTH: 'none' });
 
-  it("accepts only requests to this machine's host names", async () => {
+  it('rejects requests with a Host or Origin header for another machine', async () => {
     const ask = async (headers: Record<string, string>) =>
       (await admin().app.inject({ url: '/v1/session', headers })).statusCode;
     expect(await ask({ host: 'localhost:8081' })).toBe(200);
@@ -165,7 +165,7 @@ describeService('the admin API without authentication', (service) => {
     expect(await create('http://localhost:8081')).toBe(201);
   });
 
-  it('records an anonymous actor', async () => {
+  it('identifies the caller as anonymous', async () => {
     expect((await admin().call('GET', '/session')).body).toMatchObject({
       actor: { type: 'anonymous' },
       read_only: false,
@@ -173,7 +173,7 @@ describeService('the admin API without authentication', (service) => {
   });
 });
 
-it('rejects an address that other machines can reach for an admin API without authentication', () => {
+it('rejects a configuration without authentication if other machines can reach ADMIN_HOST', () => {
   const env = { ADMIN_PORT: '8081', ADMIN_HOST: '0.0.0.0' };
   const rejection =
     'The configuration is not valid:\n  AUTH none lets everyone who can reach 0.0.0.0 administer the service: set ADMIN_HOST to a loopback address, or AUTH to keys or jwt';

@@ -37,7 +37,7 @@ describeService(
     };
     const ids = (versions: unknown) => (versions as Version[]).map(({ id }) => id);
 
-    it('lists versions with their predecessors, filtered and page by page', async () => {
+    it("lists versions by page and filter, each with the previous version's ID and path", async () => {
       const { get, keyId, c, moved, edited, created } = await history();
       const { body } = await get('/versions');
       expect(body.next).toBeNull();
@@ -93,7 +93,7 @@ describeService(
       }
     });
 
-    it('returns a version and its changes', async () => {
+    it('returns a version, and compares it with the previous or another version', async () => {
       const { id, get, moved, edited, created } = await history();
       expect((await get(`/versions/${created.id.toUpperCase()}`)).body).toMatchObject({
         id: created.id,
@@ -126,7 +126,7 @@ describeService(
       expect((await get('/versions/nonsense')).status).toBe(400);
     });
 
-    it('compares two times page by page', async () => {
+    it('lists the changes between two times page by page', async () => {
       const { get, created, c, edited } = await history();
       const { body } = await get(`/diff?at=${created.created_at}`);
       expect(body).toMatchObject({
@@ -150,7 +150,7 @@ describeService(
       expect((await get('/diff?at=2020-01-01')).body.changes).toHaveLength(2);
     });
 
-    it('compares a time with the beginning of the history by default, which is a readable time', async () => {
+    it('compares with the start of the history if the request gives no time', async () => {
       const { id, get, created, moved } = await history();
       const start = async () => String((await get('')).body.history_since);
       expect((await get('/diff')).body).toMatchObject({
@@ -171,7 +171,7 @@ describeService(
       expect((await get(`/tree?at=${await start()}`)).body.entries).toMatchObject([{ path: '/memories/b' }]);
     });
 
-    it('compares each page with the same beginning of the history', async () => {
+    it('compares later pages with the same time after the start of the history has changed', async () => {
       const { id, get, execute } = await history();
       await execute(cmd.create('/memories/d', 'last'));
       const first = (await get('/diff?limit=1')).body;
@@ -184,7 +184,7 @@ describeService(
       expect(second).toMatchObject({ at: first.at, to: first.to, changes: [{ path: '/memories/c' }] });
     });
 
-    it('lists each change once across pages when a file is unchanged between the times', async () => {
+    it('omits a file that was changed and changed back from paginated differences', async () => {
       const { execute, get, moved } = await history();
       await execute(cmd.replace('/memories/b', 'two', 'three'));
       await execute(cmd.replace('/memories/b', 'three', 'two'));
@@ -199,7 +199,7 @@ describeService(
       expect(second.next).toBeNull();
     });
 
-    it('ends a page in a list of differences after too much work', { tags: 'long' }, async () => {
+    it('ends a page early when comparing files takes too much work', { tags: 'long' }, async () => {
       const { execute, get, c } = await history();
       const { before, after } = hardToCompare();
       await execute(cmd.create('/memories/hard', before));
@@ -213,7 +213,7 @@ describeService(
       expect(second).toMatchObject({ changes: [{ path: '/memories/z' }], next: null });
     });
 
-    it('restores a memory as the key, with the same result as its dry run', async () => {
+    it('restores a memory with the result that the dry run reported, and records the key as the actor', async () => {
       const { get, post, c, created, moved } = await history();
       const expected = {
         dry_run: true,
@@ -274,7 +274,7 @@ describeService(
       );
     });
 
-    it('rejects a change that differs from its dry run', async () => {
+    it('rejects a restore or revert if the affected files have changed since the dry run', async () => {
       const { execute, get, post, created, moved } = await history();
       const plans = {
         '/restore': { at: created.created_at },
@@ -311,7 +311,7 @@ describeService(
       expect((await post('/restore', { ...copy, plan: 'x' })).status).toBe(400);
     });
 
-    it('undoes a single change by its time', async () => {
+    it('reverts only the change made at the given time', async () => {
       const { execute, get, post, created, moved } = await history();
       const restored = (await post('/restore', { at: created.created_at })).body;
       await execute(cmd.create('/memories/later', 'kept'));
@@ -333,7 +333,7 @@ describeService(
       });
     });
 
-    it("reverts one actor's changes and lists conflicts", async () => {
+    it('reverts changes by one actor, and reports a conflict if another actor has changed the file since', async () => {
       const { id, get, post, created, c } = await history();
       await admin().call('PUT', `/tenants/${id}/file?path=/memories/c`, {
         body: 'by the operator',
@@ -415,7 +415,7 @@ describeService(
       ]);
     });
 
-    it('redacts a superseded version and rejects a current one', async () => {
+    it('redacts a superseded version, and returns 409 for a current version', async () => {
       const { get, post, created, c } = await history();
       expect((await post(`/versions/${created.id}/redact`)).body).toStrictEqual({
         versions: 1,
@@ -435,7 +435,7 @@ describeService(
       ]);
     });
 
-    it('redacts only the names of deleted directories', async () => {
+    it("redacts a directory's name only if the directory is deleted and its versions are redacted", async () => {
       const { execute, post, get } = await history();
       await execute(cmd.create('/memories/old/f', 'x'));
       await execute(cmd.rename('/memories/old/f', '/memories/f'));
@@ -466,7 +466,7 @@ describeService(
       ]);
     });
 
-    it('finds the root directory in a tenant that never had files', async () => {
+    it('accepts a redaction for /memories in a tenant that never had files', async () => {
       const id = freshTenant('empty');
       await new Tenants(service().database).create(id);
       const redact = (tenant: string) =>
@@ -479,7 +479,7 @@ describeService(
       ]);
     });
 
-    it('counts changes over time by actor', async () => {
+    it("counts each actor's changes per time interval", async () => {
       const { get, keyId, post, created } = await history();
       await post('/restore', { at: created.created_at });
       const { body } = await get('/activity?since=1h&buckets=4');
@@ -508,7 +508,7 @@ describeService(
       }
     });
 
-    it('counts changes to the microsecond, including deletions and redacted versions', async () => {
+    it('counts changes in intervals exact to the microsecond, including deletions and redacted versions', async () => {
       const { id, get } = await history();
       const change = (change: string, sign: '+' | '-') =>
         service().query(
@@ -560,7 +560,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('finds the times for the previous and next change', async () => {
+    it('returns the times at which the memory changed before and after a given time', async () => {
       const { id, get, created, edited, moved, c } = await history();
       const adjacentTimes = async (at?: string) => {
         const { body } = await get(`/adjacent-changes${at === undefined ? '' : `?at=${at}`}`);

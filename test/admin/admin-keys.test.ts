@@ -28,7 +28,7 @@ describeService(
       return (await service().execute(cmd.view('/memories'), { headers })).status;
     };
 
-    it('rejects labels, sources, titles, and names that are unsafe to print, and keeps existing ones', async () => {
+    it('rejects names and labels that are unsafe to print, but shows existing keys with such labels', async () => {
       const { id, tenant, key } = await create();
       const rule =
         'must be one line without control and invisible characters, without spaces at its ends, and must not start with "-"';
@@ -56,7 +56,7 @@ describeService(
       });
     });
 
-    it('renames and deletes an existing tenant with an unsafe ID', async () => {
+    it('renames and deletes an existing tenant whose ID is no longer allowed', async () => {
       await service().query("INSERT INTO tenants (id) VALUES ('-old')");
       expect((await call('GET', '/tenants/-old')).status).toBe(200);
       const rejected = await call('POST', '/tenants/-old/rename', { body: { to: '-new' } });
@@ -70,7 +70,7 @@ describeService(
       expect((await call('DELETE', `/tenants/${to}`)).status).toBe(200);
     });
 
-    it('shows one key, and changes its label and expiry', async () => {
+    it("returns a key by ID, and changes the key's label and expiry", async () => {
       const { id, tenant } = await create({ label: 'worker' });
       const changed = await call('PATCH', `/keys/${id}`, {
         body: { label: 'batch', expires_at: '2099-01-01T00:00:00Z' },
@@ -128,7 +128,7 @@ describeService(
       expect(new Set(admins.map(({ kind }) => kind))).toStrictEqual(new Set(['admin']));
     });
 
-    it('filters keys by last use and expiry, in several orders, by page', async () => {
+    it('filters keys by last use and expiry, and sorts them by creation, expiry, or last use across pages', async () => {
       const { tenant, id: used } = await create({ label: 'used' });
       const add = async (expires_at: string | null) =>
         String((await call('POST', '/keys', { body: { kind: 'tenant', tenant, expires_at } })).body.id);
@@ -177,7 +177,7 @@ describeService(
       expect(problem(await call('GET', `/keys?sort=used&after=${next}`))[0]).toBe(400);
     });
 
-    it("revokes a key's previous secret on request, and keeps the current one", async () => {
+    it("revokes a rotated key's previous secret on request, and keeps the current secret", async () => {
       const { id, key } = await create();
       const rotate = async () =>
         String((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } })).body.key);
@@ -202,7 +202,7 @@ describeService(
       expect((await call('DELETE', `/keys/${id}/previous-secret`)).status).toBe(404);
     });
 
-    it('rotates a key with two valid secrets until the overlap ends', async () => {
+    it('accepts the old and the new secret after a rotation until the overlap ends', async () => {
       const { id, key, tenant } = await create({ label: 'worker', expires_at: '2099-01-01T00:00:00Z' });
       const before = (await call('GET', `/keys/${id}`)).body;
       const rotated = await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
@@ -243,7 +243,7 @@ describeService(
       expect((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })).status).toBe(404);
     });
 
-    it('rotates a key once for each of several simultaneous requests', async () => {
+    it('applies simultaneous rotations to a key one by one, and leaves the last two secrets valid', async () => {
       const { id, key } = await create();
       const rotate = () => call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
       // Concurrent rotations lock all the key's secrets in one order, independent of their hashes.
@@ -259,7 +259,7 @@ describeService(
 
     // On Citus, the coordinator does not show that a rotation waits for a lock.
     it.skipIf(kind === 'pglite' || isCitus())(
-      'dates a rotation after the changes that it waits for',
+      "dates a rotation from when it acquires the key's lock, not from when it starts",
       async () => {
         const { id } = await create();
         const waiting =
@@ -278,7 +278,7 @@ describeService(
       },
     );
 
-    it('keeps one previous secret valid at most, and none after a rotation without overlap', async () => {
+    it('keeps at most one previous secret valid after rotations, and none if the overlap is 0', async () => {
       const { id, key } = await create();
       const rotate = async (overlap_seconds: number) =>
         String((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds } })).body.key);
@@ -308,7 +308,7 @@ describeService(
       }
     });
 
-    it('creates a key once when the creation is repeated, with a new secret each time', async () => {
+    it('creates one key for requests with the same Idempotency-Key, but a new secret for each request', async () => {
       const { tenant } = await create();
       const repeat = (label: string, headers = { 'idempotency-key': `once-${tenant}` }) =>
         call('POST', '/keys', { headers, body: { kind: 'tenant', tenant, label } });
@@ -342,7 +342,7 @@ describeService(
       expect((await repeat('job', { 'idempotency-key': 'a b' })).status).toBe(400);
     });
 
-    it('separates idempotency keys when two admins create keys', async () => {
+    it('creates two keys if two admins use the same Idempotency-Key', async () => {
       const { tenant } = await create();
       const other = String((await call('POST', '/keys', { body: { kind: 'admin' } })).body.key);
       const make = async (key: string) => {

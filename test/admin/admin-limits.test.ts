@@ -53,7 +53,7 @@ describeService(
       return response;
     }
 
-    it('admits six requests per admin key and eight in total', async () => {
+    it('runs at most six requests at a time per admin key, and eight in total', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
       const [own, other] = [admin.key, await makeKey(service(), { isAdmin: true })];
@@ -74,7 +74,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('removes a client from the queue when it closes its sending half', async () => {
+    it('responds with 499 to a queued request when the client half-closes the connection', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '5000' });
       const tenant = await newTenant();
       const { key } = admin.key;
@@ -98,7 +98,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('reports a stalled upload in the last line to a client that accepts lines', async () => {
+    it('reports a stalled upload in the last response line if the client accepts NDJSON', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const tenant = await newTenant();
       const upload = await openUpload(admin.url, {
@@ -114,7 +114,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection for a stalled download and deletes its archive', {
+    it('closes the connection when an archive download stalls, and deletes the temporary archive', {
       tags: 'long',
     }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
@@ -150,7 +150,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('keeps the connection after an upload that was rejected before its end', async () => {
+    it('keeps the connection open after rejecting an archive that is still being uploaded', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -178,7 +178,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('keeps the connection after an upload that is not an archive', async () => {
+    it('keeps the connection open after an upload that is not an archive', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -204,7 +204,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('delivers the rejection to a client that sends far too much', async () => {
+    it('delivers the 413 response to a client that sends a file far above the size limit', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       for (let i = 0; i < 10; i++) {
@@ -229,7 +229,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('delivers the rejection to a client that keeps sending beyond the pause limit', {
+    it('delivers the 401 response to a client that keeps sending for longer than TRANSFER_TIMEOUT_MS', {
       tags: 'long',
     }, async () => {
       const TIMEOUT_MS = 1000;
@@ -251,7 +251,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('releases the resources for pipelined requests when their connection is closed', async () => {
+    it('releases the slots and archives for pipelined requests when the client resets the connection', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
       const pipelined = `GET /v1/tenants/${tenant}/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${admin.key.key}\r\n\r\n`;
@@ -281,7 +281,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection to a rejected client that never sends its body', async () => {
+    it('closes the connection if a client gets a 401 response and never sends the body', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const upload = request(`${admin.url}/v1/tenants/acme/import`, {
         method: 'POST',
@@ -297,7 +297,7 @@ describeService(
 
     // PGlite runs one transaction at a time.
     it.runIf(kind === 'postgres')(
-      'ends exports when their clients disconnect, with their transactions and slots',
+      'ends the transactions and releases the slots for exports whose clients disconnect',
       async () => {
         const count = 6;
         const atOnce = Math.max(1, Math.floor(availableParallelism() / 2));
@@ -336,7 +336,7 @@ describeService(
       },
     );
 
-    it('records an import whose client disconnects and imports no file', async () => {
+    it('records the outcome client_gone and imports no file if the client disconnects during an import', async () => {
       const admin = await listen({});
       for (const accept of ['application/json', 'application/x-ndjson']) {
         const tenant = await newTenant();
@@ -355,7 +355,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the temporary file for a downloaded archive', async () => {
+    it('closes the temporary archive after the download has ended', async () => {
       const admin = await listen({});
       const download = await open(admin, `/tenants/${await newTenant()}/export`);
       await download.toArray();

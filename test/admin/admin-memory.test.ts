@@ -30,7 +30,7 @@ describeService(
     const NEW = { 'if-none-match': '*' };
     const ANY = { 'if-match': '*' };
 
-    it('explains a missing tenant, a missing path, and a directory in place of a file', async () => {
+    it('returns 404 for a missing tenant or path, and 409 if the path is a directory', async () => {
       const { get, put } = await newTenant();
       await put('/memories/d/f.md', 'one', NEW);
       const missing = freshTenant('missing');
@@ -53,7 +53,7 @@ describeService(
       }
     });
 
-    it('creates, reads, replaces, and deletes a file under preconditions', async () => {
+    it('creates, replaces, and deletes a file only if the precondition holds', async () => {
       const { get, put, remove } = await newTenant();
       const path = '/memories/d/é #1.md';
       const file = `/file?path=${encodeURIComponent(path)}`;
@@ -114,7 +114,7 @@ describeService(
       expect((await get('/tree')).body.entries).toStrictEqual([]);
     });
 
-    it('accepts one of two writes that are based on the same file content', async () => {
+    it('accepts only one of two simultaneous writes with the same If-Match', async () => {
       const { put, get } = await newTenant();
       await put('/memories/a', 'one', NEW);
       const both = await Promise.all(
@@ -125,7 +125,7 @@ describeService(
       expect((await get('/file?path=/memories/a')).text).toBe(winner);
     });
 
-    it("applies the memory tool's rules to files in the admin API", async () => {
+    it("applies the memory tool's limits, path rules, and secret masking to files", async () => {
       const { id, put, get, remove } = await newTenant();
       await new Tenants(service().database).set(id, { maxFileBytes: 10, maxFiles: 2, secrets: 'mask' });
       expect(problem(await put('/memories/a', 'x'.repeat(11), NEW))).toStrictEqual([
@@ -165,7 +165,7 @@ describeService(
       expect(stored.headers.etag).toBe(masked.headers.etag);
     });
 
-    it('returns one error code for a full memory, for a new file and a growing one', async () => {
+    it("returns over_quota if a new or growing file exceeds the tenant's limits", async () => {
       const { id, put } = await newTenant();
       await put('/memories/a', 'one', NEW);
       await new Tenants(service().database).set(id, { maxBytes: 5 });
@@ -180,7 +180,7 @@ describeService(
       expect((await put('/memories/b', 'x', NEW)).body.code).toBe('over_quota');
     });
 
-    it('lists files as a tree now and at a past time, page by page', async () => {
+    it('lists the tree page by page, as it is now and as it was at a past time', async () => {
       const { put, get, remove } = await newTenant();
       await put('/memories/a/b', 'one', NEW);
       await put('/memories/a-b', 'two2', NEW);
@@ -235,7 +235,7 @@ describeService(
       );
     });
 
-    it('lists files per directory, directories first, now and at a past time', async () => {
+    it("lists one directory's entries, directories first, for now and for a past time", async () => {
       const { put, get, remove } = await newTenant();
       const paths = ['a/deep/er/x', 'a/y', 'a-b/z', 'a0', 'm', 'z'];
       for (const path of paths) await put(`/memories/${path}`, 'four', NEW);
@@ -313,7 +313,7 @@ describeService(
       }
     });
 
-    it('counts the files below each directory, now and at a past time', async () => {
+    it('counts files and bytes below each directory, for now and for a past time', async () => {
       const { put, get, remove } = await newTenant();
       for (const path of ['a/deep/er/x', 'a/y', 'a-b/z', 'm']) await put(`/memories/${path}`, 'four', NEW);
       const versions = (await get('/versions?limit=1')).body.versions as { created_at: string }[];
@@ -359,7 +359,7 @@ describeService(
       expect((await get('/directory/sizes?after=e30')).status).toBe(400);
     });
 
-    it('moves a file or a directory, and moves it back', async () => {
+    it('moves a directory and moves it back, and rejects moves to occupied or invalid paths', async () => {
       const { put, get, post } = await newTenant();
       await put('/memories/a/b', 'one', NEW);
       await put('/memories/c', 'two', NEW);

@@ -29,7 +29,7 @@ describeService(
       return body.events as Record<string, unknown>[];
     };
 
-    it('records the actor, the address, and the previous values of each change', async () => {
+    it("records each change's actor, address, and old and new values", async () => {
       const id = await create();
       for (const settings of [{ max_files: 10 }, { max_files: null, secrets: 'mask' }]) {
         expect((await admin().call('PATCH', `/tenants/${id}`, { body: { settings } })).status).toBe(200);
@@ -57,7 +57,7 @@ describeService(
       ]);
     });
 
-    it('records keys by their IDs and never their secrets', async () => {
+    it('records the ID but not the secret when a key is created or revoked', async () => {
       const id = await create();
       const body = { kind: 'tenant', tenant: id, label: 'worker' };
       const issued = (await admin().call('POST', '/keys', { body })).body;
@@ -82,7 +82,7 @@ describeService(
       expect(JSON.stringify(recorded)).not.toContain(String(issued.key));
     });
 
-    it('records rejected requests and dry runs, without contents and paths', async () => {
+    it('records rejected requests and dry runs, but no paths or file contents', async () => {
       const id = await create();
       const path = '/memories/secret-name.md';
       const file = `/tenants/${id}/file?path=${encodeURIComponent(path)}`;
@@ -117,7 +117,7 @@ describeService(
       expect((await events(`tenant=${id}`)).map(({ action }) => action)).toStrictEqual(['createTenant']);
     });
 
-    it('distinguishes the console from other clients', async () => {
+    it('records the console as the channel if Sec-Fetch-Site is same-origin', async () => {
       const id = await create();
       await admin().call('POST', `/tenants/${id}/suspend`, { headers: { 'sec-fetch-site': 'same-origin' } });
       expect(await events(`tenant=${id}&action=suspendTenant`)).toMatchObject([
@@ -125,7 +125,7 @@ describeService(
       ]);
     });
 
-    it('distinguishes the console on routes that declare their headers', async () => {
+    it('records the console as the channel on a route with declared header parameters', async () => {
       const id = await create();
       const file = `/tenants/${id}/file?path=/memories/a.md`;
       const headers = { 'sec-fetch-site': 'same-origin', 'if-none-match': '*' };
@@ -134,7 +134,7 @@ describeService(
       expect(await events(`tenant=${id}&action=writeFile`)).toMatchObject([{ channel: 'console' }]);
     });
 
-    it('records attempts that a key is not permitted to make', async () => {
+    it('records a change that is rejected because the key is read-only or has another scope', async () => {
       const id = await create();
       const { key: issued, id: reader } = await makeKey(service(), { isAdmin: true, access: 'read_only' });
       const rejectionCode = async (method: 'POST' | 'DELETE' | 'GET', path: string, key: string) => {
@@ -162,7 +162,7 @@ describeService(
       expect(JSON.stringify(recorded)).not.toMatch(/secret|no id/);
     });
 
-    it('records changes by commands', async () => {
+    it('records tenant changes that are made with commands', async () => {
       const id = freshTenant('audit');
       const run = (...args: string[]) => runOn(service(), args);
       expect((await run('tenants', 'create', id, '--max-files', '5')).code).toBe(0);
@@ -184,7 +184,7 @@ describeService(
       );
     });
 
-    it('records files that commands change, without paths and contents', async () => {
+    it('records file changes that are made with commands, but no paths or contents', async () => {
       const id = await create();
       const run = (args: string[], stdin = '') => runOn(service(), args, { stdin });
       const path = '/memories/secret-path.md';
@@ -205,7 +205,7 @@ describeService(
       expect(JSON.stringify(recorded)).not.toContain('secret');
     });
 
-    it('completes a change whose event cannot be recorded', async () => {
+    it('completes a change even if the outcome cannot be recorded in the audit trail', async () => {
       const { database: real } = service();
       const database: Database = {
         ...real,
@@ -241,7 +241,7 @@ describeService(
       expect(await events(`tenant=${ids[1]}`)).toMatchObject([{ action: 'createTenant', outcome: null }]);
     });
 
-    it('filters the audit trail by parts of the tenant and the actor, and by several actions', async () => {
+    it('filters the audit trail by part of a tenant ID or actor, and by several actions', async () => {
       const id = await create();
       const { key, id: keyId } = await makeKey(service(), { isAdmin: true, label: 'Ada Lovelace' });
       for (const action of ['suspend', 'resume'])
@@ -294,7 +294,7 @@ describeService(
       expect((await admin().call('GET', '/audit', { key: reader.key })).status).toBe(200);
     });
 
-    it('prunes the audit trail after the configured days', async () => {
+    it('prunes audit events that are older than the configured days', async () => {
       const id = await create();
       await service().query('UPDATE audit_events SET at = $2::text::timestamptz WHERE tenant_id = $1::text', [
         id,

@@ -28,7 +28,7 @@ describeService('compression in the admin API', (service) => {
     return id;
   }
 
-  it('compresses JSON for clients that accept gzip, with the same content', async () => {
+  it('compresses JSON responses if the client accepts gzip, without changing the content', async () => {
     const id = await filledTenant();
     const path = `/tenants/${id}/diff`;
     const plain = await inject('GET', path, { 'accept-encoding': 'identity' });
@@ -39,7 +39,7 @@ describeService('compression in the admin API', (service) => {
     expect(JSON.parse(gunzipSync(rawPayload).toString()).changes).toStrictEqual(plain.json().changes);
   });
 
-  it('sends responses with keys, file texts, archives, and short responses uncompressed', async () => {
+  it('leaves key secrets, file texts, archives, and short responses uncompressed', async () => {
     const id = await filledTenant();
     const label = 'l'.repeat(255);
     const created = await inject(
@@ -61,14 +61,14 @@ describeService('compression in the admin API', (service) => {
       expect([name, statusCode < 300, headers['content-encoding']]).toStrictEqual([name, true, undefined]);
   });
 
-  it('rejects compressed requests', async () => {
+  it('rejects a request with a compressed body', async () => {
     const body = gzipSync(JSON.stringify({ id: freshTenant() }));
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const { statusCode, body: text } = await inject('POST', '/tenants', headers, body);
     expect([statusCode, JSON.parse(text).code]).toStrictEqual([415, 'unsupported_content_encoding']);
   });
 
-  it("names the URL and the port for the agents' API", async () => {
+  it('returns the configured URL and port for agents in the session', async () => {
     const { body } = await admin().call('GET', '/session');
     expect(body).toMatchObject({ service_port: 9123, service_url: 'https://memory.example.com/agents' });
   });

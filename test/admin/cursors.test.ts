@@ -108,7 +108,7 @@ describeService('a list in the admin API', (service) => {
     });
   });
 
-  it('rejects a position that does not belong to the list with 400', async () => {
+  it('returns 400 if the after parameter is not a position in the list', async () => {
     expect(lists.length).toBeGreaterThan(14);
     const others: string[] = [];
     for (const list of lists) {
@@ -120,7 +120,7 @@ describeService('a list in the admin API', (service) => {
     expect(others).toStrictEqual([]);
   });
 
-  it('rejects or follows a position with a changed value, and never fails', async () => {
+  it('returns 200 or 400, never 500, if a value in the after parameter was changed', async () => {
     const failures: string[] = [];
     let followed = 0;
     for (const list of lists) {

@@ -10,7 +10,7 @@ import { type Service, startService } from '../support/test-service.ts';
 
 const DATABASE = 'locale_c';
 /** On Citus, these tests are skipped, because a cluster has one locale. */
-describe.skipIf(isCitus())('a service whose database is in the locale C', () => {
+describe.skipIf(isCitus())('a service whose database uses the locale C', () => {
   let service: Service;
   let admin: Admin;
 
@@ -39,7 +39,7 @@ describe.skipIf(isCitus())('a service whose database is in the locale C', () => 
     return response.body;
   };
 
-  it('finds names, labels, paths, and actors in another case', async () => {
+  it('ignores case, also in non-ASCII letters, when it searches names, labels, paths, and actors', async () => {
     const name = 'Konto MÜLLER';
     await admin.call('POST', '/tenants', { body: { id: 'acme', name } });
     const { key, id } = await makeKey(service, { tenant: null, label: 'Ökonom ÉVA' });
@@ -60,7 +60,7 @@ describe.skipIf(isCitus())('a service whose database is in the locale C', () => 
     });
   });
 
-  it('ignores case when a job selects tenants and counts settings and audit events with an erased text', async () => {
+  it('ignores case when an erase job selects tenants and counts matches in settings and audit events', async () => {
     const stop = runJobs(service);
     const body = { text: 'konto müller', tenants: { search: 'KONTO müller' }, dry_run: false };
     const { id } = (await admin.call('POST', '/erase', { body })).body;

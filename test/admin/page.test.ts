@@ -13,7 +13,7 @@ const PAGE =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify";
 const DATA = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-it('serves the console with its policy and its assets with a permanent cache', async () => {
+it('serves the console with a content security policy, and assets with a one-year cache', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'console-'));
   mkdirSync(join(directory, 'assets'));
   writeFileSync(join(directory, 'index.html'), '<!doctype html><script src="/assets/a-1.js"></script>');
@@ -63,7 +63,7 @@ describeService(
   (service) => {
     const admin = useAdmin(service);
 
-    it('prevents scripts in every response', async () => {
+    it('blocks scripts in API responses with a content security policy', async () => {
       for (const url of ['/v1/session', '/v1/none', '/healthz', '/openapi.json']) {
         const { headers } = await admin().app.inject(url);
         expect([url, headers['content-security-policy']]).toStrictEqual([url, DATA]);

@@ -165,18 +165,18 @@ describeService(
       expect(await rejectedRoutes(await issue({}), 'nobody')).toStrictEqual({});
     });
 
-    it('allows a read-only key to use all routes that read', async () => {
+    it('allows a read-only key to use GET routes and no others', async () => {
       const changing = routes.filter((route) => !route.startsWith('GET '));
       const codes = await rejectedRoutes(await issue({ access: 'read_only' }), 'nobody');
       expect(codes).toStrictEqual(mapToCode(changing, 'read_only_key'));
     });
 
-    it('allows an operate key everything but managing keys and tenants', async () => {
+    it('allows a key with the access operate to do everything except manage keys and tenants', async () => {
       const codes = await rejectedRoutes(await issue({ access: 'operate' }), 'nobody');
       expect(codes).toStrictEqual(mapToCode(MANAGING, 'operate_only_key'));
     });
 
-    it('lists each changing route with the routes it includes', () => {
+    it('lists, for every route that changes data, the routes whose effects it can have', () => {
       const changing = routes.filter((route) => !route.startsWith('GET ')).toSorted();
       expect([...new Set(INCLUDED.map(([route]) => route))].toSorted()).toStrictEqual(changing);
     });
@@ -186,23 +186,26 @@ describeService(
         { access, scope: 'all tenants' },
         { access, scope: 'one tenant' },
       ]),
-    )('includes no right that a key with $access access for $scope lacks', async ({ access, scope }) => {
-      const tenant = freshTenant('included');
-      await new Tenants(service().database).create(tenant);
-      const key = await issue({ access, ...(scope === 'one tenant' && { onlyTenants: [tenant] }) });
-      const lacking = await rejectedRoutes(key, 'nobody');
-      const own = scope === 'one tenant' ? await rejectedRoutes(key, tenant) : lacking;
-      const gained: string[] = [];
-      for (const [route, included, { body, query, isNarrowed = false } = {}] of INCLUDED) {
-        const missing = included.filter((each) => own[each] !== undefined);
-        if (missing.length === 0 || (isNarrowed && scope === 'one tenant')) continue;
-        if ((await rejection(key, tenant, route, body, query)) === undefined)
-          gained.push(`${route} includes ${missing}`);
-      }
-      expect(gained).toStrictEqual([]);
-    });
+    )(
+      "rejects a $access key for $scope on each route that includes a forbidden route's effect",
+      async ({ access, scope }) => {
+        const tenant = freshTenant('included');
+        await new Tenants(service().database).create(tenant);
+        const key = await issue({ access, ...(scope === 'one tenant' && { onlyTenants: [tenant] }) });
+        const lacking = await rejectedRoutes(key, 'nobody');
+        const own = scope === 'one tenant' ? await rejectedRoutes(key, tenant) : lacking;
+        const gained: string[] = [];
+        for (const [route, included, { body, query, isNarrowed = false } = {}] of INCLUDED) {
+          const missing = included.filter((each) => own[each] !== undefined);
+          if (missing.length === 0 || (isNarrowed && scope === 'one tenant')) continue;
+          if ((await rejection(key, tenant, route, body, query)) === undefined)
+            gained.push(`${route} includes ${missing}`);
+        }
+        expect(gained).toStrictEqual([]);
+      },
+    );
 
-    it('rejects a scoped key on routes for other tenants and for the fleet', async () => {
+    it('rejects a scoped key on routes for other tenants and on routes for all tenants', async () => {
       const key = await issue({ onlyTenants: [mine] });
       const ofTenants = routes.filter((route) => route.includes('{tenant}'));
       const others = mapToCode([...ofTenants, ...OF_THE_FLEET], 'outside_scope');
@@ -210,7 +213,7 @@ describeService(
       expect(await rejectedRoutes(key, mine)).toStrictEqual(mapToCode(OF_THE_FLEET, 'outside_scope'));
     });
 
-    it("restricts a scoped key to its tenants' data", async () => {
+    it('restricts a scoped key to the tenants, keys, and events in the scope', async () => {
       const [own, other] = [freshTenant('own'), freshTenant('other')];
       for (const id of [own, other]) {
         expect((await admin().call('POST', '/tenants', { body: { id } })).status).toBe(201);
@@ -251,7 +254,7 @@ describeService(
       });
     });
 
-    it("keeps a key's scope on a renamed tenant and removes a deleted tenant from the scope", async () => {
+    it("updates a key's scope when a tenant in the scope is renamed or deleted", async () => {
       const [before, after] = [freshTenant('before'), freshTenant('after')];
       await admin().call('POST', '/tenants', { body: { id: before } });
       const { id } = await makeKey(service(), { isAdmin: true, onlyTenants: [before] });

@@ -27,7 +27,7 @@ describeService('a scoped admin key', (service) => {
   const createScopedKey = async (...onlyTenants: string[]) =>
     (await makeKey(service(), { isAdmin: true, onlyTenants })).key;
 
-  it('hides other tenants from a scoped key that deletes a tenant that they mount', async () => {
+  it('omits mounting tenants outside the scope from the error when a scoped key deletes a mounted tenant', async () => {
     const [own, hidden, seen] = [await newTenant('own'), await newTenant('hidden'), await newTenant('seen')];
     await mount(hidden, own);
     const remove = async (key: string) => problem(await admin().call('DELETE', `/tenants/${own}`, { key }));
@@ -43,7 +43,7 @@ describeService('a scoped admin key', (service) => {
     );
   });
 
-  it("hides other tenants' IDs in mounts, tenants, versions, and the audit trail", async () => {
+  it('hides tenant IDs outside the scope in mounts, tenants, versions, and the audit trail', async () => {
     const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
     await mount(own, hidden);
     await mount(hidden, own);
@@ -80,7 +80,7 @@ describeService('a scoped admin key', (service) => {
       expect((await admin().call('GET', url)).text).toContain(hidden);
   });
 
-  it('hides the status of mounted tenants outside its scope from a scoped key', async () => {
+  it("hides a mounted tenant's status from a scoped key if the tenant is outside the scope", async () => {
     const [own, other, gone] = [await newTenant('own'), await newTenant('other'), await newTenant('gone')];
     for (const mounted of [own, other, gone]) if (mounted !== own) await mount(own, mounted);
     await new Tenants(service().database).suspend(other, true);

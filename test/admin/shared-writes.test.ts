@@ -15,7 +15,7 @@ describeService('writes by operators', (service) => {
   });
   afterAll(() => admin.app.close());
 
-  it("queues operators' writes with agents' writes", async () => {
+  it("queues an operator's write behind other writes to the same tenant", async () => {
     const [tenant, other] = [freshTenant('queue'), freshTenant('queue')];
     for (const each of [tenant, other])
       await service().execute(cmd.create('/memories/a', 'a'), { tenant: each });

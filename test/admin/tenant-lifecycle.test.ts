@@ -5,7 +5,7 @@ import { cmd } from '../support/step-table.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { openUpload, readUploadResponse } from '../support/uploads.ts';
 
-it('finishes the request in flight on the admin listener on SIGTERM, and exits with 0', {
+it('completes a running upload to the admin API after SIGTERM, and exits with 0', {
   tags: 'long',
 }, async () => {
   const database = await createTestDatabase();

@@ -159,7 +159,7 @@ describeServiceOnOwnDatabase(
       expect(events).toMatchObject([{ details: { description: { old: '', new: 'Notes' } } }]);
     });
 
-    it('changes settings and metadata together, or changes neither', async () => {
+    it('changes settings and metadata in one request, or neither if the settings are rejected', async () => {
       await call('POST', '/tenants', { body: { id: 'whole' } });
       const { body: draft } = await call('POST', '/tenants/whole/drafts', { body: { title: 'tidy' } });
       const body = { metadata: { plan: 'pro' }, settings: { max_files: 7 } };
@@ -214,7 +214,7 @@ describeServiceOnOwnDatabase(
       expect(events).toMatchObject([{ tenant: 'from', details: { to: 'renamed' } }]);
     });
 
-    it("rejects a tenant's invalid fields and names them", async () => {
+    it('rejects invalid fields and query parameters, and names them in the error', async () => {
       const creationProblem = async (body: object) => problem(await call('POST', '/tenants', { body }));
       expect(await creationProblem({ id: 'a b' })).toStrictEqual([
         400,
@@ -297,7 +297,7 @@ describeServiceOnOwnDatabase(
       }
     });
 
-    it('accepts an empty body with any type where a route has none, and rejects it elsewhere', async () => {
+    it('accepts an empty JSON body on routes that need no body, and rejects it on other routes', async () => {
       await call('POST', '/tenants', { body: { id: 'bodiless' } });
       const send = async (method: 'POST' | 'DELETE', path: string) =>
         (await call(method, path, { body: '', type: 'application/json' })).status;
@@ -310,7 +310,7 @@ describeServiceOnOwnDatabase(
       ]);
     });
 
-    it('lists tenants page by page, in each order, by search and status', async () => {
+    it('lists tenants by page, in each sort order, and filtered by search text, status, and metadata', async () => {
       for (const [id, files] of [
         ['p-1', 3],
         ['p-2', 1],
@@ -396,7 +396,7 @@ describeServiceOnOwnDatabase(
       });
     });
 
-    it('creates a key that works at once until it is revoked', async () => {
+    it('creates, lists, and revokes a tenant key that is valid immediately', async () => {
       await call('POST', '/tenants', { body: { id: 'keyed' } });
       const made = await call('POST', '/keys', {
         body: { kind: 'tenant', tenant: 'keyed', label: 'worker', expires_at: '2099-01-01T00:00:00Z' },

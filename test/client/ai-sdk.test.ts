@@ -19,7 +19,7 @@ async function play(url: string, memory: ReturnType<typeof fixture.client>) {
   });
 }
 
-it('returns the documented strings to the model with the AI SDK, and failures with is_error', async () => {
+it('returns the documented texts through the AI SDK to the model, and marks failures with is_error', async () => {
   const api = await fixture.messagesApi([
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
@@ -44,7 +44,7 @@ it('returns the documented strings to the model with the AI SDK, and failures wi
   ]);
 });
 
-it('writes once with the AI SDK when a conversation is repeated with the same call IDs', async () => {
+it('writes once through the AI SDK if a conversation is repeated with the same call IDs', async () => {
   const memory = fixture.client();
   for (let times = 0; times < 2; times++) {
     const api = await fixture.messagesApi([
@@ -58,7 +58,7 @@ it('writes once with the AI SDK when a conversation is repeated with the same ca
   }
 });
 
-it('explains a missing result to the model with the AI SDK', async () => {
+it('tells the model through the AI SDK why the service rejected a call', async () => {
   const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'view', path: '/memories' })],
     [text('My memory is away.')],
@@ -71,7 +71,7 @@ it('explains a missing result to the model with the AI SDK', async () => {
   );
 });
 
-it("explains an input that the AI SDK's schema rejects, and continues the conversation", async () => {
+it('tells the model why the AI SDK rejected an invalid input, and continues the conversation', async () => {
   const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'str_replace', path: '/memories/f', old_str: 'x' })],
     [text('Done.')],

@@ -20,7 +20,7 @@ const run = (url: string, tool: ReturnType<typeof memoryTool>, options = {}) =>
     options,
   );
 
-it('sends the complete tool definition to the API with the Anthropic SDK', async () => {
+it('sends a tool definition that has cache_control through the Anthropic SDK to the API', async () => {
   const api = await fixture.messagesApi([[text('Hello.')]]);
   await run(api.url, memoryTool(fixture.client(), { cache_control: { type: 'ephemeral' } }));
   expect(api.requests[0]?.body.tools).toStrictEqual([
@@ -28,7 +28,7 @@ it('sends the complete tool definition to the API with the Anthropic SDK', async
   ]);
 });
 
-it('explains a missing result to the model, calls onError, and continues the conversation', async () => {
+it('tells the model why the service rejected a call, calls onError, and continues the conversation', async () => {
   const api = await fixture.messagesApi([[use('toolu_1', VIEW)], [text('My memory is away.')]]);
   const told: string[] = [];
   const memory = fixture.client({ apiKey: 'msk_wrong', onError: ({ code }) => told.push(code) });
@@ -42,7 +42,7 @@ it('explains a missing result to the model, calls onError, and continues the con
   );
 });
 
-it('writes once when a conversation is sent again from its start', async () => {
+it('writes once if a conversation is repeated from the start with the same call IDs', async () => {
   const memory = fixture.client();
   await memory.execute({ command: 'create', path: '/memories/log', file_text: 'start' });
   const replies = [
@@ -64,7 +64,7 @@ it('writes once when a conversation is sent again from its start', async () => {
   );
 });
 
-it("aborts the call with the runner's signal", async () => {
+it("aborts the memory call when the tool runner's signal aborts", async () => {
   const controller = new AbortController();
   const memory = fixture.client({
     fetch: (_url, init) =>
@@ -79,7 +79,7 @@ it("aborts the call with the runner's signal", async () => {
   expect(api.requests).toHaveLength(1);
 });
 
-it('runs an input without ID and block when the tool is called without a context', async () => {
+it('runs an input if the tool is called without a context that has a tool_use block', async () => {
   const tool = memoryTool(fixture.client());
   expect(await tool.run(VIEW)).toBe(
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories",

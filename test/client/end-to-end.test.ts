@@ -14,7 +14,7 @@ const fixture = useAgentFixture();
 const request = { model: 'claude-sonnet-5-5', max_tokens: 2048 };
 const anthropic = (url: string) => new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 });
 
-it('resolves the customer-service ticket with the memory in a conversation', async () => {
+it('returns the directory and the guidelines to the model in a customer service conversation', async () => {
   const memory = fixture.client();
   // The sizes match the listing in the documentation: 1536 and 2048 bytes.
   const guidelines = `<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n<!-- ${'.'.repeat(1389)} -->\n</addressing_customers>\n</guidelines>`;
@@ -76,7 +76,7 @@ it('resolves the customer-service ticket with the memory in a conversation', asy
   expect(api.requests[0]?.body.tools).toStrictEqual([{ type: 'memory_20250818', name: 'memory' }]);
 });
 
-it('completes the refactoring with context editing in a conversation', async () => {
+it('keeps progress in a file while the API clears older tool results from a long conversation', async () => {
   const editFile: BetaRunnableTool<{ path: string }> = {
     name: 'edit_file',
     description: 'Edits a file of the project.',

@@ -14,7 +14,7 @@ const DefenseInDepthBox = { runTrustedAsync: <Result>(work: () => Promise<Result
 /** A stand-in for the Deep Agents exports, whose methods are not called here. */
 class StoreBackend {}
 
-it("writes, lists, reads, and deletes the memory tool's files for a new tenant", async () => {
+it('writes, lists, reads, and deletes files in a new tenant through client.files()', async () => {
   const client = fixture.client();
   const files = client.files();
   expect(await files.list('/')).toStrictEqual([]);
@@ -38,7 +38,7 @@ it("writes, lists, reads, and deletes the memory tool's files for a new tenant",
   expect(await files.read('/notes.md')).toBeUndefined();
 });
 
-it('reads a file again that was moved or changed since it was read', async () => {
+it('reads a moved file at the new path, and does not replace a file that has changed since', async () => {
   const client = fixture.client();
   const files = client.files();
   await files.write('/a.md', 'one');
@@ -52,7 +52,7 @@ it('reads a file again that was moved or changed since it was read', async () =>
   expect((await files.read('/b.md'))?.content).toBe('one\ntwo');
 });
 
-it('repeats a write whose response was lost, and makes one version', async () => {
+it('retries a write after a lost response, and creates one version', async () => {
   let requests = 0;
   const tenant = freshTenant();
   const losing = fixture.client({
@@ -74,7 +74,7 @@ it('repeats a write whose response was lost, and makes one version', async () =>
   expect(data.map(({ operation }) => operation)).toStrictEqual(['modified', 'created']);
 });
 
-it('reports a rejected write with the reason, and a wrong key as a MemoryServiceError', async () => {
+it('throws a MemoryFileError if a write is rejected, and a MemoryServiceError if the key is wrong', async () => {
   const reader = fixture.client({ apiKey: await fixture.tenantKey('read_only'), tenant: undefined });
   await expect(reader.files().write('/a.md', 'x')).rejects.toStrictEqual(
     new MemoryFileError({ type: 'permission_error', message: 'The credential is read-only.' }),
@@ -96,7 +96,7 @@ it('reports a rejected write with the reason, and a wrong key as a MemoryService
   await expect(backend.downloadFiles(['/a.md'])).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
-it('reports filesystem errors, and keeps a file that cannot be replaced', async () => {
+it('reports errors with the codes that a filesystem uses, such as ENOENT and EISDIR', async () => {
   const fs = new MemoryFileSystem(fixture.client(), { DefenseInDepthBox });
   await fs.mkdir('/empty');
   await fs.writeFile('/a.md', 'é');

@@ -22,7 +22,7 @@ async function play(url: string, client: ReturnType<typeof fixture.client>): Pro
   }
 }
 
-it('returns the documented strings to the model with LangChain, and failures with a status', async () => {
+it('returns the documented texts to the model through LangChain, and a status for each call', async () => {
   const api = await fixture.messagesApi([
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
@@ -55,7 +55,7 @@ it('returns the documented strings to the model with LangChain, and failures wit
   ]);
 });
 
-it('writes once with LangChain when a conversation is repeated with the same call IDs', async () => {
+it('writes once through LangChain if a conversation is repeated with the same call IDs', async () => {
   const client = fixture.client();
   for (let times = 0; times < 2; times++) {
     const api = await fixture.messagesApi([
@@ -69,20 +69,20 @@ it('writes once with LangChain when a conversation is repeated with the same cal
   }
 });
 
-it('returns the content when the LangChain tool is invoked with an input alone', async () => {
+it('returns only the content if the LangChain tool is invoked with an input and no tool call', async () => {
   const memory = memoryTool(fixture.client());
   expect(await memory.invoke({ command: 'delete', path: '/memories/f' })).toBe(
     'Error: The path /memories/f does not exist',
   );
 });
 
-it('throws in the LangChain tool if the service returns no result', async () => {
+it('throws from the LangChain tool if the service rejects the key', async () => {
   const api = await fixture.messagesApi([[use('toolu_1', { command: 'view', path: '/memories' })]]);
   const conversation = play(api.url, fixture.client({ apiKey: 'msk_wrong' }));
   await expect(conversation).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
-it("sends the model's input unchecked with LangChain, so that the service validates it", async () => {
+it("sends the model's input through LangChain to the service without validating it", async () => {
   const path = '/memories/f';
   const api = await fixture.messagesApi([
     [

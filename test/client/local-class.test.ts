@@ -157,7 +157,7 @@ function withUsualSizes(content: string): string {
     .join('\n');
 }
 
-it("returns the local class's results, except for documented differences", async () => {
+it("returns the same results as the SDK's local class, except for the documented differences", async () => {
   const directory = await mkdtemp(join(inject('scratch'), 'local-'));
   const local = await converse(betaMemoryTool(await BetaLocalFilesystemMemoryTool.init(directory)));
   const remote = await converse(memoryTool(fixture.client()));
@@ -173,7 +173,7 @@ it("returns the local class's results, except for documented differences", async
   );
 });
 
-it('documents each difference from the local class in the contract in the same words', async () => {
+it("lists each tested difference from the SDK's local class in docs/contract.md", async () => {
   const contract = await readFile(new URL('../../docs/contract.md', import.meta.url), 'utf8');
   const section = contract.slice(contract.indexOf('## 5. Deliberate differences')).replace(/\s+/g, ' ');
   for (const [, difference] of STEPS) {

@@ -34,7 +34,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     transport === 'stdio' ? connectStdio(fixture.url, key) : connectHttp(http.url, key);
   const connect = async () => connectWith(await fixture.tenantKey());
 
-  it("lists the MCP server's tool, protocol, and instructions", async () => {
+  it("returns the MCP server's name, instructions, tools, and prompt", async () => {
     const client = await connect();
     expect(client.getServerVersion()).toStrictEqual({
       name: 'memory-service-mcp',
@@ -53,7 +53,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
   });
 
-  it("describes mounts in the MCP server's instructions and in the prompt", async () => {
+  it("describes a tenant's mounts in the MCP server's instructions and prompt", async () => {
     const { key, tenant } = await fixture.tenantWithKey();
     const team = await fixture.tenantWithKey();
     const mount = {
@@ -71,7 +71,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
   });
 
-  it("returns each command's result over MCP byte for byte as the service does", async () => {
+  it('returns over MCP the same text that the service returns for each command', async () => {
     const client = await connect();
     const path = '/memories/user.md';
     const edited =
@@ -115,7 +115,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     for (const [input, result] of inOrder) expect(await call(client, input)).toStrictEqual(result);
   });
 
-  it("applies a Claude Code call once under its tool_use block's ID", async () => {
+  it('runs a repeated call from Claude Code once if both requests have the same tool_use ID', async () => {
     const client = await connect();
     await call(client, create);
     const insert = { command: 'insert', path: '/memories/user.md', insert_line: 0, insert_text: 'x' };
@@ -153,16 +153,16 @@ function describeTransport(transport: 'stdio' | 'http') {
     await expect(read('memory:///memories/%E0%A4%A')).rejects.toMatchObject({ code: -32002 });
   });
 
-  it('rejects unknown MCP tools', async () => {
+  it('rejects a call to an unknown MCP tool', async () => {
     const client = await connect();
     await expect(client.callTool({ name: 'bash', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 }
 
-describe('a client over HTTP', () => describeTransport('http'));
-describe('a client over stdio', { tags: 'long' }, () => describeTransport('stdio'));
+describe('an MCP client over HTTP', () => describeTransport('http'));
+describe('an MCP client over stdio', { tags: 'long' }, () => describeTransport('stdio'));
 
-it('runs the calls in one turn in order over stdio', { tags: 'long' }, async () => {
+it('runs simultaneous calls over stdio in the order in which they are sent', { tags: 'long' }, async () => {
   const client = await connectStdio(fixture.url, await fixture.tenantKey());
   const path = '/memories/user.md';
   const results = await Promise.all([
@@ -178,7 +178,7 @@ it('runs the calls in one turn in order over stdio', { tags: 'long' }, async () 
   );
 });
 
-it('rejects a host with a wrong key over HTTP', async () => {
+it('rejects an MCP host that connects over HTTP with a wrong key', async () => {
   await expect(connectHttp(http.url, 'msk_wrong')).rejects.toMatchObject({ code: 401 });
 });
 
@@ -225,7 +225,7 @@ describe('the MCP server over HTTP', () => {
       body: JSON.stringify(body),
     });
 
-  it("connects each caller to its key's memory", async () => {
+  it("writes to the memory that belongs to the caller's key or X-Tenant-Id", async () => {
     const keys = await Promise.all([fixture.tenantKey(), fixture.tenantKey()]);
     for (const key of keys) {
       const response = await send({ authorization: `Bearer ${key}` }, callCreate);
@@ -253,18 +253,18 @@ describe('the MCP server over HTTP', () => {
     [{ origin: 'null' }, 403, 'This origin is not allowed.'],
     [{ authorization: 'Basic dTpw' }, 401, 'Send the API key as `Authorization: Bearer <key>`.'],
     [{ 'x-tenant-id': 'ü' }, 400, 'X-Tenant-Id is not a tenant id.'],
-  ])('rejects %o at the MCP server over HTTP', async (headers, status, message) => {
+  ])('rejects a request to the MCP server with the headers %o', async (headers, status, message) => {
     const answer = await sendRaw(http.url, headers, initialize);
     expect(answer).toMatchObject({ status, body: { error: { message } } });
   });
 
-  it('accepts an allowed host name and requests from its pages', async () => {
+  it("accepts requests to an allowed host name, and from that host's pages", async () => {
     const authorization = `Bearer ${await fixture.tenantKey()}`;
     const headers = { authorization, host: 'mcp.example:1234', origin: 'https://mcp.example' };
     expect(await sendRaw(http.url, headers, initialize)).toMatchObject({ status: 200 });
   });
 
-  it('keeps no sessions and has one endpoint', async () => {
+  it('rejects GET requests, other paths, and malformed JSON', async () => {
     expect((await fetch(http.url)).status).toBe(405);
     expect((await fetch(new URL('/', http.url), { method: 'POST' })).status).toBe(404);
     const malformed = await fetch(http.url, {
@@ -291,11 +291,11 @@ describe("the MCP server's command", { tags: 'long' }, () => {
       { MEMORY_SERVICE_API_KEY: 'msk_secret' },
       'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
     ],
-  ] as const)("rejects the MCP command's options %o with the variables %o", (args, env, message) => {
+  ] as const)('rejects the options %o if the environment variables are %o', (args, env, message) => {
     expect(() => readSettings([...args], env)).toThrow(new UsageError(message));
   });
 
-  it('reports invalid options on standard error, without quoting the key', async () => {
+  it('reports an invalid key and an occupied port on standard error, without quoting the key', async () => {
     const wrongKey = runMcp([], { MEMORY_SERVICE_API_KEY: 'mem secret' });
     const takenPort = runMcp(['--http', new URL(http.url).port]);
     expect([await wrongKey.exit, await takenPort.exit]).toStrictEqual([2, 1]);
@@ -305,7 +305,7 @@ describe("the MCP server's command", { tags: 'long' }, () => {
     expect(takenPort.output()).toMatch(/^memory-service-mcp: listen EADDRINUSE: address already in use/);
   });
 
-  it('ends the MCP command when its host closes standard input', async () => {
+  it('exits with 0 when the MCP host closes standard input', async () => {
     const variables = { MEMORY_SERVICE_URL: fixture.url, MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     expect(await runMcp([], variables).exit).toBe(0);
   });
@@ -329,7 +329,7 @@ describe("the MCP server's command", { tags: 'long' }, () => {
       () => ({ MEMORY_SERVICE_URL: 'http://127.0.0.1:2' }),
       'cannot be reached: ECONNREFUSED. Check MEMORY_SERVICE_URL and that the service runs.',
     ],
-  ])('ends the MCP command immediately with one line for %s', async (_, variables, why) => {
+  ])('exits immediately and prints a one-line error for %s', async (_, variables, why) => {
     const env = { MEMORY_SERVICE_URL: fixture.url, ...variables() };
     const { exit, output } = runMcp([], env);
     expect(await exit).toBe(1);

@@ -60,7 +60,7 @@ const result = (text: string, isError = false) => ({
 const rejectedResponse = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
 
 describe('the requests in one MCP session', () => {
-  it("runs a session's calls in the order of one turn, so that a later call views a created file", async () => {
+  it("runs a session's simultaneous calls in the order in which the client sends them", async () => {
     const url = await serve();
     const client = await connectHttp(url, await fixture.tenantKey());
     for (let round = 0; round < 10; round++) {
@@ -100,7 +100,7 @@ describe('the requests in one MCP session', () => {
     return requestHeaders(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
   }
 
-  it("runs a session's calls in ID order if they arrive in another order", async () => {
+  it('orders calls in a session by request ID if they arrive in another order', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const [viewed, created] = await Promise.all([
@@ -111,7 +111,7 @@ describe('the requests in one MCP session', () => {
     expect(viewed.body).toMatchObject(result(VIEWED));
   });
 
-  it('waits for earlier requests in a session that are still being sent', async () => {
+  it('delays a call until an earlier request in the session has been received completely', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
@@ -122,7 +122,9 @@ describe('the requests in one MCP session', () => {
     expect((await viewed).body).toMatchObject(result(VIEWED));
   });
 
-  it('stops waiting for an ID that never arrives in a session', { tags: 'long' }, async () => {
+  it('runs a call after a while if a request with a lower ID never arrives in the session', {
+    tags: 'long',
+  }, async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     for (const id of [2, 4]) {
@@ -130,7 +132,7 @@ describe('the requests in one MCP session', () => {
     }
   });
 
-  it('accepts a request in a session that the server does not know', async () => {
+  it('accepts a request with a session ID that the server does not know', async () => {
     const headers = requestHeaders(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
     expect(await send(await serve(), toolCall(view, 7), headers)).toMatchObject({
       body: result(MISSING, true),
@@ -140,14 +142,14 @@ describe('the requests in one MCP session', () => {
   it.each([
     ['another session', { 'mcp-session-id': 'other' }],
     ['a request without a session', {}],
-  ])('responds without delay to %s', async (_, other) => {
+  ])('responds to %s while a request in a session is still being sent', async (_, other) => {
     const [url, key] = [await serve(), await fixture.tenantKey()];
     await begin(url, requestHeaders(key, { 'mcp-session-id': 'session' }));
     const viewed = await send(url, toolCall(view), requestHeaders(key, other));
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
-  it('responds without delay to another caller who uses the session ID', async () => {
+  it('responds to a caller with another key and the same session ID while a request is being sent', async () => {
     const url = await serve();
     const session = { 'mcp-session-id': 'session' };
     await begin(url, requestHeaders(await fixture.tenantKey(), session));
@@ -155,7 +157,7 @@ describe('the requests in one MCP session', () => {
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
-  it("continues a session when one request's caller disconnects", async () => {
+  it('runs later calls in a session if the client disconnects during an earlier request', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
@@ -173,7 +175,7 @@ describe('an MCP caller that the service rejects', () => {
   });
 
   it.each([initialize, message('tools/list'), toolCall(view), message('ping')])(
-    'returns a 401 to an MCP caller with %o',
+    'returns 401 for a wrong key in response to the message %o',
     async (sent) => {
       const { status, headers, body } = await send(await serve(), sent, requestHeaders('msk_wrong'));
       expect({ status, body }).toMatchObject(
@@ -188,18 +190,18 @@ describe('an MCP caller that the service rejects', () => {
     },
   );
 
-  it('returns a 403 to an MCP caller for a tenant other than its own', async () => {
+  it("returns 403 if an MCP caller's X-Tenant-Id does not match the key", async () => {
     const headers = requestHeaders(await fixture.tenantKey(), { 'x-tenant-id': 'of-somebody-else' });
     expect(await send(await serve(), initialize, headers)).toMatchObject({ status: 403 });
   });
 
-  it('returns a 400 to an MCP caller with a service key without a tenant', async () => {
+  it('returns 400 if an MCP caller uses a service key and names no tenant', async () => {
     const rejected = await send(await serve(), initialize, requestHeaders(fixture.serviceKey));
     expect(rejected).toMatchObject(rejectedResponse(400, expect.stringContaining('400 tenant_required')));
   });
 });
 
-it('returns a result to the model when the service cannot be reached', async () => {
+it('responds with 200 to tools/list even if the service cannot be reached', async () => {
   const closed = createServer();
   const gone = await listen(closed);
   await new Promise((resolve) => closed.close(resolve));
@@ -207,7 +209,7 @@ it('returns a result to the model when the service cannot be reached', async () 
   expect((await send(url, message('tools/list'), requestHeaders('msk_a'))).status).toBe(200);
 });
 
-it('returns 200 to any caller of GET /healthz on the MCP server', async () => {
+it('returns 200 for GET /healthz without a key and with any Host header', async () => {
   const mcp = await serve();
   const sent = request(new URL('/healthz', mcp), { headers: { host: '10.0.0.1' } });
   sent.end();
@@ -237,11 +239,11 @@ describe('the limits on the MCP server', () => {
       'The batch holds 33 messages, and 1 to 32 are allowed.',
     ],
     ['not JSON', '{', 400, 'Parse error: Invalid JSON'],
-  ])('rejects a body that is %s before the caller is authenticated', async (_, body, status, text) => {
+  ])('rejects an invalid body before it authenticates the caller: %s', async (_, body, status, text) => {
     expect(await send(await serve(), body)).toMatchObject(rejectedResponse(status, text));
   });
 
-  it('accepts a batch with as many messages as the service accepts calls', async () => {
+  it('accepts a batch with as many messages as the service allows calls in an array', async () => {
     expect(MAX_MESSAGES).toBe(MAX_CALLS);
     const batch = Array.from({ length: MAX_MESSAGES }, (_, id) => ({ ...message('ping'), id }));
     const headers = requestHeaders(await fixture.tenantKey());
@@ -254,7 +256,7 @@ describe('the limits on the MCP server', () => {
       'msk_wrong',
       'MEMORY_SERVICE_API_KEY (over HTTP, the bearer token) is not a valid key or token of this service.',
     ],
-  ])('rejects a large body before it is read with the key %s', async (key, why) => {
+  ])('rejects a large request before reading the body if the key is %s', async (key, why) => {
     const sent = request(await serve(), {
       method: 'POST',
       headers: { ...requestHeaders(key), 'content-length': 16 * 1024 + 1 },
@@ -270,7 +272,7 @@ describe('the limits on the MCP server', () => {
     });
   });
 
-  it('counts the bytes in a chunked body as it arrives', async () => {
+  it('rejects a chunked body as soon as the received bytes exceed the limit', async () => {
     const sent = request(await serve({ maxBodyBytes: 1024 }), { method: 'POST', headers: requestHeaders() });
     onTestFinished(() => void sent.destroy());
     sent.write(' '.repeat(1025));
@@ -289,7 +291,7 @@ describe('the limits on the MCP server', () => {
     expect(await readResponse(sent)).toMatchObject({ body: result(`File created successfully at: ${path}`) });
   });
 
-  it('rejects simultaneous requests beyond the maximum', async () => {
+  it('returns 429 or 503 for simultaneous requests beyond the limits per key and in total', async () => {
     const service = createServer(() => {});
     const arrived = once(service, 'request');
     const concurrency = { total: 2, perKey: 1, maxWaiting: 0, maxWaitMs: 0 };
@@ -311,7 +313,7 @@ describe('the limits on the MCP server', () => {
 
   const read = (id: number) => message('resources/read', { uri: 'memory:///memories/long.md' }, id);
 
-  it('reserves memory for responses before the service is called', async () => {
+  it('rejects a read before it calls the service if earlier reads have reserved the response memory', async () => {
     const headers = requestHeaders(await fixture.tenantKey());
     const identity = await (await fetch(`${fixture.url}/whoami`, { headers })).text();
     let calls = 0;
@@ -376,7 +378,7 @@ describe('the limits on the MCP server', () => {
       return bytes;
     }
 
-    it('delivers a 6 MB response completely', async () => {
+    it('delivers a 6 MB response completely to a client that keeps reading', async () => {
       expect(await bytesRead(5000, setImmediate)).toBeGreaterThan(LENGTH);
     });
 

@@ -39,7 +39,7 @@ describe.each([
   ['HTTP', overHttp, []],
   ['standard input', overStdio, ['long']],
 ] as const)('the MCP server over %s', (_, open, tags) => {
-  it('runs parallel calls on one file in order and reports the changed file', {
+  it('runs parallel calls in the order sent, and notifies a subscriber about the changed file', {
     tags: [...tags],
   }, async () => {
     const client = await open();
@@ -78,7 +78,7 @@ describe('a subscription at the MCP server over HTTP', () => {
       body: JSON.stringify(message),
     });
 
-  it('ends a subscription with its result when the MCP server stops', async () => {
+  it("sends a subscription's result and ends the subscription when the MCP server stops", async () => {
     const stopping = new AbortController();
     const response = await send(await serve(fixture.url, stopping.signal), await fixture.tenantKey());
     expect([response.status, response.headers.get('content-type')]).toStrictEqual([200, 'text/event-stream']);
@@ -93,11 +93,11 @@ describe('a subscription at the MCP server over HTTP', () => {
     });
   });
 
-  it("returns the service's status to a subscription with a wrong key", async () => {
+  it('returns 401 if a client subscribes with a wrong key', async () => {
     expect((await send(await serve(fixture.url), 'msk_wrong')).status).toBe(401);
   });
 
-  it('rejects a subscription if the service runs without /mcp', async () => {
+  it('returns 503 for a subscription if the service runs with MCP=off', async () => {
     const identity = await (
       await fetch(`${fixture.url}/whoami`, { headers: requestHeaders(await fixture.tenantKey()) })
     ).text();

@@ -13,7 +13,7 @@ import { install, pack } from './packed-client.ts';
 
 const fixture = useAgentFixture();
 
-it('installs the MCP package alone and serves', async () => {
+it('serves a tool call from the packed MCP server, installed alone in a new project', async () => {
   const packed = await pack('memory-service-mcp');
   expect(packed.files).toStrictEqual(['LICENSE', 'README.md', 'dist/cli.js', 'package.json']);
   expect(packed.unpackedSize).toBeLessThan(160 * 1024);
@@ -35,7 +35,7 @@ it('installs the MCP package alone and serves', async () => {
   await client.close();
 });
 
-it('starts the command with the configurations in the MCP README', async () => {
+it("names the package's command and variables in each configuration in the MCP README", async () => {
   const readme = await readFile(new URL('../../clients/mcp/README.md', import.meta.url), 'utf8');
   const configurations = [...readme.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) =>
     JSON.parse(text),

@@ -6,7 +6,7 @@ import { text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
 
-it('executes every memory call in a message in order and ignores other calls', async () => {
+it("executes a message's memory calls in order, and ignores calls to other tools", async () => {
   const api = await fixture.messagesApi([
     [
       text('Let me see.'),
@@ -55,7 +55,7 @@ it('returns no results for a message without memory calls', async () => {
   ).toStrictEqual([]);
 });
 
-it('applies each write once when a message is repeated after a failure', async () => {
+it('applies a write once if the message is executed again after a network error', async () => {
   const tenant = 'message-again';
   const message = {
     content: [

@@ -12,7 +12,7 @@ const call = (id: string, given: unknown, name = 'memory') => ({
   function: { name, arguments: given },
 });
 
-it('defines the tools for OpenAI as the MCP server does', () => {
+it('defines the OpenAI tools with the same names, descriptions, and schemas as the MCP tools', () => {
   const tools = TOOLS.map(({ name, description, inputSchema: parameters }) => ({
     name,
     description,
@@ -24,7 +24,7 @@ it('defines the tools for OpenAI as the MCP server does', () => {
   ).toStrictEqual(tools);
 });
 
-it('runs function calls in order, with arguments as text or as an object', async () => {
+it('runs OpenAI function calls in order, whether their arguments are JSON text or an object', async () => {
   const client = fixture.client();
   const message = {
     tool_calls: [
@@ -63,7 +63,7 @@ it('runs function calls in order, with arguments as text or as an object', async
   expect(await runToolCalls(client, { tool_calls: null })).toStrictEqual([]);
 });
 
-it('writes once for a repeated message, and twice for equal IDs in two conversations', async () => {
+it('writes once if a message is repeated, and again if another conversation uses the same call ID', async () => {
   const client = fixture.client();
   const item = {
     type: 'function_call',

@@ -55,7 +55,7 @@ describe('the installed client package', () => {
     { module: 'nodenext', moduleResolution: 'nodenext' },
     { module: 'node16', moduleResolution: 'node16' },
     { module: 'preserve', moduleResolution: 'bundler' },
-  ])('compiles and runs the installed client with %o', async (options) => {
+  ])('compiles with %o and runs a program that uses the installed client', async (options) => {
     await compile(project.directory, { 'use.ts': USE }, options);
     const { stdout, stderr } = await run(process.execPath, ['out/use.js'], { cwd: project.directory });
     expect(JSON.parse(stdout)).toStrictEqual([
@@ -113,7 +113,7 @@ describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
     await compile(directory, snippets, options);
   });
 
-  it('lists all snippets in the documents', () => {
+  it('lists the expected output for every TypeScript snippet in the documents', () => {
     const known = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
       each.map((_, i) => `${programName(document, i)}.ts`),
     );
@@ -142,7 +142,7 @@ describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
     expect(content.endsWith('\tLives in Lyon.')).toBe(isAgent);
   });
 
-  it("ends the README's agent with the tutorial's stand-in", async ({ signal }) => {
+  it("runs the agent in the README to the end against the tutorial's stand-in API", async ({ signal }) => {
     const tenant = freshTenant();
     const standIn = await startStandIn();
     try {

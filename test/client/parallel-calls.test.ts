@@ -73,7 +73,7 @@ it.each([
   ['in one reply', {}],
   ['streamed', { stream: true }],
   ['started while the reply streams', { stream: true, runToolsEagerly: true }],
-] as const)('runs parallel tool calls once each, %s', async (_, mode) => {
+] as const)('runs each parallel tool call once if the calls are %s', async (_, mode) => {
   const api = await fixture.messagesApi(PARALLEL);
   const runner = anthropic(api.url).beta.messages.toolRunner({
     ...request,
@@ -85,7 +85,7 @@ it.each([
   expect(resultsSent(api)).toStrictEqual(PARALLEL_RESULTS);
 });
 
-it('runs parallel tool calls once each if the first response to each is lost', async () => {
+it('runs each parallel tool call once even if the first response to the call is lost', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const seen = new Map<string, number>();
   const replayed: string[] = [];

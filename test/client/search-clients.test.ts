@@ -86,7 +86,7 @@ const EMPTY_QUERY = 'Error: Invalid `query` parameter: it must not be empty';
 
 describe('a search over a thousand files', () => {
   it.each(['anthropic', 'ai-sdk', 'langchain', 'messages'] as const)(
-    'finds a fact in a thousand files and edits its file with the adapter %s',
+    'finds a fact in a thousand files and edits the file that contains it, through the adapter %s',
     async (place) => {
       const api = await fixture.messagesApi(script(place));
       const memory = fixture.client({ tenant });
@@ -110,7 +110,7 @@ describe('a search over a thousand files', () => {
     },
   );
 
-  it('finds a fact in a thousand files and edits its file over MCP', async () => {
+  it('finds a fact in a thousand files and edits the file that contains it, over MCP', async () => {
     const client = await connectStdio(fixture.url, fixture.serviceKey, tenant);
     expect((await client.listTools()).tools).toStrictEqual(TOOLS);
     const call = async (name: string, args: Record<string, unknown>) =>
@@ -178,7 +178,7 @@ const play: Record<Exclude<Place, 'mcp'>, (url: string, memory: MemoryClient) =>
   },
 };
 
-it("describes the search tool's fields", () => {
+it('lists in the search tool the same fields that the service accepts', () => {
   expect(Object.keys(MEMORY_SEARCH_TOOL.input_schema.properties)).toStrictEqual(
     Object.keys(searchSchema.shape),
   );
@@ -186,7 +186,7 @@ it("describes the search tool's fields", () => {
   expect(readSearchInput({ query: 'x' })).toMatchObject({ request: { path: '/memories', maxResults: 20 } });
 });
 
-it('sends the complete tool definitions to the API', async () => {
+it('sends the definitions for both tools to the API', async () => {
   const api = await fixture.messagesApi([[text('Hello.')]]);
   await play.anthropic(api.url, fixture.client());
   expect(api.requests[0]?.body.tools).toStrictEqual([

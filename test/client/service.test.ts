@@ -21,7 +21,7 @@ const callError = (call: Promise<unknown>) =>
     (error: MemoryServiceError) => error,
   );
 
-it('executes inputs and blocks and marks failures with is_error', async () => {
+it('executes tool inputs and tool_use blocks, and marks a failure with is_error', async () => {
   const memory = fixture.client();
   expect(await memory.execute(create)).toStrictEqual({
     content: 'File created successfully at: /memories/f',
@@ -37,7 +37,7 @@ it('executes inputs and blocks and marks failures with is_error', async () => {
   });
 });
 
-it('writes once when a response is lost, and returns the same result to the retry', async () => {
+it('writes once if a response is lost, and returns the first result in the retry', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   let lost = 0;
   const memory = fixture.client({
@@ -57,7 +57,7 @@ it('writes once when a response is lost, and returns the same result to the retr
   expect(lost).toBe(12);
 });
 
-it('repeats a call safely with the idempotency key from the error', async () => {
+it('writes once if a failed call is repeated with the idempotency key from the error', async () => {
   const tenant = 'gave-up';
   await fixture.client({ tenant }).execute(create);
   const dropping = fixture.client({
@@ -80,7 +80,7 @@ it('repeats a call safely with the idempotency key from the error', async () => 
   );
 });
 
-it('reports each service error with status, code, request ID, and the option to change', async () => {
+it('names the status, code, request ID, and option to change in each error from the service', async () => {
   const problems = await Promise.all([
     callError(fixture.client({ apiKey: 'msk_wrong' }).execute(view)),
     callError(fixture.client({ tenant: 'not-a-tenant!' }).execute(view)),
@@ -119,7 +119,7 @@ it('throws if an idempotency key is reused with another input', async () => {
   expect([error?.status, error?.code]).toStrictEqual([422, 'idempotency_key_reused']);
 });
 
-it("names a closed port in the client's error", async () => {
+it('throws an error that names the URL if no service listens on the port', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -133,7 +133,7 @@ it("names a closed port in the client's error", async () => {
   );
 });
 
-it('rejects redirects, so that a write reaches only its own service', async () => {
+it('does not follow a redirect, so that a write reaches only the given URL', async () => {
   const visits: string[] = [];
   const server = createServer((request, response) => {
     visits.push(request.url ?? '');
@@ -148,7 +148,7 @@ it('rejects redirects, so that a write reaches only its own service', async () =
   server.closeAllConnections();
 });
 
-it('returns the error that a model reads with a read-only key', async () => {
+it("returns the service's error as a result if a write uses a read-only key", async () => {
   const memory = new MemoryClient({ url: fixture.url, apiKey: await fixture.tenantKey('read_only') });
   expect(await memory.execute(create)).toStrictEqual({
     content: 'Error: This memory is read-only',
@@ -156,7 +156,7 @@ it('returns the error that a model reads with a read-only key', async () => {
   });
 });
 
-it('returns the system prompt text with the mounts', async () => {
+it("returns a system prompt that describes the tenant's mounts", async () => {
   const [tenant, team] = [freshTenant('agent'), freshTenant('team')];
   for (const each of [tenant, team]) await new Tenants(fixture.database()).create(each);
   const mount = { name: 'team', tenant: team, access: 'read_write', instructions: 'Shared notes.' } as const;

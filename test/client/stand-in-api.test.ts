@@ -63,7 +63,7 @@ it.each([
     threads: [undefined, undefined, undefined],
     sent: [1, 3, 5],
   },
-])('ends the conversation when a tool runner sends $form', async ({ options, threads, sent }) => {
+])('plays the conversation to the end if the tool runner sends $form', async ({ options, threads, sent }) => {
   const { memory, bodies, runner } = startRunner(options);
   const { content, stop_reason } = await runner;
   expect({ content, stop_reason }).toStrictEqual({
@@ -75,7 +75,7 @@ it.each([
   expect((await memory.execute(VIEW)).content).toMatch(/numbers:\n {5}1\t- I live in Lyon\.\n {5}2\t$/);
 });
 
-it("ends a tool runner's conversation after a restart of the stand-in", async () => {
+it('plays the conversation to the end even if the stand-in restarts during it', async () => {
   const { memory, bodies, runner } = startRunner();
   let replies = 0;
   for await (const { content } of runner) {
@@ -93,7 +93,7 @@ it("ends a tool runner's conversation after a restart of the stand-in", async ()
   expect((await memory.execute(VIEW)).content).toMatch(/numbers:\n {5}1\t- I live in Lyon\.\n {5}2\t$/);
 });
 
-it("reads a message's text from content blocks", async () => {
+it('joins the text blocks in a user message', async () => {
   const [words, rest] = [MESSAGE.slice(0, 7), MESSAGE.slice(7)];
   const { runner } = startRunner({}, [
     { type: 'text', text: words },
@@ -102,7 +102,7 @@ it("reads a message's text from content blocks", async () => {
   expect((await runner).content).toStrictEqual([{ type: 'text', text: `Done: ${MESSAGE}` }]);
 });
 
-it("plays the tutorial's conversation", async () => {
+it('prints the outputs that the tutorial documents for its three messages', async () => {
   const root = new URL('../..', import.meta.url);
   const tutorial = await readFile(new URL('docs/tutorial.md', root), 'utf8');
   const messages = [...tutorial.matchAll(/^npx tsx examples\/messages\.ts '(.*)'$/gm)].map(

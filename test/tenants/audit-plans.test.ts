@@ -30,7 +30,7 @@ describe('an audit trail page', () => {
       /^\(\(tenant_id = \$1\) AND \(at .+ROW\(at, id\) </,
     ],
   ])(
-    'reads an audit trail page from an index, starting where the previous page ends, unsorted: %s',
+    'reads a page from an index, starting after the previous page, without a sort: %s',
     async (name, index, range) => {
       const query = definedQueries.find((each) => each.name === name);
       if (query === undefined) throw new Error(`There is no query ${name}.`);

@@ -72,7 +72,7 @@ describeService(
       ).toHaveLength(1);
     });
 
-    it('requires a tenant ID with a service key and creates the tenant on first use', async () => {
+    it('requires X-Tenant-Id if the key is a service key, and creates the tenant on the first write', async () => {
       const { key } = await createKey(service());
       const tenant = freshTenant('service');
       expect(summary(await view(bearer(key)))).toStrictEqual([400, 'tenant_required']);
@@ -86,7 +86,7 @@ describeService(
       expect(await new Tenants(service().database).find(tenant)).toMatchObject({ files: 1, bytes: 1 });
     });
 
-    it('recognizes a tenant as soon as another key has created it', async () => {
+    it('recognizes a tenant immediately after its creation even if it was cached as missing', async () => {
       const service1 = await createKey(service());
       const tenant = freshTenant('new');
       const headers = { ...bearer(service1.key), 'x-tenant-id': tenant };
@@ -151,7 +151,7 @@ describeService(
       expect([rejected.status, rejected.body.detail]).toStrictEqual([403, `Tenant ${tenant} is suspended.`]);
     });
 
-    it("deletes a tenant's keys with the tenant", async () => {
+    it("deletes a tenant's keys when the tenant is deleted", async () => {
       const tenant = await createTenant(service());
       const { key } = await createKey(service(), { tenant });
       expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
@@ -164,7 +164,7 @@ describeService(
       expect(summary(await view(bearer(key)))).toStrictEqual([401, 'unauthorized']);
     });
 
-    it('accepts every request while a key is rotated', async () => {
+    it('accepts both keys while a tenant switches from an old key to a new key', async () => {
       const tenant = await createTenant(service());
       const old = await createKey(service(), { tenant });
       expect((await view(bearer(old.key))).status).toBe(200);
@@ -208,7 +208,7 @@ describeService(
 );
 
 describe('key guessing', () => {
-  it('limits wrong keys per address before a lookup, while a known key keeps working', async () => {
+  it('limits attempts with wrong keys per address, but still accepts a known key', async () => {
     const service = await startSharedService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '5' });
     const tenant = await createTenant(service);
     const { key } = await createKey(service, { tenant });
@@ -226,7 +226,9 @@ describe('key guessing', () => {
     await service.close();
   });
 
-  it('accepts a valid key whose cache entry has expired during key guessing', { tags: 'long' }, async () => {
+  it('accepts a valid key with an expired cache entry even after too many wrong keys', {
+    tags: 'long',
+  }, async () => {
     const service = await startSharedService('postgres', {
       AUTH: 'keys',
       AUTH_FAILURES_PER_MINUTE: '5',
@@ -278,7 +280,7 @@ describe('AUTH=jwt', () => {
     summary(await service.execute(cmd.view('/memories/x'), { headers: { ...bearer(given), ...headers } }));
   const MISSING = 'The path /memories/x does not exist. Please provide a valid path.';
 
-  it('resolves the tenant from the claim', async () => {
+  it("resolves the tenant from the token's tenant claim", async () => {
     expect(await view(await token())).toStrictEqual([200, MISSING]);
     expect(await view(await token(), { 'x-tenant-id': 'jwt-tenant' })).toStrictEqual([200, MISSING]);
     expect(await view(await token(), { 'x-tenant-id': 'other' })).toStrictEqual([403, 'tenant_mismatch']);
@@ -339,7 +341,7 @@ describe('AUTH=jwt', () => {
     }
   });
 
-  it('fetches keys from JWKS_URL and responds with 503 while it is unavailable', async () => {
+  it('fetches keys from JWKS_URL, and responds with 503 while that URL is unavailable', async () => {
     const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'EdDSA' };
     let works = false;
     const issuer = createServer((_request, response) => {
@@ -454,7 +456,7 @@ describe('AUTH=jwt', () => {
       expect(fetches).toBe(3);
     });
 
-    it('limits the number of queries for key IDs that the issuer does not know', async () => {
+    it("limits how often it fetches the issuer's keys for unknown key IDs", async () => {
       for (let i = 0; i < 40; i++)
         expect(await ask(await signToken(`unknown-${i}`, other.privateKey))).toStrictEqual([
           401,

@@ -93,7 +93,7 @@ describeServiceOnOwnDatabase("a tenant's ID", (service) => {
     return { other, draft: String(draft.id) };
   };
 
-  it('occurs in every table for a tenant that uses every feature', async () => {
+  it("stores a tenant's ID in every table if the tenant uses every feature", async () => {
     const id = freshTenant('all');
     const { draft } = await useEverything(id);
     const names = new Set(
@@ -103,7 +103,7 @@ describeServiceOnOwnDatabase("a tenant's ID", (service) => {
     expect([...tables].filter((table) => !names.has(table))).toStrictEqual(OF_INSTALLATION);
   });
 
-  it('occurs only in the columns that a copy fills', async () => {
+  it("stores a new copy's tenant ID only in the listed columns", async () => {
     const id = freshTenant('all');
     await useEverything(id);
     const copy = freshTenant('copy');
@@ -117,7 +117,7 @@ describeServiceOnOwnDatabase("a tenant's ID", (service) => {
     ]);
   });
 
-  it('remains after a rename only in the audit trail and in texts', async () => {
+  it('keeps the old tenant ID after a rename only in audit events, receipts, and user texts', async () => {
     const id = freshTenant('all');
     await useEverything(id);
     const before = await columnsWith(id);
@@ -132,7 +132,7 @@ describeServiceOnOwnDatabase("a tenant's ID", (service) => {
     expect(await columnsWith(renamed)).toStrictEqual(moved.sort());
   });
 
-  it('remains after a deletion only in records, in mounts, and in jobs, and nowhere once forgotten', async () => {
+  it("keeps a deleted tenant's ID only in records, mounts, and jobs until the tenant is forgotten", async () => {
     const id = freshTenant('all');
     await useEverything(id);
     const copy = freshTenant('copy');

@@ -70,7 +70,7 @@ describeService(
       return other;
     };
 
-    it("replaces a deleted tenant's ID by one hash in all its events, including the deletion", async () => {
+    it("replaces a deleted tenant's ID with one hash in all audit events, including the deletion", async () => {
       const id = `${freshTenant('forget')}@example.com`;
       const other = await mention(id);
       const { body } = await admin().call('DELETE', `/tenants/${id}?forget=true`);
@@ -104,7 +104,7 @@ describeService(
       expect(await rowsWith(id)).toStrictEqual([]);
     });
 
-    it('forgets a tenant that was deleted earlier, and rejects an ID in no event', async () => {
+    it('forgets a tenant after its deletion, and rejects an ID that no event contains', async () => {
       const id = freshTenant('forget');
       const run = (...args: string[]) => runOn(service(), args);
       await call('POST', '/tenants', { id });
@@ -138,7 +138,7 @@ describeService(
   { AUTH: 'keys' },
 );
 
-it("keeps a forgotten ID's words in other tenants' events", () => {
+it('replaces a forgotten ID only as a whole word, and keeps field names and fixed values', () => {
   const details = {
     kind: 'tenant',
     tenants: ['tenant', 'tenant-2'],

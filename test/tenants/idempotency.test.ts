@@ -18,7 +18,7 @@ describeService('a repeated write', (service) => {
   const text = async (tenant: string, path: string) =>
     (await service().execute(cmd.view(path), { tenant })).content.replace(/^.*\n/, '');
 
-  it('runs a write with the same tool_use ID once and returns the first result', async () => {
+  it('runs a write once if the tool_use ID is repeated, and returns the first result', async () => {
     const tenant = freshTenant();
     const steps: [object, string][] = [
       [cmd.create('/memories/f', 'one'), 'File created successfully at: /memories/f'],
@@ -48,7 +48,7 @@ describeService('a repeated write', (service) => {
     await assertInvariants(service());
   });
 
-  it('runs a write with the same Idempotency-Key once, with its fields in any order', async () => {
+  it('runs a write once if the Idempotency-Key is repeated, even with reordered fields', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const headers = { 'idempotency-key': 'key-1' };
@@ -71,7 +71,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\ty\n     2\tx');
   });
 
-  it("replays a repeated write's failure too", async () => {
+  it('returns the stored error when a failed write is repeated', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/other'));
     const body = block(cmd.delete('/memories/f'));
@@ -87,7 +87,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\tx');
   });
 
-  it('stores no write failure if the tenant does not exist', async () => {
+  it('stores no result and creates no tenant when a write to a missing tenant fails', async () => {
     const tenant = freshTenant();
     const body = block(cmd.delete('/memories/f'));
     const failure = { content: 'Error: The path /memories/f does not exist', replayed: undefined };
@@ -98,7 +98,7 @@ describeService('a repeated write', (service) => {
     }
   });
 
-  it('rejects a write with the same key and a different input with 422, without effect', async () => {
+  it('returns 422 and changes no file if a tool_use ID is reused for a different input', async () => {
     const tenant = freshTenant();
     const body = block(cmd.create('/memories/f', 'x'));
     await send(tenant, body);
@@ -113,7 +113,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories')).toBe('4.0K\t/memories\n1B\t/memories/f');
   });
 
-  it('recognizes a repeated write only within its tenant, and executes reads again', async () => {
+  it('replays a repeated write only for the same tenant, and never replays a read', async () => {
     const [one, two] = [freshTenant(), freshTenant()];
     const body = block(cmd.create('/memories/f', 'x'));
     expect(await send(one, body)).toMatchObject({ is_error: false, replayed: undefined });
@@ -135,7 +135,7 @@ describeService('a repeated write', (service) => {
     }
   });
 
-  it("replays only the start of a write's long result", async () => {
+  it('returns only the start of a long result when a write is repeated', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const body = block(cmd.replace('/memories/f', 'x', 'é'.repeat(10_000)));
@@ -177,7 +177,7 @@ describeService('a repeated write', (service) => {
   });
 });
 
-it("keeps approximately a tenant's newest MAX_TENANT_STORED_RESULTS results", async () => {
+it("deletes a tenant's oldest stored results above MAX_TENANT_STORED_RESULTS", async () => {
   const service = await startService('postgres', {
     MAX_TENANT_STORED_RESULTS: '200',
     RATE_LIMIT_PER_MINUTE: '0',
@@ -235,7 +235,7 @@ it('executes a write once when it is sent to two replicas simultaneously', async
 });
 
 describeService('several tool calls in one request', (service) => {
-  it('runs the calls in an array in order, returns one result each, and continues after an error', async () => {
+  it('runs the calls in an array in order, returns one result per call, and continues after an error', async () => {
     const tenant = freshTenant();
     const blocks = [
       block(cmd.create('/memories/f', 'x')),
@@ -265,7 +265,7 @@ describeService('several tool calls in one request', (service) => {
     expect((await service().execute(blocks, { tenant })).body).toStrictEqual(expected);
   });
 
-  it('reports an ID that is used for two different writes in an array, and runs the rest', async () => {
+  it('returns an error for a reused tool_use ID in an array, and runs the other calls', async () => {
     const tenant = freshTenant();
     const first = block(cmd.create('/memories/f', 'x'));
     const blocks = [
@@ -291,7 +291,7 @@ describeService('several tool calls in one request', (service) => {
     expect((await service().execute(cmd.view('/memories/g'), { tenant })).is_error).toBe(true);
   });
 
-  it('runs the calls in an array until their results are as long as four views', async () => {
+  it('stops running the calls in an array when the results have reached the size limit', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'x'.repeat(200_000)), { tenant });
     const views = Array.from({ length: 6 }, () => block(cmd.view('/memories/f')));
@@ -331,7 +331,7 @@ describeService('several tool calls in one request', (service) => {
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), 'x'.repeat(256))],
       "item 1 of the array: the tool_use block's `id` is longer than 255 characters",
     ],
-  ])('rejects an array if one of its calls cannot have a result: %s', async (_title, blocks, why) => {
+  ])('rejects an invalid array without running any call: %s', async (_title, blocks, why) => {
     const tenant = freshTenant();
     const { status, body } = await service().execute(blocks, { tenant });
     expect([status, body.code, body.detail]).toStrictEqual([
@@ -368,7 +368,7 @@ describeService('the Accept-Language header', (service) => {
     ['*', 'en'],
     ['', 'en'],
   ] as const)(
-    'selects for Accept-Language %s the view headings in %s, and all other texts in English',
+    'returns for Accept-Language %s view headings in %s and errors in English',
     async (given, language) => {
       const tenant = freshTenant();
       const headers = { 'accept-language': given };

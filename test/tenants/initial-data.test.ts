@@ -18,7 +18,7 @@ const load = (bootstrap: unknown) =>
   loadBootstrap({ BOOTSTRAP: typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap) });
 
 describeServiceOnOwnDatabase('the bootstrap', (service) => {
-  it('creates missing bootstrap items once and keeps later changes', async () => {
+  it('creates missing tenants and keys once, and keeps changes made after the bootstrap', async () => {
     const { key } = newApiKey();
     const service2 = newApiKey();
     const admin = newApiKey();
@@ -106,7 +106,7 @@ describe('an invalid bootstrap', () => {
     }
   });
 
-  it('rejects a bootstrap given as both a variable and a file, and an unreadable file', () => {
+  it('rejects BOOTSTRAP together with BOOTSTRAP_FILE, and a BOOTSTRAP_FILE that cannot be read', () => {
     const both = { BOOTSTRAP: '{}', BOOTSTRAP_FILE: '/x' };
     expect(() => loadBootstrap(both)).toThrow('BOOTSTRAP and BOOTSTRAP_FILE must not both be set');
     const missing = { BOOTSTRAP_FILE: '/nowhere/bootstrap.json' };
@@ -117,7 +117,7 @@ describe('an invalid bootstrap', () => {
 });
 
 describe('the service with a bootstrap', { tags: 'long' }, () => {
-  it('accepts requests with a key from a file and does not log the key', async () => {
+  it('accepts a key from BOOTSTRAP_FILE and does not log it', async () => {
     const own = await createTestDatabase({ migrated: false });
     const { key } = newApiKey();
     const file = join(await mkdtemp(join(inject('scratch'), 'bootstrap-')), 'bootstrap.json');
@@ -135,7 +135,7 @@ describe('the service with a bootstrap', { tags: 'long' }, () => {
     await own.drop();
   });
 
-  it('exits with the reason when the service starts with an invalid bootstrap', async () => {
+  it('prints the reason and exits with 1 if the bootstrap is invalid', async () => {
     const cli = startCli(['serve'], { PORT: 'x', BOOTSTRAP: '{"keys":[{"key":"hunter2","tenant":"a"}]}' });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(

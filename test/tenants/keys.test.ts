@@ -58,7 +58,7 @@ describe("a tenant's keys", () => {
     return { keys, changed: () => changed };
   }
 
-  it('keeps no key secret that was added while the key was revoked', async () => {
+  it('revokes a secret that a rotation adds while the key is being revoked', async () => {
     await new Tenants(database).create('acme');
     const { id } = await new Keys(database).issue(purpose);
     const { keys, changed } = keysDuring('add_secret', () => new Keys(database).revoke(id));
@@ -70,7 +70,7 @@ describe("a tenant's keys", () => {
   it.each([
     ['deleted', () => new Tenants(database).delete('acme')],
     ['renamed', () => moveTenantData(database, 'acme', `globex-${Math.random()}`)],
-  ])('leaves no key behind when its tenant is %s during a creation or rotation', async (_, change) => {
+  ])('leaves no valid key if the tenant is %s while a key is created or rotated', async (_, change) => {
     for (const [statement, work] of [
       ['create_key', (keys: Keys) => keys.issue(purpose)],
       ['create_key', (keys: Keys) => keys.issue(scoped)],

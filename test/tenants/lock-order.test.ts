@@ -40,7 +40,7 @@ describe.skipIf(isCitus())('locks on several rows', () => {
     return { hash, id };
   }
 
-  it('records the use of other keys when one key is locked', async () => {
+  it('records the last use for other keys if one key is locked', async () => {
     const tenant = await newTenant();
     const [first, second] = [await newKey({ tenant }), await newKey({ tenant })];
     await other.query('BEGIN');

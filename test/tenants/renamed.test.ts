@@ -61,13 +61,8 @@ const createdAgain: Outcome = {
 const rejectedOutcome = (code: string): Outcome => ({ response: [403, code], renamed: ['/memories/early'] });
 
 const cases: [string, Record<string, string>, Caller, Outcome][] = [
-  ['a key of the tenant', { AUTH: 'keys' }, tenantKey, followed],
-  [
-    'a key of the tenant and its old ID',
-    { AUTH: 'keys' },
-    tenantKeyThatNames,
-    rejectedOutcome('tenant_mismatch'),
-  ],
+  ['a tenant key', { AUTH: 'keys' }, tenantKey, followed],
+  ['a tenant key and the old ID', { AUTH: 'keys' }, tenantKeyThatNames, rejectedOutcome('tenant_mismatch')],
   ['a service key that creates tenants', { AUTH: 'keys' }, serviceKey, createdAgain],
   [
     'a service key that creates no tenants',
@@ -95,7 +90,7 @@ for (const [title, env, caller, expected] of cases) {
 
       // PGlite has one connection, so no statement waits for a lock.
       it.runIf(kind === 'postgres')(
-        `holds a write until its tenant's rename ends, with ${title}`,
+        `delays a write with ${title} until the tenant's rename has ended`,
         async () => {
           const [old, renamed] = [freshTenant('old'), freshTenant('new')];
           await new Tenants(service().database).create(old);

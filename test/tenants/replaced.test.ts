@@ -19,7 +19,7 @@ const secret = '/memories/secret.md';
 const UNAUTHORIZED = [401, 'unauthorized'];
 
 describeService(
-  "a new tenant with an earlier tenant's ID",
+  "a new tenant that reuses a previous tenant's ID",
   (service) => {
     const tenants = () => new Tenants(service().database);
     const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -85,7 +85,7 @@ describeService(
     };
 
     describe.each(Object.entries(calls))('%s', (_, attempt) => {
-      it("rejects the deleted tenant's key", async () => {
+      it("rejects the deleted tenant's key after another tenant has taken the ID", async () => {
         const { tenant, key, proposing } = await createUsedTenant();
         await tenants().delete(tenant);
         const newKey = await createAgain(tenant);
@@ -116,7 +116,7 @@ describeService(
       expect(await contents(tenant)).toHaveLength(1);
     });
 
-    it("applies a new tenant's settings immediately, without the earlier tenant's mounts", async () => {
+    it("applies the new tenant's settings immediately, and drops the deleted tenant's cached mounts", async () => {
       const tenant = freshTenant('reused');
       await tenants().create(tenant);
       const shared = freshTenant('shared');
@@ -145,7 +145,7 @@ describeService(
         (await service().execute(input, { headers: { ...bearer(key), ...more }, tenant })).content;
     };
 
-    it("applies a new tenant's settings immediately when its absence was cached", async () => {
+    it("applies a new tenant's settings immediately even if the tenant was cached as missing", async () => {
       const send = await asService();
       const [written, read] = [freshTenant('absent'), freshTenant('absent')];
       for (const tenant of [written, read]) {
@@ -160,7 +160,7 @@ describeService(
       expect(await send(read, cmd.view('/memories'))).toContain('/memories/team');
     });
 
-    it('accepts all writes that arrive together and create the tenant again', async () => {
+    it('accepts all simultaneous first writes to a tenant that was cached as missing', async () => {
       const send = await asService();
       const tenant = freshTenant('absent');
       await send(tenant, cmd.view('/memories'));
@@ -185,7 +185,7 @@ describeService(
       const mountTeam = (own: string, tenant: string) =>
         setMount(service().database, own, { name: 'team', tenant, access: 'read_write', instructions: '' });
 
-      it('hides a new tenant from a cached mount of the earlier tenant with its ID', async () => {
+      it("hides a new tenant's files from mounts that were made for the deleted tenant", async () => {
         const send = await asService();
         const { own, mounted } = await createMounting(send);
         await tenants().delete(mounted);
@@ -196,7 +196,7 @@ describeService(
         expect(await send(own, cmd.create(`${team}/more.md`, 'x'))).toContain(missing);
       });
 
-      it('returns no stored results from the earlier mounting tenant', async () => {
+      it('replays no stored result from a deleted mounting tenant to a new tenant with the same ID', async () => {
         const send = await asService();
         const { own, mounted, create } = await createMounting(send);
         await tenants().delete(own);
@@ -206,7 +206,7 @@ describeService(
       });
     });
 
-    it('shows no usage from the earlier tenant with the same ID', async () => {
+    it('counts no usage by the deleted tenant for the new tenant with the same ID', async () => {
       const { tenant } = await createUsedTenant();
       await tenants().delete(tenant);
       await createAgain(tenant);
@@ -216,7 +216,7 @@ describeService(
       ).toStrictEqual([]);
     });
 
-    it("creates no draft with the earlier tenant's memory", async () => {
+    it('rejects a draft for the new tenant if it was started for the deleted tenant', async () => {
       const { tenant } = await createUsedTenant();
       const row = await tenants().find(tenant);
       await tenants().delete(tenant);
@@ -229,7 +229,7 @@ describeService(
       await expect(draft).rejects.toThrow(`Tenant ${tenant} was deleted or renamed meanwhile. Try again.`);
     });
 
-    it('rejects an admin key scoped to the earlier tenant with the same ID', async () => {
+    it('rejects an admin key scoped to the deleted tenant on the new tenant with the same ID', async () => {
       const { tenant } = await createUsedTenant();
       const other = freshTenant('other');
       await tenants().create(other);
@@ -247,7 +247,7 @@ describeService(
       }
     });
 
-    it('binds a key to its tenant when the key is looked up', async () => {
+    it("returns a key together with its tenant's creation time", async () => {
       const { tenant, key } = await createUsedTenant();
 
       const found = await new Keys(service().database).find(hashKey(key));

@@ -48,7 +48,7 @@ describeService('a tenant setting', (service) => {
     return (await service().query(`SELECT ${columns.join(', ')} FROM tenants WHERE id = '${id}'`))[0];
   };
 
-  it('stores each tenant setting in a column, from an admin API field', async () => {
+  it('stores each setting from the admin API in a column with the same name', async () => {
     const id = freshTenant();
     const created = await admin().call('POST', '/tenants', { body: { id, settings: samples } });
     expect(created.body).toMatchObject({ settings: samples, effective: samples });
@@ -58,7 +58,7 @@ describeService('a tenant setting', (service) => {
     expect(changed.body.settings).toStrictEqual(defaults);
   });
 
-  it('accepts each tenant setting as a CLI option, and shows it in tenants show', async () => {
+  it('accepts each tenant setting as a CLI option, and prints each setting in tenants show', async () => {
     const id = freshTenant();
     const options = Object.entries(samples).flatMap(([name, value]) => [flag(name), String(value)]);
     expect((await runOn(service(), ['tenants', 'create', id, ...options])).stderr).toBe('');
@@ -82,14 +82,14 @@ describeService('a tenant setting', (service) => {
 });
 
 describe('a tenant setting in the configuration', () => {
-  it("reads each setting's default from a variable", () => {
+  it('reads the default for each setting from an environment variable', () => {
     const env = Object.fromEntries(
       ALL_SETTINGS.map(([, setting]) => [setting.variable, String(sample(setting))]),
     );
     expect(effectiveSettings({}, loadConfig(env))).toStrictEqual(renameKeys(samples, camelCase));
   });
 
-  it('accepts each setting as a BOOTSTRAP field within its range', () => {
+  it('accepts each setting as a field in BOOTSTRAP, and rejects values outside its range', () => {
     const load = (settings: object) =>
       loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify({ tenants: [{ id: 'acme', ...settings }] }) }));
     expect(load(samples).tenants).toStrictEqual([
@@ -101,7 +101,7 @@ describe('a tenant setting in the configuration', () => {
     }
   });
 
-  it('parses setting sizes and durations in the environment and in BOOTSTRAP', () => {
+  it('parses values with units, such as 10MB and 2w, in variables and in BOOTSTRAP', () => {
     const env = {
       MAX_TENANT_BYTES: '10MB',
       MAX_FILE_BYTES: '512 KiB',

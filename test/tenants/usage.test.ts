@@ -47,7 +47,7 @@ describeService(
       return { tenant, headers, send: (input: unknown) => service().execute(input, { headers }) };
     };
 
-    it('counts reads, writes, and rejected calls, with the sizes', async () => {
+    it("counts a day's reads and writes, and records the tenant's files and bytes", async () => {
       const { tenant, headers, send } = await create();
       await send(cmd.create('/memories/a.txt', 'four'));
       await send([
@@ -65,7 +65,7 @@ describeService(
       expect(await days(tenant)).toMatchObject([{ reads: 4, writes: 2 }]);
     });
 
-    it('counts rejections: a full memory, a read-only key, a suspended tenant', async () => {
+    it('counts calls that are rejected for a full memory, a read-only key, or a suspended tenant', async () => {
       const { tenant, send } = await create();
       await new Tenants(service().database).set(tenant, { maxFiles: 1 });
       await send(cmd.create('/memories/a.txt', 'a'));
@@ -99,7 +99,7 @@ describeService(
       expect(await days(tenant)).toMatchObject([{ files: 1, reads: 1, writes: 1, rejected: 1 }]);
     });
 
-    it('lists the days in a period, the oldest first', async () => {
+    it('lists usage for each day in a period, starting with the oldest day', async () => {
       const { tenant } = await create();
       for (const day of ['2026-03-03', '2026-03-01', '2026-03-02']) await addDay(service(), tenant, day);
       const listDays = async (query: string) => (await days(tenant, query)).map(({ day }) => day);
@@ -119,7 +119,7 @@ describeService(
       expect([unknown.status, unknown.body.code]).toStrictEqual([404, 'not_found']);
     });
 
-    it('moves the daily usage with a renamed tenant and deletes it with a deleted one', async () => {
+    it('keeps daily usage when a tenant is renamed, and deletes it when the tenant is deleted', async () => {
       const { tenant } = await create();
       await addDay(service(), tenant, '2026-03-01', 5);
       const renamed = freshTenant('usage');
@@ -138,7 +138,7 @@ describeService(
         vi.useRealTimers();
       });
 
-      it("counts a request at midnight on its response's day", async () => {
+      it('counts requests before and after midnight on separate days', async () => {
         const { tenant } = await create();
         const counts = new UsageCounts(service().database);
         vi.useFakeTimers({ toFake: ['Date'] });
@@ -155,7 +155,7 @@ describeService(
       });
     });
 
-    it('keeps counts for the next flush after a failed write', async () => {
+    it('keeps counts for the next flush if a flush cannot write to the database', async () => {
       const { tenant } = await create();
       const { database } = service();
       let isAway = true;
@@ -179,7 +179,7 @@ describeServiceOnOwnDatabase("all tenants' usage", (service) => {
   const config = loadConfig({ USAGE_DAYS: '30' });
   const at = new Date('2026-03-31T12:00:00Z');
 
-  it("records all tenants' usage by a job, which deletes old days", async () => {
+  it("records every tenant's usage and the day's totals, and deletes days older than USAGE_DAYS", async () => {
     for (const tenant of ['a', 'b']) {
       for (const file of ['f', 'g'])
         await service().execute(cmd.create(`/memories/${file}`, 'xyz'), { tenant });
@@ -206,7 +206,7 @@ describeServiceOnOwnDatabase("all tenants' usage", (service) => {
     ]);
   });
 
-  it('lists current values, values by day, and the most active tenants', async () => {
+  it('lists current totals, totals per day, and the most active tenants', async () => {
     await new Tenants(service().database).set('a', { maxFiles: 2 });
     await addDay(service(), 'a', '2026-03-20', 5);
     await addDay(service(), 'b', '2026-03-20', 7);

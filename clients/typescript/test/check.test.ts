@@ -20,8 +20,8 @@ async function checkMessage(client: MemoryClient, signal?: AbortSignal): Promise
 const networkError = (code: string) =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) });
 
-describe('client check', () => {
-  it("sends the client's headers and no body in a check", async () => {
+describe('MemoryClient.check()', () => {
+  it('sends the key and the tenant in headers, and no body, in a check', async () => {
     const identity = {
       credential: { kind: 'tenant_key', id: 'key_1', label: 'a', subject: null },
       tenant: { id: 'acme', exists: true, archived: false },
@@ -58,7 +58,7 @@ describe('client check', () => {
       failNetwork(),
       'cannot be reached: ECONNREFUSED. Check `url` and that the service runs.',
     ],
-  ])('sends one request in a check when the service %s', async (_, step, words) => {
+  ])('checks with one request and no retry when the service %s', async (_, step, words) => {
     const { client, sent } = createScriptedClient([step]);
     expect(await checkMessage(client)).toBe(`The memory service at http://memory.test:8080 ${words}`);
     expect(sent).toHaveLength(1);
@@ -87,7 +87,7 @@ describe('client check', () => {
       'ERR_SSL_WRONG_VERSION_NUMBER',
       'It does not speak TLS: if it has none, start `url` with http://.',
     ],
-  ])('names a likely mismatch between HTTP and TLS: %s, %s', async (scheme, code, words) => {
+  ])('suggests how to correct an %s URL after the connection error %s', async (scheme, code, words) => {
     const url = `${scheme}://memory.test`;
     const { client } = createScriptedClient([networkError(code)], { url });
     expect(await checkMessage(client)).toBe(
@@ -98,7 +98,7 @@ describe('client check', () => {
   it.each([
     [{ timeoutMs: 3000 }, 3000],
     [{ attemptTimeoutMs: 2000 }, 2000],
-  ])('times out in a check like a call with %j', async (options, ms) => {
+  ])('stops a check without a response after the time in %j', async (options, ms) => {
     const { client } = createScriptedClient(['hang'], options);
     const message = checkMessage(client);
     await vi.runAllTimersAsync();
@@ -107,7 +107,7 @@ describe('client check', () => {
     );
   });
 
-  it('aborts a check with its signal', async () => {
+  it("aborts a check when the caller's signal aborts", async () => {
     const { client } = createScriptedClient(['hang']);
     const controller = new AbortController();
     const message = checkMessage(client, controller.signal);

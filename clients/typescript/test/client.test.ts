@@ -16,8 +16,8 @@ import {
 
 useScriptedTime();
 
-describe('client call', () => {
-  it('sends an input under a random key and returns its content and is_error', async () => {
+describe('MemoryClient.execute()', () => {
+  it("sends an input under a random idempotency key, and returns the result's content and is_error", async () => {
     const { client, sent } = createScriptedClient([okResponse()], { apiKey: 'msk_secret', tenant: 'acme' });
     expect(await client.execute(VIEW)).toStrictEqual({ content: 'text', is_error: false });
     expect(sent).toStrictEqual([
@@ -37,7 +37,7 @@ describe('client call', () => {
     ]);
   });
 
-  it('sends a block under its ID as the key and returns a tool_result block', async () => {
+  it('sends a tool_use block without an Idempotency-Key header, and returns a tool_result block', async () => {
     const { client, sent } = createScriptedClient([okResponse({ content: 'Error: no', is_error: true })]);
     // An SDK's block has fields that the service does not know.
     const block = { ...BLOCK, caller: { type: 'direct' } };
@@ -56,13 +56,13 @@ describe('client call', () => {
     ['http://memory.test', 'http://memory.test/execute'],
     ['https://memory.test/', 'https://memory.test/execute'],
     ['https://memory.test/team/memory/?a=b#c', 'https://memory.test/team/memory/execute'],
-  ])('sends a call with the URL %s to %s', async (url, expected) => {
+  ])("appends the call's path to the service URL %s: %s", async (url, expected) => {
     const { client, sent } = createScriptedClient([okResponse()], { url });
     await client.execute(VIEW);
     expect(sent[0]?.url).toBe(expected);
   });
 
-  it("uses the caller's idempotency key and reads the global fetch at call time", async () => {
+  it('sends the given idempotency key, and looks up the global fetch at each call', async () => {
     const { client, sent } = createScriptedClient([okResponse()]);
     await client.execute(VIEW, { idempotencyKey: 'job-7' });
     expect(sent[0]?.headers).toMatchObject({ 'idempotency-key': 'job-7' });
@@ -95,26 +95,26 @@ describe('client constructor', () => {
       '`attemptTimeoutMs` must be a whole number, at least 1 and below 2 ** 31',
     ],
     [{ maxRetries: -1 }, '`maxRetries` must be a whole number, at least 0 and below 2 ** 31'],
-  ])('rejects %o in the client constructor', (options, message) => {
+  ])('rejects the client options %o', (options, message) => {
     expect(() => new MemoryClient({ url: 'http://memory.test', ...options })).toThrow(new TypeError(message));
   });
 
-  it('rejects a key that cannot be sent in a header', async () => {
+  it('rejects an idempotency key that contains a space', async () => {
     const { client } = createScriptedClient([okResponse()]);
     await expect(client.execute(VIEW, { idempotencyKey: 'two words' })).rejects.toThrow(
       '`idempotencyKey` must be 1 to 255 printable ASCII characters without spaces',
     );
   });
 
-  it('removes a trailing newline from the key, as read from a file', async () => {
+  it('removes the trailing newline from an API key that was read from a file', async () => {
     const { client, sent } = createScriptedClient([okResponse()], { apiKey: 'msk_secret\n' });
     await client.execute(VIEW);
     expect(sent[0]?.headers.authorization).toBe('Bearer msk_secret');
   });
 });
 
-describe('call signal', () => {
-  it("sends no request if a call's signal has aborted already", async () => {
+describe('an abort signal for a call', () => {
+  it('sends no request if the signal was aborted before the call', async () => {
     const { client, sent } = createScriptedClient([okResponse()]);
     const error = await callError(client, { signal: AbortSignal.abort('stop') });
     expect(sent).toStrictEqual([]);
@@ -129,7 +129,7 @@ describe('call signal', () => {
   it.each([
     ['an attempt', 'hang'],
     ['the wait between two attempts', failNetwork()],
-  ] as const)('aborts the call during %s', async (_, step) => {
+  ] as const)('aborts a call when the signal aborts during %s', async (_, step) => {
     const { client, sent } = createScriptedClient([step]);
     const controller = new AbortController();
     const caught = client.execute(VIEW, { signal: controller.signal }).catch((error: unknown) => error);
@@ -141,7 +141,7 @@ describe('call signal', () => {
   });
 });
 
-it('keeps the key and the input out of every error', async () => {
+it('omits the API key and the tool input from the error when a call fails', async () => {
   const input = { command: 'create', path: '/memories/secret-path', file_text: 'secret-text' } as const;
   for (const step of [
     failNetwork(),
@@ -159,8 +159,8 @@ it('keeps the key and the input out of every error', async () => {
   }
 });
 
-describe('client instructions', () => {
-  it('sends a GET request for the instructions and retries it', async () => {
+describe('MemoryClient.instructions()', () => {
+  it('fetches the instructions with GET, and tries again after a 503 response', async () => {
     const { client, sent } = createScriptedClient(
       [busyResponse(), okResponse({ content: 'Read first.', mounts: [] })],
       {
@@ -179,7 +179,7 @@ describe('client instructions', () => {
     expect(sent[0]?.headers).not.toHaveProperty('idempotency-key');
   });
 
-  it('throws if the response with the instructions is an error or not a text', async () => {
+  it('throws if the response to an instructions request is an error or contains no text', async () => {
     const rejected = problemResponse(401, 'unauthorized', 'No.');
     const { client } = createScriptedClient([okResponse({ mounts: [] }), rejected], { apiKey: 'msk_secret' });
     await expect(client.instructions()).rejects.toMatchObject({ code: 'invalid_response' });
@@ -192,7 +192,7 @@ describe('client instructions', () => {
     });
   });
 
-  it('throws an error if a tool result has no is_error', async () => {
+  it('throws if the response to a tool call has no is_error field', async () => {
     const { client } = createScriptedClient([okResponse({ content: 'text' })]);
     await expect(client.execute(VIEW)).rejects.toMatchObject({ code: 'invalid_response' });
   });

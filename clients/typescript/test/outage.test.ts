@@ -27,7 +27,7 @@ describe("warning about the client's first failed call", () => {
   beforeEach(() => void vi.spyOn(console, 'debug').mockReturnValue());
   afterEach(() => expect(console.debug).not.toHaveBeenCalled());
 
-  it('warns on the console about the first failed call, once until a call succeeds', async () => {
+  it('warns on the console at the first failure, and again at the first failure after a success', async () => {
     const { client } = createScriptedClient([
       unauthorizedProblem(),
       unauthorizedProblem(),
@@ -47,7 +47,7 @@ describe("warning about the client's first failed call", () => {
     expect(console.warn).toHaveBeenCalledTimes(2);
   });
 
-  it('warns with the given logger about a failed call', async () => {
+  it('warns about a failed call through the given logger', async () => {
     const logger = recorder();
     const { client } = createScriptedClient([unauthorizedProblem()], { logger });
     const { message } = await callError(client);
@@ -89,14 +89,14 @@ it('logs each client retry at debug level', async () => {
 describe('the client while the service is down', () => {
   const quiet = { onError: () => {} };
 
-  it('retries one call and sends the following calls once', async () => {
+  it('retries only the first call, and sends each following call once', async () => {
     const { client, sent } = createScriptedClient([busyResponse()], quiet);
     for (let calls = 0; calls < 5; calls++) await callError(client);
     expect(sent).toHaveLength(9 + 4);
     expect(sent.at(-1)?.at).toBe(21_200);
   });
 
-  it('retries again after a call has succeeded', async () => {
+  it('retries a failed call again after another call has succeeded', async () => {
     const { client, sent } = createScriptedClient(
       [busyResponse(), busyResponse(), busyResponse(), okResponse(), busyResponse()],
       { ...quiet, maxRetries: 1 },
@@ -109,7 +109,7 @@ describe('the client while the service is down', () => {
     expect(sent).toHaveLength(6);
   });
 
-  it('retries again when timeoutMs has passed since the last failure', async () => {
+  it('retries a failed call again after timeoutMs has passed since the last failure', async () => {
     const { client, sent } = createScriptedClient([busyResponse()], {
       ...quiet,
       maxRetries: 1,
@@ -124,7 +124,7 @@ describe('the client while the service is down', () => {
     expect(sent).toHaveLength(5);
   });
 
-  it('retries the next call after a response that blames the call', async () => {
+  it('retries a call that follows a call rejected with 401', async () => {
     const { client, sent } = createScriptedClient([unauthorizedProblem(), busyResponse()], {
       ...quiet,
       maxRetries: 1,

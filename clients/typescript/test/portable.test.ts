@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 
 const client = fileURLToPath(new URL('../src', import.meta.url));
 
-it('imports only client files, except in an adapter that needs its SDK', () => {
+it("imports only the client's own files, except in the Anthropic and LangChain adapters", () => {
   const names = readdirSync(client, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.ts'),
   );

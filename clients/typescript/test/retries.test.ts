@@ -15,7 +15,7 @@ import {
 useScriptedTime();
 
 describe('client retries', () => {
-  it('retries after network errors, truncated responses, 429, 502, 503, and 504, under one key', async () => {
+  it('retries under one idempotency key after network errors, cut responses, 429, 502, 503, and 504', async () => {
     const cut = okResponse();
     vi.spyOn(cut, 'clone').mockReturnValue(
       new Response(new ReadableStream({ start: (c) => c.error(new TypeError('terminated')) })),
@@ -38,7 +38,7 @@ describe('client retries', () => {
     expect(new Set(sent.map(({ headers }) => headers['x-request-id'])).size).toBe(7);
   });
 
-  it('waits before a retry with full jitter, from no delay to the whole backoff', async () => {
+  it('waits a random time before each retry, between zero and the full backoff', async () => {
     vi.mocked(Math.random).mockReturnValueOnce(0).mockReturnValueOnce(0.5).mockReturnValueOnce(0.25);
     const { client, sent } = createScriptedClient([
       busyResponse(),
@@ -55,7 +55,7 @@ describe('client retries', () => {
   it.each([
     ['seconds', '3'],
     ['an HTTP date', 'Thu, 01 Jan 2026 00:00:03 GMT'],
-  ])('waits before a retry at least as long as Retry-After demands in %s', async (_, value) => {
+  ])('waits at least the time in Retry-After before a retry if the header contains %s', async (_, value) => {
     const { client, sent } = createScriptedClient([busyResponse({ 'retry-after': value }), okResponse()]);
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
@@ -64,7 +64,7 @@ describe('client retries', () => {
   });
 
   it.each(['soon', '-1', '1.5', ''])(
-    'waits before a retry as without a Retry-After header if its value is %j',
+    'ignores a Retry-After header with the invalid value %j',
     async (value) => {
       const { client, sent } = createScriptedClient([busyResponse({ 'retry-after': value }), okResponse()]);
       const answer = client.execute(VIEW);
@@ -74,7 +74,7 @@ describe('client retries', () => {
     },
   );
 
-  it('retries a block with the same ID', async () => {
+  it('sends the same tool_use block again in a retry', async () => {
     const { client, sent } = createScriptedClient([failNetwork(), okResponse()]);
     const answer = client.execute(BLOCK);
     await vi.runAllTimersAsync();
@@ -91,14 +91,14 @@ describe('client retries', () => {
   });
 });
 
-describe('result for another block', () => {
+describe('a result for another tool_use block', () => {
   it.each([
     [BLOCK, 'toolu_2'],
     [BLOCK, ''],
     [BLOCK, null],
     [BLOCK, ['toolu_1']],
     [VIEW, 'toolu_1'],
-  ])('rejects for the call %j a result for the block %j', async (call, id) => {
+  ])('fails the call %j if the result has the tool_use_id %j', async (call, id) => {
     const { client, sent } = createScriptedClient([
       okResponse({ type: 'tool_result', tool_use_id: id, content: 'SECRET', is_error: false }),
     ]);
@@ -139,7 +139,7 @@ describe("end of the client's retries", () => {
     expect((await callError(single.client)).message).toMatch(/ sent no response within 500 ms\. \(request /);
   });
 
-  it('stops retrying immediately if Retry-After ends after the deadline', async () => {
+  it('throws without a retry if the Retry-After time ends after the deadline', async () => {
     const { client, sent } = createScriptedClient([
       problemResponse(429, 'rate_limited', 'Too many.', { 'retry-after': '60' }),
     ]);
@@ -159,7 +159,7 @@ describe("end of the client's retries", () => {
     [413, 'body_too_large'],
     [422, 'idempotency_key_reused'],
     [500, 'internal_error'],
-  ])('stops retrying immediately for a response with %i %s', async (status, code) => {
+  ])('throws without a retry after the response %i %s', async (status, code) => {
     const { client, sent } = createScriptedClient([problemResponse(status, code, 'What to do.')]);
     const error = await callError(client);
     expect(sent).toHaveLength(1);
@@ -169,7 +169,7 @@ describe("end of the client's retries", () => {
     );
   });
 
-  it('stops retrying if the response is not from a memory service, and does not quote it', async () => {
+  it('throws without quoting the response if it is not from a memory service', async () => {
     const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
     expect(await callError(createScriptedClient([page]).client)).toMatchObject({
       message:
@@ -197,7 +197,7 @@ describe("end of the client's retries", () => {
     );
   });
 
-  it('stops retrying if the port is closed, and names the URL', async () => {
+  it("names the service's URL in the error if the port is closed", async () => {
     const { client, sent } = createScriptedClient([failNetwork()], { maxRetries: 0 });
     const error = await callError(client);
     expect(error.message).toBe(

@@ -24,7 +24,7 @@ function setUpTracing(): void {
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 }
 
-it('sends the active span in each client attempt', async () => {
+it('sends the active span as traceparent with the first attempt and with the retry', async () => {
   setUpTracing();
   const { client, sent } = createScriptedClient([busyResponse({ 'retry-after': '0' }), okResponse()]);
   const answer = context.with(trace.setSpan(ROOT_CONTEXT, span), () => client.execute(VIEW));
@@ -33,7 +33,7 @@ it('sends the active span in each client attempt', async () => {
   expect(sent.map(({ headers }) => headers.traceparent)).toStrictEqual([TRACEPARENT, TRACEPARENT]);
 });
 
-it('sends no trace context outside a span or without an SDK', async () => {
+it('sends no traceparent outside a span or without an OpenTelemetry SDK', async () => {
   const { client, sent } = createScriptedClient([okResponse()]);
   await client.execute(VIEW);
   await context.with(trace.setSpan(ROOT_CONTEXT, span), () => client.execute(VIEW));
