@@ -556,7 +556,7 @@ describeServiceOnOwnDatabase(
       ],
       [
         ['ls', 'acme', '--at', 'noon'],
-        `error: --at cannot be 'noon'. "noon" is not a valid time. Use ISO 8601`,
+        `error: --at cannot be 'noon'. "noon" is not a valid time. Use an ISO 8601 time`,
       ],
       [['log', 'acme', '-p', '--limit', '0'], "--limit cannot be '0'. Use a whole number of at least 1.\n"],
       [['log', 'acme', '--content'], 'error: --content works only with --json\n'],

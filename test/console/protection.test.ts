@@ -161,7 +161,7 @@ describeConsole('protection for work in the console', (fixture) => {
     // An invalid time in a filter is explained with an example.
     await page.goto(`${fixture().url}/#/tenants/${tenant}/history?since=yesterday`);
     await page
-      .getByText('"yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z,')
+      .getByText('"yesterday" is not a valid time. Use an ISO 8601 time (2026-11-22, 2026-11-22T09:30:00Z,')
       .waitFor();
   });
 
