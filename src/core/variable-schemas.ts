@@ -53,17 +53,19 @@ export const httpUrl = z
   })
   .meta({ form: 'an http or https URL' });
 
+const URL_WITHOUT_USER = 'an http or https URL without a user and a password';
+
 /** Rejects a user and a password, because requests to the URL would omit them. */
 export const urlWithoutUser = httpUrl
   .refine((value) => !/\/\/[^/?#\\]*@/.test(value), {
     error: 'must be a URL without a user and a password',
   })
-  .meta({ form: 'an http or https URL without a user and a password' });
+  .meta({ form: URL_WITHOUT_USER });
 
 /** Removes slashes at the end, so that paths can be appended. */
 export const baseUrl = urlWithoutUser
   .transform((url) => url.replace(/\/+$/, ''))
-  .meta({ form: 'an http or https URL without a user and a password' });
+  .meta({ form: URL_WITHOUT_USER });
 
 export const text = (form: string) => z.string().meta({ form });
 
