@@ -19,8 +19,8 @@ SERVER = Path(__file__).with_name("sync_server.py")
 MAX_FILE_BYTES = "64"
 # Exit code from pytest after failed tests.
 FAILED = 1
-# The service rejects the path that this test's memory has.
-NOT_APPLICABLE = "test_paths_that_escape_the_store_are_rejected"
+# The SDK's name for a test. The service rejects the path that the test's memory has.
+NOT_APPLICABLE = "test_paths_that_escape_the_store_are_refused"
 
 
 def main(archive: Path, *options: str) -> int:
