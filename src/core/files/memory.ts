@@ -140,8 +140,20 @@ export class Memory implements MemoryStore {
   }
 
   #file(path: MemoryPath, { content, stale }: Pick<LookupRow, 'content' | 'stale'>): LookupResult {
-    if (stale) this.services.accessTimes.note(this.tenant, path);
+    this.noteRead(path, stale);
     return { kind: 'file', content: content ?? '' };
+  }
+
+  /**
+   * Records that the caller receives a file's content.
+   *
+   * @param path path in this memory
+   * @param stale whether the file's access time should be updated
+   */
+  noteRead(path: string, stale: boolean | null): void {
+    const { accessTimes, readTrail } = this.services;
+    if (stale) accessTimes.note(this.tenant, path);
+    readTrail?.note(this.tenant, path, this.#options.origin);
   }
 
   #entries({ entries }: Pick<LookupRow, 'entries'>): ListedEntry[] {

@@ -12,6 +12,7 @@ import { StoredResultLimit } from '../tenants/stored-results.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { AccessTimes } from './access-times.ts';
 import { PendingFiles } from './pending-files.ts';
+import type { ReadTrail } from './read-trail.ts';
 import type { RecordTracer } from './record-tracer.ts';
 import { Watches } from './watches.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -35,6 +36,8 @@ export class Services {
   readonly writes: WriteQueue;
   readonly pending = new PendingFiles();
   readonly accessTimes: AccessTimes;
+  /** Undefined until the feature that records reads has started. */
+  readTrail: ReadTrail | undefined;
   readonly storedResults: StoredResultLimit;
   /** Undefined while tracing is off. */
   readonly records: RecordTracer | undefined;

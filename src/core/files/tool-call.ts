@@ -18,6 +18,10 @@ export interface Call {
 }
 
 /** Returns the origin that the history records for changes by a call. */
-export function callOrigin({ principal, requestId, toolUseId }: Call): Origin {
+export function callOrigin({
+  principal,
+  requestId,
+  toolUseId,
+}: Pick<Call, 'principal' | 'requestId' | 'toolUseId'>): Origin {
   return { actor: principal.actor, requestId, toolUseId };
 }

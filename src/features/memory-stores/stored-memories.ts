@@ -166,7 +166,7 @@ export class Memories {
   }
 
   #noteRead(rows: readonly MemoryRow[]): void {
-    const { tenant, services } = this.#memory;
-    for (const { path, stale } of rows) if (stale && path !== null) services.accessTimes.note(tenant, path);
+    for (const { path, stale, content } of rows)
+      if (path !== null && content !== null) this.#memory.noteRead(path, stale);
   }
 }

@@ -2,7 +2,7 @@ import { hasReason } from '../../core/errors/errors.ts';
 import { innerPath, outerPath } from '../../core/files/memory.ts';
 import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
-import type { Call } from '../../core/files/tool-call.ts';
+import { type Call, callOrigin } from '../../core/files/tool-call.ts';
 import { compareCodePoints } from '../../core/lib/text-forms.ts';
 import { mountUnavailable, mountUnavailableNote } from '../../core/memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
@@ -110,7 +110,7 @@ interface SearchServices extends Pick<Services, 'policies' | 'database'> {
   search: MemorySearch;
 }
 
-interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip'> {
+interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip' | 'requestId' | 'toolUseId'> {
   /** Aborted when the client disconnects. */
   gone?: AbortSignal | undefined;
 }
@@ -146,15 +146,22 @@ export async function searchCall(input: unknown, call: SearchCall, all: Services
 /** Records a read for each file whose lines the result shows. */
 function noteShown(
   { matches }: SearchResult,
-  { principal, policy }: SearchCall,
-  { accessTimes }: Pick<Services, 'accessTimes'>,
+  call: SearchCall,
+  { accessTimes, readTrail }: Pick<Services, 'accessTimes' | 'readTrail'>,
 ): void {
-  for (const { path, line } of matches) {
-    if (line === null) continue;
-    const shown = path as MemoryPath;
-    const mount = mountAt(shown, policy.mounts);
-    if (mount === undefined) accessTimes.note(principal.tenant, shown);
-    else accessTimes.note(mount.tenant, innerPath(shown, mountPath(mount)));
+  const { tenant } = call.principal;
+  const origin = callOrigin(call);
+  const shown = new Set(matches.flatMap(({ path, line }) => (line === null ? [] : [path as MemoryPath])));
+  for (const path of shown) {
+    const mount = mountAt(path, call.policy.mounts);
+    if (mount === undefined) {
+      accessTimes.note(tenant, path);
+      readTrail?.note(tenant, path, origin);
+    } else {
+      const inner = innerPath(path, mountPath(mount));
+      accessTimes.note(mount.tenant, inner);
+      readTrail?.note(mount.tenant, inner, { ...origin, viaTenant: tenant });
+    }
   }
 }
 

@@ -129,7 +129,7 @@ function searchMemory(
   services: Services,
 ): Promise<SearchResult> {
   const inFlight = requireInFlight(request);
-  const { ip } = request;
+  const { ip, id: requestId } = request;
   // Searches have their own queue. If a waiting search kept its slot, it would block all other requests.
   const details = {
     tool: SEARCH_TOOL,
@@ -140,9 +140,10 @@ function searchMemory(
   } as const;
   return observe(request, details, () =>
     inFlight.slot.runWithout(() =>
-      inTenant(request, 'read', ({ principal, policy }) =>
-        searchCall(input, { principal, policy, ip, gone: inFlight.closedSignal }, services),
-      ),
+      inTenant(request, 'read', ({ principal, policy }) => {
+        const gone = inFlight.closedSignal;
+        return searchCall(input, { principal, policy, ip, requestId, toolUseId, gone }, services);
+      }),
     ),
   );
 }
