@@ -78,7 +78,7 @@ function values({ choices, quantity, form, ...variable }: VariableDescription, s
 
 /** Returns the default as the variable takes it. Undefined if it depends on other variables. */
 function defaultValue({ default: value, quantity }: VariableDescription): string | undefined {
-  if (value === undefined) return undefined;
+  if (value === undefined || value === '') return undefined;
   return typeof value === 'number' && quantity ? quantityText(value, quantity.unit) : String(value);
 }
 

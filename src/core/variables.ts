@@ -4,7 +4,14 @@
  */
 import { z } from 'zod';
 import type { Unit } from './lib/units.ts';
-import { ALL_SETTINGS, MAX_TEXT_BYTES, type Setting, type SettingVariables } from './tenants/settings.ts';
+import { pinnedPathsSchema } from './tenants/pinned-paths.ts';
+import {
+  ALL_SETTINGS,
+  isNumberSetting,
+  MAX_TEXT_BYTES,
+  type Setting,
+  type SettingVariables,
+} from './tenants/settings.ts';
 import {
   algorithms,
   baseUrl,
@@ -47,7 +54,11 @@ const MEBIBYTE = 1024 * 1024;
 function settingVariable(setting: Setting): z.ZodType {
   // The service's limit is always set. Its default depends on `MAX_FILE_BYTES`.
   if (setting.variable === 'MAX_BODY_BYTES') return quantity('bytes', 1024, MAX_TEXT_BYTES).optional();
-  if (!('choices' in setting)) return quantity(setting.unit, 0, setting.max).default(setting.default);
+  if (isNumberSetting(setting)) return quantity(setting.unit, 0, setting.max).default(setting.default);
+  if (!('choices' in setting))
+    return pinnedPathsSchema(setting)
+      .meta({ form: `up to ${setting.maxPaths} paths` })
+      .default(setting.default);
   const choices = Object.keys(setting.choices);
   const error = `must be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
   return z.enum(choices, { error }).default(setting.default);
@@ -114,6 +125,16 @@ const SETTING_DOCUMENTATION: Readonly<Record<keyof SettingVariables, Documentati
   CREATE_EXISTING: {
     effect: 'Effect of `create` on an existing file: reject the call, or overwrite the file.',
     example: 'overwrite',
+  },
+  MAX_CONTEXT_CHARS: {
+    effect: "Maximum length of the snapshot in an agent's [context](context.md), in UTF-16 units.",
+    more: 'The snapshot names the files that are left out. `MAX_VIEW_CHARS` applies too.',
+    example: '40000',
+  },
+  PINNED_PATHS: {
+    effect: "Files and directories whose contents are in an agent's [context](context.md).",
+    more: 'Paths are separated by commas. Files in `/memories/pinned` are always pinned.',
+    example: '/memories/user.md,/memories/team/rules',
   },
 };
 

@@ -19,6 +19,8 @@ const NONE = {
   max_drafts: null,
   max_draft_bytes: null,
   draft_days: null,
+  max_context_chars: null,
+  pinned_paths: null,
 };
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
@@ -68,6 +70,8 @@ describeServiceOnOwnDatabase(
           max_drafts: 20,
           max_draft_bytes: 524288000,
           draft_days: 30,
+          max_context_chars: 16000,
+          pinned_paths: '',
         },
       };
       expect(created.body).toStrictEqual(tenant);

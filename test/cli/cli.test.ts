@@ -166,6 +166,8 @@ describeServiceOnOwnDatabase(
           max_drafts: null,
           max_draft_bytes: null,
           draft_days: null,
+          max_context_chars: null,
+          pinned_paths: null,
         },
         effective: {
           max_file_bytes: 1_048_576,
@@ -182,6 +184,8 @@ describeServiceOnOwnDatabase(
           max_drafts: 20,
           max_draft_bytes: 524_288_000,
           draft_days: 30,
+          max_context_chars: 16_000,
+          pinned_paths: '',
         },
       });
     });

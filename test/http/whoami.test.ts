@@ -23,8 +23,13 @@ const LIMITS = {
   max_drafts: 20,
   max_draft_bytes: 524288000,
   draft_days: 30,
+  max_context_chars: 16_000,
 };
-const OTHERS = { settings: { secrets: 'store', create_existing: 'error' }, mounts: [], version: '0.1.0' };
+const OTHERS = {
+  settings: { secrets: 'store', create_existing: 'error', pinned_paths: '' },
+  mounts: [],
+  version: '0.1.0',
+};
 
 async function serve(env: Record<string, string>): Promise<{ service: Service; url: string }> {
   const service = await startSharedService('postgres', env);
@@ -86,7 +91,7 @@ describe('whoami with keys', () => {
       rights: { access: 'read_write', creates_tenants: false, manages_stores: false },
       limits: { ...LIMITS, max_files: 7 },
       ...OTHERS,
-      settings: { secrets: 'mask', create_existing: 'error' },
+      settings: { secrets: 'mask', create_existing: 'error', pinned_paths: '' },
     });
   });
 

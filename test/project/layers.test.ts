@@ -13,7 +13,9 @@ const src = fileURLToPath(new URL('../../src', import.meta.url));
 const FLOORS = [
   'lib',
   'errors',
+  'memory/path.ts',
   'tenants/settings.ts',
+  'tenants/pinned-paths.ts',
   'variable-schemas.ts',
   'variables.ts',
   'config.ts',

@@ -11,7 +11,7 @@ import { camelCase, renameKeys, snakeCase } from '../../src/core/lib/text-forms.
 import { typedQuantity } from '../../src/core/lib/units.ts';
 import { effectiveSettings } from '../../src/core/tenants/effective-settings.ts';
 import { loadBootstrap } from '../../src/core/tenants/initial-data.ts';
-import { ALL_SETTINGS, SETTINGS, type Setting } from '../../src/core/tenants/settings.ts';
+import { ALL_SETTINGS, isNumberSetting, SETTINGS, type Setting } from '../../src/core/tenants/settings.ts';
 import { useAdmin } from '../support/admin.ts';
 import { runOn } from '../support/run-program.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
@@ -20,13 +20,17 @@ const file = (name: string) => readFileSync(join(import.meta.dirname, '../..', n
 
 /** Returns a value other than the default. */
 const sample = (setting: Setting) =>
-  'choices' in setting ? Object.keys(setting.choices)[1] : Math.min(2000, setting.max);
+  isNumberSetting(setting)
+    ? Math.min(2000, setting.max)
+    : 'choices' in setting
+      ? Object.keys(setting.choices)[1]
+      : '/memories/user.md,/memories/team';
 const samples = Object.fromEntries(
   ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), sample(setting)] as [string, number | string]),
 );
 /** Returns a default as the documentation shows it. */
 const typedDefault = (setting: Setting) => {
-  if ('choices' in setting || setting.default === 0) return setting.default;
+  if (!isNumberSetting(setting) || setting.default === 0) return setting.default;
   return setting.unit === 'days'
     ? `${setting.default}d`
     : typedQuantity(setting.default, setting.unit).replace(' ', '');
@@ -126,9 +130,14 @@ describe('a tenant setting in the configuration', () => {
     const [, section = ''] = file('docs/settings.md').split(`\n### ${setting.variable}\n`);
     const [reference = ''] = section.split('\n### ');
     const byDefault =
-      setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES` + 64 KB' : `\`${typedDefault(setting)}\``;
+      setting === SETTINGS.maxBodyBytes
+        ? '6 × `MAX_FILE_BYTES` + 64 KB'
+        : setting === SETTINGS.pinnedPaths
+          ? 'none'
+          : `\`${typedDefault(setting)}\``;
+    const kind = isNumberSetting(setting) ? KINDS[setting.unit] : 'choices' in setting ? 'choice' : 'text';
+    expect(reference).toContain(`\n- **Type**: ${kind}\n`);
     expect(reference).toContain(`\n- **Default**: ${byDefault}\n`);
-    expect(reference).toContain(`\n- **Type**: ${'choices' in setting ? 'choice' : KINDS[setting.unit]}\n`);
     if ('choices' in setting) {
       const choices = Object.keys(setting.choices).map((each) => `\`${each}\``);
       expect(reference).toContain(`\n- **Values**: ${choices.join(', ')}\n`);

@@ -315,6 +315,10 @@ export interface components {
              * @enum {string}
              */
             create_existing: "error" | "overwrite";
+            /** @description Longest snapshot in an agent's context, in characters. 0: no limit. */
+            max_context_chars: number;
+            /** @description Files and directories whose contents are in an agent's context, besides /memories/pinned. */
+            pinned_paths: string;
         };
         Entry: {
             path: string;
@@ -679,6 +683,8 @@ export interface components {
             draft_days: number | null;
             secrets: ("store" | "mask" | "reject") | null;
             create_existing: ("error" | "overwrite") | null;
+            max_context_chars: number | null;
+            pinned_paths: string | null;
         };
         Problem: {
             /** @constant */
@@ -836,6 +842,8 @@ export interface components {
             draft_days?: number | null;
             secrets?: ("store" | "mask" | "reject") | null;
             create_existing?: ("error" | "overwrite") | null;
+            max_context_chars?: number | null;
+            pinned_paths?: string | null;
         };
         /** @description A signed statement about an erasure, with IDs and counts. Save it as a file to verify it later. */
         SignedReceipt: {

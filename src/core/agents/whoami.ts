@@ -13,16 +13,16 @@ import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { type Authenticator, type Caller, invalidTenant } from '../tenants/principal.ts';
 import { NO_TENANT } from '../tenants/queries.ts';
 import { settingSchemas } from '../tenants/setting-schemas.ts';
-import { ALL_SETTINGS } from '../tenants/settings.ts';
+import { ALL_SETTINGS, isNumberSetting } from '../tenants/settings.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { tenantHeaders } from './execute-schema.ts';
 import { inTenant } from './redirect.ts';
 import { sendJson } from './tool.ts';
 
-/** Returns the settings with fixed choices, or the other settings, by their names in the API. */
-const settingFields = (hasChoices: boolean): Record<string, z.ZodType> =>
+/** Returns the limits, or the other settings, by their names in the API. */
+const settingFields = (isLimit: boolean): Record<string, z.ZodType> =>
   Object.fromEntries(
-    ALL_SETTINGS.filter(([, setting]) => 'choices' in setting === hasChoices).map(([name]) => [
+    ALL_SETTINGS.filter(([, setting]) => isNumberSetting(setting) === isLimit).map(([name]) => [
       snakeCase(name),
       settingSchemas[name],
     ]),
@@ -168,12 +168,12 @@ function callerCredential({ actor, tenant }: Caller): Identity['credential'] {
 function settingsInEffect(
   effective: ReturnType<typeof effectiveSettings>,
 ): Pick<Identity, 'limits' | 'settings'> {
-  const record = (hasChoices: boolean) =>
+  const record = (isLimit: boolean) =>
     Object.fromEntries(
-      ALL_SETTINGS.filter(([, setting]) => 'choices' in setting === hasChoices).map(([name]) => [
+      ALL_SETTINGS.filter(([, setting]) => isNumberSetting(setting) === isLimit).map(([name]) => [
         snakeCase(name),
         effective[name],
       ]),
     );
-  return { limits: record(false), settings: record(true) };
+  return { limits: record(true), settings: record(false) };
 }

@@ -17,7 +17,15 @@ import type { Mount } from '../memory/mount.ts';
 import { changedValues } from '../tenants/audit.ts';
 import { pairsProblem, parsePairs } from '../tenants/metadata.ts';
 import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mounts.ts';
-import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
+import { pinnedPathsSchema } from '../tenants/pinned-paths.ts';
+import {
+  ALL_SETTINGS,
+  isNumberSetting,
+  type NumberSetting,
+  type PathsSetting,
+  type Setting,
+  type TenantSettings,
+} from '../tenants/settings.ts';
 import { createListParser, createNameParser, newTenantId, tenantId } from './arguments.ts';
 import { type Caller, readList } from './caller.ts';
 import { type Cli, type CliCommand, command, group } from './cli-command.ts';
@@ -180,16 +188,27 @@ interface SetOptions extends SettingOptions, DetailOptions, Omit<ListFilter, 'me
 function addSettingOptions(command: Command): Command {
   for (const [name, setting] of ALL_SETTINGS) {
     const flag = `--${snakeCase(name).replaceAll('_', '-')}`;
-    command.addOption(
-      'choices' in setting
-        ? new Option(`${flag} <mode>`, setting.help).choices([...Object.keys(setting.choices), 'default'])
-        : new Option(
-            `${flag} ${PLACEHOLDERS[setting.unit] ?? '<n>'}`,
-            `${setting.help} (0: ${setting.zero})`,
-          ).argParser(numberIn(setting)),
-    );
+    command.addOption(settingOption(flag, setting));
   }
   return command;
+}
+
+function settingOption(flag: string, setting: Setting): Option {
+  const { help } = setting;
+  if ('choices' in setting)
+    return new Option(`${flag} <mode>`, help).choices([...Object.keys(setting.choices), 'default']);
+  if (!isNumberSetting(setting)) return new Option(`${flag} <paths>`, help).argParser(pathsIn(setting));
+  const placeholder = PLACEHOLDERS[setting.unit] ?? '<n>';
+  return new Option(`${flag} ${placeholder}`, `${help} (0: ${setting.zero})`).argParser(numberIn(setting));
+}
+
+function pathsIn(setting: PathsSetting) {
+  return (value: string): string => {
+    if (value === 'default') return value;
+    const { data, error } = pinnedPathsSchema(setting).safeParse(value);
+    if (data === undefined) throw new InvalidArgumentError(`It ${error?.issues[0]?.message}`);
+    return data;
+  };
 }
 
 const PLACEHOLDERS: Partial<Record<NumberSetting['unit'], string>> = { bytes: '<size>', days: '<days>' };

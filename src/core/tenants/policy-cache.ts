@@ -14,7 +14,10 @@ import type { Tenants } from './tenants.ts';
 
 /** The policy for a tenant's requests. 0 means no limit. */
 export interface TenantPolicy
-  extends Pick<EffectiveSettings, 'ratePerMinute' | 'secrets' | 'createExisting'> {
+  extends Pick<
+    EffectiveSettings,
+    'ratePerMinute' | 'secrets' | 'createExisting' | 'maxContextChars' | 'pinnedPaths'
+  > {
   limits: MemoryLimits;
   /**
    * Maximum request body size, if the tenant's limit is below the service's limit; 0 otherwise. The service's limit
@@ -116,6 +119,8 @@ export class TenantPolicyCache {
       maxBodyBytes,
       secrets: secretsMode,
       createExisting,
+      maxContextChars,
+      pinnedPaths,
     } = settings;
     return {
       limits: { maxFileBytes, maxViewChars },
@@ -123,6 +128,8 @@ export class TenantPolicyCache {
       maxBodyBytes: maxBodyBytes < this.#config.MAX_BODY_BYTES ? maxBodyBytes : 0,
       secrets: secretsMode,
       createExisting,
+      maxContextChars,
+      pinnedPaths,
       mounts,
       draftOf,
       createdAt: createdAt ?? NO_TENANT,

@@ -2,7 +2,7 @@ import { defineBatchQuery, defineQuery, time } from '../database/query.ts';
 import { snakeCase } from '../lib/text-forms.ts';
 import type { OverQuota, Quotas } from '../memory/memory-store.ts';
 import type { Mount } from '../memory/mount.ts';
-import { ALL_SETTINGS, type TenantSettings } from './settings.ts';
+import { ALL_SETTINGS, isNumberSetting, type TenantSettings } from './settings.ts';
 
 export interface TenantRow extends TenantSettings {
   id: string;
@@ -32,7 +32,7 @@ export const TENANT_COLUMNS = `
   name, description, metadata, ${time('archived_at')} AS "archivedAt", COALESCE(mounts, '[]') AS mounts,
   draft_of AS "draftOf",
   history_versions::float8 AS "historyVersions", history_bytes::float8 AS "historyBytes",
-  ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)}${'choices' in setting ? '' : '::float8'} AS "${name}"`).join(', ')}`;
+  ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)}${isNumberSetting(setting) ? '::float8' : ''} AS "${name}"`).join(', ')}`;
 
 export const findTenantsBatchQuery = defineBatchQuery(
   'find_tenants',
@@ -77,7 +77,7 @@ export const listDraftTenantsQuery = defineQuery<{ tenant: string }, { id: strin
 /** Sets all of a tenant's settings. `count` is 0 if the tenant does not exist. */
 export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   'set_tenant',
-  `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)} = $${name}::${'choices' in setting ? 'text' : 'bigint'}`).join(', ')} WHERE id = $tenant`,
+  `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)} = $${name}::${isNumberSetting(setting) ? 'bigint' : 'text'}`).join(', ')} WHERE id = $tenant`,
 );
 
 const SUSPENDED =

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { expectedQuantity, parseQuantity } from '../lib/units.ts';
+import { pinnedPathsSchema } from './pinned-paths.ts';
 import {
+  isNumberSetting,
   type NumberSetting,
   type Setting,
   type SettingName,
@@ -15,9 +17,9 @@ export const settingSchemas = settingsFrom<{ [Name in SettingName]: z.ZodType<Se
 
 /** Schemas for settings in JSON that people write. They also accept quantities such as `"10MB"` and `"90d"`. */
 export const typedSettingSchemas = settingsFrom<typeof settingSchemas>((name, setting) =>
-  'choices' in setting
-    ? settingSchemas[name]
-    : z.preprocess(createNumberParser(setting), settingSchemas[name]),
+  isNumberSetting(setting)
+    ? z.preprocess(createNumberParser(setting), settingSchemas[name])
+    : settingSchemas[name],
 );
 
 function createNumberParser({ unit }: NumberSetting) {
@@ -32,10 +34,10 @@ function createNumberParser({ unit }: NumberSetting) {
 
 function settingSchema(setting: Setting): z.ZodType {
   if ('choices' in setting) return z.enum(Object.keys(setting.choices));
-  return z.int().min(0).max(setting.max);
+  return isNumberSetting(setting) ? z.int().min(0).max(setting.max) : pinnedPathsSchema(setting);
 }
 
 function settingDescription(setting: Setting): string {
   const sentence = `${setting.help.charAt(0).toUpperCase()}${setting.help.slice(1)}.`;
-  return 'choices' in setting ? sentence : `${sentence} 0: ${setting.zero}.`;
+  return isNumberSetting(setting) ? `${sentence} 0: ${setting.zero}.` : sentence;
 }

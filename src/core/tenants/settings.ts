@@ -39,7 +39,15 @@ export interface ChoiceSetting extends Described {
   readonly choices: Readonly<Record<string, string>>;
 }
 
-export type Setting = NumberSetting | ChoiceSetting;
+/** A setting with paths in a memory, separated by commas. */
+export interface PathsSetting extends Described {
+  readonly default: '';
+  readonly maxPaths: number;
+}
+
+export type Setting = NumberSetting | ChoiceSetting | PathsSetting;
+
+export const isNumberSetting = (setting: Setting): setting is NumberSetting => 'unit' in setting;
 
 /** Settings by name, in display order. */
 export const SETTINGS = {
@@ -167,6 +175,22 @@ export const SETTINGS = {
     title: 'Creating a file that exists',
     help: 'effect of create on an existing file',
   },
+  maxContextChars: {
+    variable: 'MAX_CONTEXT_CHARS',
+    default: 16_000,
+    max: Number.MAX_SAFE_INTEGER,
+    unit: 'characters',
+    zero: 'no limit',
+    title: 'Characters in a context',
+    help: "longest snapshot in an agent's context, in characters",
+  },
+  pinnedPaths: {
+    variable: 'PINNED_PATHS',
+    default: '',
+    maxPaths: 32,
+    title: 'Pinned paths',
+    help: "files and directories whose contents are in an agent's context, besides /memories/pinned",
+  },
 } as const satisfies Record<string, Setting>;
 
 type Settings = typeof SETTINGS;
@@ -174,7 +198,9 @@ export type SettingName = keyof Settings;
 
 export type SettingValue<Name extends SettingName> = Settings[Name] extends { choices: infer Choices }
   ? keyof Choices & string
-  : number;
+  : Settings[Name] extends { unit: string }
+    ? number
+    : string;
 
 /** The settings that apply to a tenant. 0 means no limit, unless the setting's `zero` has another meaning. */
 export type EffectiveSettings = { [Name in SettingName]: SettingValue<Name> };
@@ -187,7 +213,7 @@ export type SettingVariables = { [Name in SettingName as Settings[Name]['variabl
 
 /** Formats a value for people. */
 export function formatSetting(setting: Setting, value: number | string): string {
-  if ('choices' in setting || typeof value === 'string') return String(value);
+  if (!isNumberSetting(setting) || typeof value === 'string') return String(value) || 'none';
   return value === 0 ? setting.zero : formatQuantity(value, setting.unit);
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { typedQuantity } from '../../../../src/core/lib/units.ts';
-import type { Setting } from '../../../../src/core/tenants/settings.ts';
+import { isNumberSetting, type Setting } from '../../../../src/core/tenants/settings.ts';
 import type { Settings, Tenant } from '../../api/api-types.ts';
 import { noteChange } from '../../api/change-signals.ts';
 import { canWrite } from '../../api/session-state.ts';
@@ -74,7 +74,7 @@ function toFields(settings: Settings): Fields {
 
 function settingText(value: number | string | null, setting: Setting): string {
   if (value === null) return '';
-  return 'choices' in setting ? String(value) : typedQuantity(Number(value), setting.unit);
+  return isNumberSetting(setting) ? typedQuantity(Number(value), setting.unit) : String(value);
 }
 
 /** Returns the settings to save that have other values than the form started with. */

@@ -3,6 +3,7 @@ import { expectedQuantity, formatQuantity, parseQuantity } from '../../../../src
 import {
   ALL_SETTINGS,
   formatSetting,
+  isNumberSetting,
   type NumberSetting,
   type Setting,
 } from '../../../../src/core/tenants/settings.ts';
@@ -15,7 +16,7 @@ export const DEFAULT = 'default';
 
 /** Returns a field's value. The text must be valid. */
 export const parseSetting = (text: string, setting: Setting) =>
-  'choices' in setting ? text : parseQuantity(text, setting.unit);
+  isNumberSetting(setting) ? parseQuantity(text, setting.unit) : text;
 
 interface Props {
   setting: Setting;
@@ -47,12 +48,26 @@ export function SettingField({ setting, byDefault, isForSeveral = false, value, 
     );
   }
   const empty = byDefault === null ? DEFAULT : formatSetting(setting, byDefault);
+  const placeholder = isForSeveral ? 'unchanged' : empty;
+  if (!isNumberSetting(setting)) {
+    return (
+      <label>
+        {setting.title}
+        <input
+          placeholder={placeholder}
+          value={value}
+          onInput={({ currentTarget }) => onChange(currentTarget.value)}
+        />
+        <span class="hint">Paths separated by commas, such as /memories/user.md</span>
+      </label>
+    );
+  }
   return (
     <label>
       {setting.title}
       <input
         inputmode={setting.unit === 'bytes' || setting.unit === 'days' || isForSeveral ? 'text' : 'numeric'}
-        placeholder={isForSeveral ? 'unchanged' : empty}
+        placeholder={placeholder}
         value={value}
         onInput={({ currentTarget }) => {
           onChange(currentTarget.value);

@@ -14,14 +14,14 @@ import {
 } from 'drizzle-orm/pg-core';
 import { snakeCase } from '../../lib/text-forms.ts';
 import type { Mount } from '../../memory/mount.ts';
-import { ALL_SETTINGS } from '../../tenants/settings.ts';
+import { ALL_SETTINGS, isNumberSetting } from '../../tenants/settings.ts';
 import { key } from './columns.ts';
 
 function settingColumns() {
   return Object.fromEntries(
     ALL_SETTINGS.map(([name, setting]) => [
       name,
-      'choices' in setting ? key(snakeCase(name)) : bigint(snakeCase(name), { mode: 'number' }),
+      isNumberSetting(setting) ? bigint(snakeCase(name), { mode: 'number' }) : key(snakeCase(name)),
     ]),
   );
 }

@@ -1,4 +1,4 @@
-import { formatSetting, type Setting } from '../../../../../src/core/tenants/settings.ts';
+import { formatSetting, isNumberSetting, type Setting } from '../../../../../src/core/tenants/settings.ts';
 import type { Settings } from '../../../api/api-types.ts';
 import { count } from '../../../text/format.ts';
 import { SETTINGS } from '../../settings/setting-field.tsx';
@@ -18,7 +18,7 @@ const NONE = 'none';
 export function limitChanges(targets: readonly Target[], changes: Partial<Settings>): string[] {
   return SETTINGS.flatMap(([name, setting]) => {
     const value = changes[name];
-    if (value === undefined || 'choices' in setting) return [];
+    if (value === undefined || !isNumberSetting(setting)) return [];
     const next = value ?? targets.find(({ settings }) => settings[name] === null)?.effective[name];
     if (next === undefined) {
       const own = targets.filter(({ settings }) => settings[name] !== null);
