@@ -13,6 +13,7 @@ const GUIDES: Record<string, string[]> = {
   ],
   'Build agents': [
     'docs/agents.md',
+    'docs/context.md',
     'docs/memory-per-user.md',
     'docs/keep-secrets-out.md',
     'docs/any-model.md',
@@ -70,6 +71,7 @@ const GUIDES: Record<string, string[]> = {
 const SHORT_TITLES: Record<string, string> = {
   'docs/bad-day.md': 'A bad day',
   'docs/contract.md': 'The contract',
+  'docs/context.md': 'Context',
   'clients/typescript/README.md': 'TypeScript client',
   'clients/python/README.md': 'Python client',
   'clients/mcp/README.md': 'MCP server',

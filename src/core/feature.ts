@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { Logger } from 'pino';
 import type { AnyAdminOperation } from './admin/admin-operation.ts';
+import type { FeatureText } from './agents/feature-text.ts';
 import type { Redirect } from './agents/redirect.ts';
 import type { FeatureTool } from './agents/tool.ts';
 import type { CliEntry } from './cli/cli-command.ts';
@@ -44,6 +45,8 @@ export interface Part {
   openRoutes?: FastifyPluginAsync;
   /** A tool that `POST /execute` and MCP serve beside the memory tool. */
   tool?: FeatureTool;
+  /** A text that MCP serves as a resource and a prompt. */
+  text?: FeatureText;
   /** Redirects requests from propose-only keys. At most one feature has it. */
   redirect?: Redirect;
   /** Work that a replica does each hour, by the name that the log gives it. */

@@ -100,6 +100,10 @@ export async function buildApp(options: {
     'tools',
     parts.flatMap(({ tool }) => tool ?? []),
   );
+  app.decorate(
+    'texts',
+    parts.flatMap(({ text }) => text ?? []),
+  );
   const redirect = parts.find((part) => part.redirect)?.redirect;
   // Requests use none of the service's capacity before their caller is authenticated.
   await app.register(async (protectedRoutes) => {

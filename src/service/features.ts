@@ -4,6 +4,7 @@ import type { Cli } from '../core/cli/cli-command.ts';
 import { CORE_COMMANDS } from '../core/cli/core-commands.ts';
 import type { Feature } from '../core/feature.ts';
 import { archive } from '../features/archive/feature.ts';
+import { context } from '../features/context/feature.ts';
 import { drafts } from '../features/drafts/feature.ts';
 import { incidents } from '../features/incidents/feature.ts';
 import { mcp } from '../features/mcp/feature.ts';
@@ -20,6 +21,7 @@ export const FEATURES: readonly Feature[] = [
   signIn,
   secrets,
   search,
+  context,
   drafts,
   incidents,
   archive,

@@ -16,6 +16,7 @@ export const COMMANDS = [
   'ls',
   'cat',
   'search',
+  'context',
   'put',
   'rm',
   'export',
@@ -82,6 +83,7 @@ export const OPERATION_IDS = [
   'move',
   'writeFile',
   'searchFiles',
+  'readContext',
   'exportMemory',
   'importMemory',
   'listVersions',
@@ -126,7 +128,7 @@ export const OPERATION_IDS = [
 ];
 
 /** Paths at the start of openapi.yaml. */
-export const AGENT_PATHS = ['/execute', '/search', '/instructions', '/whoami'];
+export const AGENT_PATHS = ['/execute', '/search', '/context', '/instructions', '/whoami'];
 
 /**
  * Sorts items by their names' positions in a list.

@@ -148,6 +148,17 @@ export interface components {
             choices: ("reverted" | "current" | "text")[];
             message: string;
         };
+        /** @description Texts for an agent before its first token. */
+        Context: {
+            /** @description For the system prompt. It changes only with settings, mounts, and the release. */
+            guidance: string;
+            /** @description For the first message. Null if `changes` has the text to append. */
+            snapshot: string | null;
+            /** @description With `since`: the text to append to the conversation, empty if nothing changed. Null without `since`, or if the changes are not known; then append the whole `snapshot`. */
+            changes: string | null;
+            /** @description The version to send as `since` next time. */
+            version: string;
+        };
         Difference: {
             old_path: string | null;
             path: string | null;
@@ -1115,6 +1126,7 @@ export type AdjacentChanges = components['schemas']['AdjacentChanges'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type Changed = components['schemas']['Changed'];
 export type Conflict = components['schemas']['Conflict'];
+export type Context = components['schemas']['Context'];
 export type Difference = components['schemas']['Difference'];
 export type DirectoryPage = components['schemas']['DirectoryPage'];
 export type DirectorySizes = components['schemas']['DirectorySizes'];

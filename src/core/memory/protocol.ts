@@ -1,3 +1,7 @@
+/** End of the memory protocol. */
+export const ASSUME_INTERRUPTION =
+  'ASSUME INTERRUPTION: Your context window might be reset at any moment, so you risk losing any progress that is not recorded in your memory directory.';
+
 /**
  * Instruction that the Claude API adds to the system prompt together with the memory tool. MCP hosts and other APIs do
  * not add it.
@@ -7,7 +11,7 @@ MEMORY PROTOCOL:
 1. Use the \`view\` command of your \`memory\` tool to check for earlier progress.
 2. ... (work on the task) ...
      - As you make progress, record status / progress / thoughts etc in your memory.
-ASSUME INTERRUPTION: Your context window might be reset at any moment, so you risk losing any progress that is not recorded in your memory directory.`;
+${ASSUME_INTERRUPTION}`;
 
 /** The documentation's recommended instruction against cluttered memories. */
 export const TIDINESS =

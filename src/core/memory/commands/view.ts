@@ -60,7 +60,8 @@ export const view = defineCommand({
   },
 });
 
-function showFile(
+/** Shows a file with line numbers. @param maxChars 0 means no limit */
+export function showFile(
   path: MemoryPath,
   header: string,
   content: string,
@@ -140,7 +141,7 @@ const UNITS = ['K', 'M', 'G'] as const;
  * Formats a size in bytes for a directory listing. Below 1,024, it is `{n}B`. Otherwise it has one decimal, rounded
  * half up, and a unit that keeps the number below 1024.0 (`1.0M`, never `1024.0K`). Source: contract, section 2.
  */
-function formatSize(bytes: number): string {
+export function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes}B`;
   let unitBytes = 1024;
   let unit = 0;

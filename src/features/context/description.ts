@@ -1,0 +1,28 @@
+import { prefix } from '../../core/memory/messages.ts';
+
+/** Number of characters at a file's start in which its description is found. */
+export const HEAD_CHARS = 512;
+/** Maximum length of a description, in UTF-16 units. */
+const MAX_CHARS = 120;
+
+const FRONT_MATTER = /^---\r?\n(.*?)(?:\r?\n---|$)/s;
+const DESCRIPTION = /^description:[ \t]*(.+)$/m;
+const HEADING = /^#{1,6}[ \t]+(.+?)[ \t]*#*\r?$/m;
+
+/**
+ * Returns a file's description: `description` in its front matter, or its first heading. Empty if the file has neither.
+ *
+ * @param head the file's first `HEAD_CHARS` characters
+ */
+export function fileDescription(head: string): string {
+  const frontMatter = FRONT_MATTER.exec(head);
+  const [, described = ''] = DESCRIPTION.exec(frontMatter?.[1] ?? '') ?? [];
+  const [, heading = ''] = HEADING.exec(head.slice(frontMatter?.[0].length ?? 0)) ?? [];
+  const text = withoutQuotes(described.trim()) || heading;
+  const line = text.replace(/[\s\p{C}]+/gu, ' ').trim();
+  return line.length > MAX_CHARS ? `${prefix(line, MAX_CHARS - 1)}…` : line;
+}
+
+function withoutQuotes(text: string): string {
+  return /^(["']).*\1$/.test(text) ? text.slice(1, -1) : text;
+}

@@ -1,0 +1,27 @@
+import { ASSUME_INTERRUPTION } from '../../core/memory/protocol.ts';
+import type { Principal } from '../../core/tenants/principal.ts';
+
+const READ = `MEMORY PROTOCOL:
+- The <memory_snapshot> block shows your memory, /memories, as it was when the block was made: the content of pinned files, and a list of the others. It replaces the first \`view\` of your memory directory.
+- A later <memory_changes> block lists later changes.
+- Before you rely on a listed file, \`view\` it with your \`memory\` tool. \`memory_search\` finds files by words.`;
+
+const WRITE = `- As you make progress, record status, progress, and thoughts in your memory.
+${ASSUME_INTERRUPTION}`;
+
+const READ_ONLY = '- Your memory is read-only: do not try to change it.';
+
+/**
+ * Returns the text for the system prompt: how to use the memory with its snapshot, and the mounts.
+ *
+ * @param mounts description of the mounts, which may be empty
+ */
+export function guidanceText(
+  { access, proposesAs }: Pick<Principal, 'access' | 'proposesAs'>,
+  mounts: string,
+): string {
+  // A propose-only key without a draft counts as a writer, because its first write creates the draft.
+  const isReader = access === 'read_only' && proposesAs === undefined;
+  const protocol = `${READ}\n${isReader ? READ_ONLY : WRITE}`;
+  return mounts === '' ? protocol : `${protocol}\n\n${mounts}`;
+}
