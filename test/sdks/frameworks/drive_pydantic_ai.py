@@ -40,7 +40,7 @@ def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
 
 def main() -> int:
     guide = (REPOSITORY / "docs" / "agent-frameworks.md").read_text(encoding="utf-8")
-    program = next(code for code in re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S) if "pydantic_ai" in code)
+    program = next(code for code in re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S) if "MCPToolset" in code)
     assert f"`pydantic-ai-slim` {version('pydantic-ai-slim')}" in guide
     agent = pydantic_ai.Agent
     with tempfile.TemporaryDirectory() as name, running_service(Path(name), AUTH="keys") as url:

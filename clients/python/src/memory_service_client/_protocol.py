@@ -162,11 +162,12 @@ def prepare_store(
     method: str,
     path: str = "",
     *,
+    resource: str = "memories",
     query: Mapping[str, str] | None = None,
     body: Mapping[str, object] | None = None,
 ) -> Call:
-    """Returns a request for the memories of a store."""
-    route = f"v1/memory_stores/{quote(store, safe='')}/memories{path}" + (f"?{urlencode(query)}" if query else "")
+    """Returns a request for the memories of a store, or for another `resource` of it."""
+    route = f"v1/memory_stores/{quote(store, safe='')}/{resource}{path}" + (f"?{urlencode(query)}" if query else "")
     headers = _without_body(service) if body is None else service.headers
     encoded = None if body is None else _encode(body)
     return Call(encoded, headers, None, route=route, method=method, is_for_store=True)

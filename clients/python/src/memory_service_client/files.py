@@ -15,6 +15,9 @@ _MAX_KNOWN = 10_000
 _ATTEMPTS = 5
 """Number of attempts of a write to a path that others delete and create at the same time."""
 
+_CHANGED = ("not_found_error", "memory_precondition_failed_error")
+"""Errors of a write to a file that was changed or deleted since it was read."""
+
 
 @dataclass(frozen=True)
 class MemoryFile:
@@ -34,8 +37,21 @@ class MemoryFile:
     changed_at: str
     """ISO 8601."""
 
+    version_id: str
+    """ID of the current version."""
+
     content: str | None = None
     """The text; None in a list without contents."""
+
+
+@dataclass(frozen=True)
+class FileVersion:
+    """The record of one change to one file. A redacted version has no path."""
+
+    id: str
+    path: str | None
+    sha256: str | None
+    """SHA-256 of the content in hexadecimal; None for a deletion."""
 
 
 class MemoryFileError(Exception):
@@ -53,6 +69,7 @@ class _Send(Protocol):
         method: str,
         path: str = "",
         *,
+        resource: str = "memories",
         query: Mapping[str, str] | None = None,
         body: Mapping[str, object] | None = None,
     ) -> StoreReply: ...
@@ -83,11 +100,20 @@ class MemoryFiles:
 
     def list_all(self, directory: str) -> list[MemoryFile]:
         """Lists all files below a directory, by path."""
-        return [_file(item) for item in self._items(directory, {"limit": "100"})]
+        return list(self.walk(directory))
 
     def read_all(self, directory: str) -> list[MemoryFile]:
         """Reads all files below a directory, by path."""
         return [_file(item) for item in self._items(directory, {"view": "full"})]
+
+    def walk(self, directory: str) -> Iterator[MemoryFile]:
+        """Lists all files below a directory, by path, and requests each page when it is needed."""
+        return map(_file, self._items(directory, {"limit": "100"}))
+
+    def read_direct(self, directory: str) -> Iterator[MemoryFile]:
+        """Reads the direct files of a directory, by path, and requests each page when it is needed."""
+        items = self._items(directory, {"depth": "1", "view": "full"})
+        return (_file(item) for item in items if item["type"] == "memory")
 
     def find(self, path: str) -> MemoryFile | None:
         """Finds a file, without its content."""
@@ -105,44 +131,60 @@ class MemoryFiles:
     def write(self, path: str, content: str) -> None:
         """Creates a file, or replaces its content. The first file creates a tenant, if the key allows that."""
         for _ in range(_ATTEMPTS):
-            error = self._send("POST", body={"path": path, "content": content}).error
-            if error is None:
+            if self.create(path, content) is not None:
                 return
-            if error.get("conflicting_path") == path:
-                written = self._update(error["conflicting_memory_id"], {"content": content})
-            elif error["type"] == "not_found_error":
-                # The store does not exist yet.
-                written = self._create_tenant(path, content)
-            else:
-                raise _rejection(error)
-            if written:
+            known = self._ids.get(path)
+            if known is not None and self._update(known, {"content": content}) is not None:
                 return
         raise MemoryFileError("conflict_error", "Other writes change the path at the same time. Try again.")
 
-    def replace(self, file: MemoryFile, content: str) -> bool:
-        """Replaces the content of a file. Returns False if it was changed, moved, or deleted since it was read."""
+    def create(self, path: str, content: str) -> MemoryFile | None:
+        """Creates a file. Returns None if the path has a file. The first file creates a tenant, as with `write`."""
+        reply = self._send("POST", body={"path": path, "content": content})
+        if reply.error is None:
+            return _file(reply.body)
+        if reply.error.get("conflicting_path") == path:
+            self._know(path, reply.error["conflicting_memory_id"])
+            return None
+        if reply.error["type"] == "not_found_error":
+            # The store does not exist yet.
+            return self.read(path) if self._create_tenant(path, content) else None
+        raise _rejection(reply.error)
+
+    def replace(self, file: MemoryFile, content: str) -> MemoryFile | None:
+        """Replaces the content of a file. Returns None if the content was changed or deleted since it was read."""
         precondition = {"type": "content_sha256", "content_sha256": file.sha256}
         return self._update(file.id, {"content": content, "precondition": precondition})
 
     def delete(self, file: MemoryFile) -> None:
         """Deletes a file. A file that was deleted since it was read is no error."""
-        error = self._send("DELETE", f"/{file.id}").error
-        if error is not None and error["type"] != "not_found_error":
-            raise _rejection(error)
+        self._delete(file, {})
+
+    def delete_unchanged(self, file: MemoryFile) -> bool:
+        """Deletes a file. Returns False if the content was changed or deleted since it was read."""
+        return self._delete(file, {"expected_content_sha256": file.sha256})
+
+    def versions(self) -> Iterator[FileVersion]:
+        """Lists the versions of all files, the newest first, and requests each page when it is needed."""
+        for item in self._pages({"limit": "100"}, "memory_versions"):
+            yield FileVersion(item["id"], item["path"], item["content_sha256"])
 
     def _items(self, directory: str, given: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
-        query = {"path_prefix": directory if directory == "/" else f"{directory}/", **given}
+        for item in self._pages({"path_prefix": directory if directory == "/" else f"{directory}/", **given}):
+            if item["type"] == "memory":
+                self._know(item["path"], item["id"])
+            yield item
+
+    def _pages(self, given: Mapping[str, str], resource: str = "memories") -> Iterator[Mapping[str, Any]]:
+        query = dict(given)
         while True:
-            reply = self._send("GET", query=query)
+            reply = self._send("GET", resource=resource, query=query)
             if reply.error is not None:
                 # A store that does not exist yet is empty.
                 if reply.error["type"] == "not_found_error":
                     return
                 raise _rejection(reply.error)
-            for item in reply.body["data"]:
-                if item["type"] == "memory":
-                    self._know(item["path"], item["id"])
-                yield item
+            yield from reply.body["data"]
             if not reply.body.get("next_page"):
                 return
             query["page"] = reply.body["next_page"]
@@ -155,9 +197,17 @@ class MemoryFiles:
             return None
         raise _rejection(reply.error)
 
-    def _update(self, memory_id: str, body: Mapping[str, object]) -> bool:
-        error = self._send("POST", f"/{memory_id}", body=body).error
-        if error is not None and error["type"] not in ("not_found_error", "memory_precondition_failed_error"):
+    def _update(self, memory_id: str, body: Mapping[str, object]) -> MemoryFile | None:
+        reply = self._send("POST", f"/{memory_id}", body=body)
+        if reply.error is None:
+            return _file(reply.body)
+        if reply.error["type"] in _CHANGED:
+            return None
+        raise _rejection(reply.error)
+
+    def _delete(self, file: MemoryFile, query: Mapping[str, str]) -> bool:
+        error = self._send("DELETE", f"/{file.id}", query=query).error
+        if error is not None and error["type"] not in _CHANGED:
             raise _rejection(error)
         return error is None
 
@@ -189,5 +239,6 @@ def _file(item: Mapping[str, Any]) -> MemoryFile:
         sha256=item["content_sha256"],
         created_at=item["created_at"],
         changed_at=item["updated_at"],
+        version_id=item["memory_version_id"],
         content=item.get("content"),
     )
