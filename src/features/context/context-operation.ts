@@ -36,6 +36,7 @@ export const readTenantContext = defineOperation({
       principal: { tenant: tenant.id, access, proposesAs: undefined },
       policy: { mounts, createdAt, pinnedPaths, maxContextChars, limits: { maxFileBytes, maxViewChars } },
       ip: '',
+      origin: undefined,
     };
     return readContext(reader, await services(), { since, maxChars });
   },

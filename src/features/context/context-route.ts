@@ -7,6 +7,7 @@ import { resultBytes } from '../../core/agents/result-bounds.ts';
 import { observe, sendJson, wantsText } from '../../core/agents/tool.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import type { Services } from '../../core/files/services.ts';
+import { callOrigin } from '../../core/files/tool-call.ts';
 import { requireContext } from '../../core/http/authentication.ts';
 import { requireInFlight } from '../../core/http/capacity.ts';
 import { agentErrors, problemResponses } from '../../core/http/problem-responses.ts';
@@ -49,21 +50,21 @@ const schema: FastifySchema = {
 /** Serves `GET /context`: guidance and a snapshot of the memory for an agent. */
 export async function contextRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.get('/context', { config: { hasNoBody: true }, schema }, async (request, reply) => {
-    const { result, isCurrent } = await requireInFlight(request).work(bytesFor(request), async () => {
-      const { since, ...options } = parseQuery(request.query);
-      const known = since ?? sentVersion(request);
-      const context = await observeContext(request, services, { ...options, since: known });
-      if (since !== undefined || known === undefined) return { result: context, isCurrent: false };
-      if (context.changes === '') return { result: context, isCurrent: true };
-      return { result: await observeContext(request, services, options), isCurrent: false };
+    const context = await requireInFlight(request).work(bytesFor(request), () => {
+      const options = parseQuery(request.query);
+      const { since = sentVersion(request) } = options;
+      return observeContext(request, services, {
+        ...options,
+        since,
+        onlyChanges: options.since !== undefined,
+      });
     });
-    reply.header('ETag', `W/"${result.version}"`);
+    const { guidance, snapshot, changes, version } = context;
+    reply.header('ETag', `W/"${version}"`);
+    const isCurrent = changes === '' && (request.query as { since?: unknown }).since === undefined;
     if (isCurrent) return reply.code(304).send();
-    if (!wantsText(request)) {
-      const { guidance, snapshot, changes, version } = result;
-      return sendJson(reply, { guidance, snapshot, changes, version });
-    }
-    return reply.type('text/plain; charset=utf-8').send(contextAsText(result));
+    if (!wantsText(request)) return sendJson(reply, { guidance, snapshot, changes, version });
+    return reply.type('text/plain; charset=utf-8').send(contextAsText(context));
   });
 }
 
@@ -89,11 +90,14 @@ function observeContext(
   options: ContextOptions,
 ): Promise<Context> {
   const details = { tool: 'context', command: 'context', access: 'read', toolUseId: undefined } as const;
-  const { ip } = request;
-  return observe(request, { ...details, callerTrace: undefined }, async () => ({
-    ...(await inTenant(request, 'read', (context) => readContext({ ...context, ip }, services, options))),
-    isError: false,
-  }));
+  const { ip, id: requestId } = request;
+  return observe(request, { ...details, callerTrace: undefined }, () =>
+    inTenant(request, 'read', async ({ principal, policy }) => {
+      const origin = callOrigin({ principal, requestId, toolUseId: undefined });
+      const context = await readContext({ principal, policy, ip, origin }, services, options);
+      return { ...context, isError: false };
+    }),
+  );
 }
 
 /** JSON has the texts once, and the guidance is as short as a call's result. */

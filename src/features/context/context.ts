@@ -4,6 +4,7 @@ import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted
 import type { Services } from '../../core/files/services.ts';
 import { mountUnavailableNote } from '../../core/memory/messages.ts';
 import { mountAt, mountPath } from '../../core/memory/mount.ts';
+import type { Origin } from '../../core/memory/origin.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { splitPaths } from '../../core/tenants/pinned-paths.ts';
 import type { TenantPolicy } from '../../core/tenants/policy-cache.ts';
@@ -31,6 +32,8 @@ export interface ContextReader {
   policy: Pick<TenantPolicy, 'mounts' | 'createdAt' | 'pinnedPaths' | 'maxContextChars' | 'limits'>;
   /** The caller's IP address. */
   ip: string;
+  /** Origin for the read trail; undefined for an operator, whose reads are not recorded. */
+  origin: Origin | undefined;
 }
 
 /** Texts for an agent before its first token. */
@@ -48,6 +51,8 @@ export interface Context {
 export interface ContextOptions {
   /** Version from an earlier context; undefined for the whole snapshot. */
   since?: string | undefined;
+  /** Whether to return the changes instead of the snapshot, if they are known. By default true. */
+  onlyChanges?: boolean;
   /** Maximum length of the snapshot, within the tenant's limit. */
   maxChars?: number | undefined;
 }
@@ -77,7 +82,7 @@ interface SeenMemories {
 export async function readContext(
   reader: ContextReader,
   services: Services,
-  { since: given, maxChars = 0 }: ContextOptions,
+  { since: given, onlyChanges = true, maxChars = 0 }: ContextOptions,
 ): Promise<Context> {
   const { policy, principal } = reader;
   const limit = smallestLimit(maxChars, policy.maxContextChars, policy.limits.maxViewChars);
@@ -92,7 +97,6 @@ export async function readContext(
     notes,
   };
   const snapshot = composeSnapshot(seen, limit);
-  noteReads(snapshot, memories, services);
   const basis = JSON.stringify([
     ...[guidance, limit, policy.pinnedPaths, notes],
     ...memories.map(({ tenant, createdAt, mountedAt }) => [tenant, createdAt, mountedAt]),
@@ -103,11 +107,28 @@ export async function readContext(
     times,
   };
   const version = formatVersion(now);
-  if (since?.basis !== now.basis) return { guidance, snapshot: snapshot.text, changes: null, version };
-  if (since.snapshot === now.snapshot) return { guidance, snapshot: null, changes: '', version };
-  const changes = changesSince(memories, snapshot, seen);
-  return { guidance, snapshot: changes === null ? snapshot.text : null, changes, version };
+  let changes: Changes | null = null;
+  if (since?.basis === now.basis) {
+    if (since.snapshot === now.snapshot) changes = NO_CHANGES;
+    else if (onlyChanges) changes = changesSince(memories, snapshot, notes);
+  }
+  noteReads(reader, memories, { shown: snapshot.shown, sent: changes?.shown ?? snapshot.shown }, services);
+  return {
+    guidance,
+    snapshot: changes === null ? snapshot.text : null,
+    changes: changes?.text ?? null,
+    version,
+  };
 }
+
+interface Changes {
+  /** Empty if there are none. */
+  text: string;
+  /** Changed pinned files, whose contents the text has. */
+  shown: readonly ContextFile[];
+}
+
+const NO_CHANGES: Changes = { text: '', shown: [] };
 
 function smallestLimit(...limits: readonly number[]): number {
   const set = limits.filter((limit) => limit > 0);
@@ -174,8 +195,8 @@ async function readMemories(
 function changesSince(
   memories: readonly SeenMemory[],
   snapshot: Snapshot,
-  { notes }: SeenFiles,
-): string | null {
+  notes: readonly string[],
+): Changes | null {
   const changed = new Set<ContextFile>();
   const gone: string[] = [];
   for (const memory of memories) {
@@ -188,16 +209,27 @@ function changesSince(
   const listed = snapshot.listed.filter((file) => changed.has(file));
   if (shown.length + listed.length < changed.size) return null;
   const text = composeChanges({ shown, listed }, gone, notes);
-  return text.length < snapshot.text.length ? text : null;
+  return text.length < snapshot.text.length ? { text, shown } : null;
 }
 
-/** Records a read for each file whose content a snapshot shows. */
-function noteReads({ shown }: Snapshot, memories: readonly SeenMemory[], { accessTimes }: Services): void {
+/**
+ * Records reads by an agent.
+ *
+ * @param files.shown pinned files in the snapshot, which the agent has in its context, so that they do not expire
+ * @param files.sent the files whose contents this response has
+ */
+function noteReads(
+  { origin, principal }: ContextReader,
+  memories: readonly SeenMemory[],
+  { shown, sent }: { shown: readonly ContextFile[]; sent: readonly ContextFile[] },
+  { accessTimes, readTrail }: Services,
+): void {
+  if (origin === undefined) return;
   for (const { tenant, files, mountedAt } of memories) {
     const own = new Set(files);
-    for (const file of shown) {
-      if (!own.has(file)) continue;
-      accessTimes.note(tenant, mountedAt === undefined ? file.path : innerPath(file.path, mountedAt));
-    }
+    const inner = ({ path }: ContextFile) => (mountedAt === undefined ? path : innerPath(path, mountedAt));
+    const from = mountedAt === undefined ? origin : { ...origin, viaTenant: principal.tenant };
+    for (const file of shown) if (own.has(file)) accessTimes.note(tenant, inner(file));
+    for (const file of sent) if (own.has(file)) readTrail?.note(tenant, inner(file), from);
   }
 }
