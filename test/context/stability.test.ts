@@ -55,8 +55,8 @@ it('keeps its bytes at two replicas, after a restart, and on both databases, and
     expect(await snapshot(first, tenant)).toStrictEqual(after);
     expect((await snapshot(pglite, twin)).snapshot).toBe(after.snapshot);
     if (outcome.is_error) expect(after).toStrictEqual(before);
-    const listed = (text: string) => otherLines(text, paths).filter((line) => line.includes('\t'));
-    expect(listed(after.snapshot)).toStrictEqual(listed(before.snapshot));
+    const listedLines = (text: string) => otherLines(text, paths).filter((line) => line.includes('\t'));
+    expect(listedLines(after.snapshot)).toStrictEqual(listedLines(before.snapshot));
     before = after;
     if (i % 40 === 0) {
       await second.close();
