@@ -57,6 +57,7 @@ const GUIDES: Record<string, string[]> = {
   ],
   Explanation: [
     'docs/history.md',
+    'docs/read-trail.md',
     'docs/idempotency.md',
     'docs/security.md',
     'docs/failures.md',

@@ -115,6 +115,17 @@ const SETTING_DOCUMENTATION: Readonly<Record<keyof SettingVariables, Documentati
     example: '1GB',
   },
   DRAFT_DAYS: { effect: 'Days after which an unused draft is closed.', example: '90d' },
+  READ_LOG_DAYS: {
+    effect: 'Days for which the read trail records which files were read, by whom, and when.',
+    more: 'See [read trail](read-trail.md).',
+    example: '30d',
+  },
+  READ_LOG: {
+    effect:
+      "Records in the read trail: one for a day's reads of a file by an actor (`daily`), or one for each read (`each`).",
+    more: 'With `each`, every `tool_use` ID is found, and the trail grows with each read.',
+    example: 'each',
+  },
   SECRETS: {
     effect: 'Handling of secrets in written text: store them, mask them, or reject the write.',
     more:

@@ -9,6 +9,7 @@ import { drafts } from '../features/drafts/feature.ts';
 import { incidents } from '../features/incidents/feature.ts';
 import { mcp } from '../features/mcp/feature.ts';
 import { memoryStores } from '../features/memory-stores/feature.ts';
+import { reads } from '../features/reads/feature.ts';
 import { search } from '../features/search/feature.ts';
 import { secrets } from '../features/secrets/feature.ts';
 import { signIn } from '../features/sign-in/feature.ts';
@@ -22,6 +23,7 @@ export const FEATURES: readonly Feature[] = [
   secrets,
   search,
   context,
+  reads,
   drafts,
   incidents,
   archive,

@@ -21,6 +21,8 @@ const NONE = {
   draft_days: null,
   max_context_chars: null,
   pinned_paths: null,
+  read_log_days: null,
+  read_log: null,
 };
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
@@ -72,6 +74,8 @@ describeServiceOnOwnDatabase(
           draft_days: 30,
           max_context_chars: 16000,
           pinned_paths: '',
+          read_log_days: 0,
+          read_log: 'daily',
         },
       };
       expect(created.body).toStrictEqual(tenant);

@@ -24,9 +24,10 @@ const LIMITS = {
   max_draft_bytes: 524288000,
   draft_days: 30,
   max_context_chars: 16_000,
+  read_log_days: 0,
 };
 const OTHERS = {
-  settings: { secrets: 'store', create_existing: 'error', pinned_paths: '' },
+  settings: { secrets: 'store', create_existing: 'error', pinned_paths: '', read_log: 'daily' },
   mounts: [],
   version: '0.1.0',
 };
@@ -91,7 +92,7 @@ describe('whoami with keys', () => {
       rights: { access: 'read_write', creates_tenants: false, manages_stores: false },
       limits: { ...LIMITS, max_files: 7 },
       ...OTHERS,
-      settings: { secrets: 'mask', create_existing: 'error', pinned_paths: '' },
+      settings: { secrets: 'mask', create_existing: 'error', pinned_paths: '', read_log: 'daily' },
     });
   });
 

@@ -50,6 +50,8 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'mounted_by',
   'move_mounts',
   'forget_mounts',
+  'replace_reader',
+  'tenants_with_reads',
   'select_tenants',
   'count_selected_tenants',
   'list_job_outcomes',

@@ -316,6 +316,13 @@ export interface components {
             max_draft_bytes: number;
             /** @description Days after which unused drafts are closed. 0: never. */
             draft_days: number;
+            /** @description Days to keep the record of which files were read by whom. 0: off. */
+            read_log_days: number;
+            /**
+             * @description Records in the read trail: one for a day's reads of a file by an actor, or one for each read.
+             * @enum {string}
+             */
+            read_log: "daily" | "each";
             /**
              * @description Handling of secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets.
              * @enum {string}
@@ -692,6 +699,8 @@ export interface components {
             max_drafts: number | null;
             max_draft_bytes: number | null;
             draft_days: number | null;
+            read_log_days: number | null;
+            read_log: ("daily" | "each") | null;
             secrets: ("store" | "mask" | "reject") | null;
             create_existing: ("error" | "overwrite") | null;
             max_context_chars: number | null;
@@ -719,6 +728,39 @@ export interface components {
             detail: string;
             /** @description Identifies the request in the log. */
             request_id: string;
+        };
+        /** @description Reads of a file by an actor: on one UTC day, or a single read. */
+        Read: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The file's ID, which does not change when the file moves.
+             */
+            memory_id: string;
+            /** @description The path of the file now or, for a deleted file, its last path; null if the history no longer has the path. */
+            path: string | null;
+            actor: components["schemas"]["Actor"];
+            /** @description The source declared for the actor's key. */
+            source: string | null;
+            /** @description The tenant whose mount was used for the reads. */
+            via_tenant: string | null;
+            /** @description The last read's `tool_use` ID. */
+            tool_use_id: string | null;
+            /** @description Number of reads. With `read_log=each`, 1. */
+            count: number;
+            first_at: components["schemas"]["Time"];
+            last_at: components["schemas"]["Time"];
+        };
+        ReadSummary: {
+            /** @description Days for which reads are recorded; 0: none. */
+            days: number;
+            /** @description Number of reads since `since`. */
+            count: number;
+            /** @description Number of actors since `since`. */
+            actors: number;
+            /** @description The last recorded read; null for none. */
+            last_at: components["schemas"]["Time"] | null;
         };
         RenamedTenant: {
             /** @example acme */
@@ -851,6 +893,8 @@ export interface components {
             max_drafts?: number | null;
             max_draft_bytes?: number | null;
             draft_days?: number | null;
+            read_log_days?: number | null;
+            read_log?: ("daily" | "each") | null;
             secrets?: ("store" | "mask" | "reject") | null;
             create_existing?: ("error" | "overwrite") | null;
             max_context_chars?: number | null;
@@ -1154,6 +1198,8 @@ export type Mounts = components['schemas']['Mounts'];
 export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
+export type Read = components['schemas']['Read'];
+export type ReadSummary = components['schemas']['ReadSummary'];
 export type RenamedTenant = components['schemas']['RenamedTenant'];
 export type Restored = components['schemas']['Restored'];
 export type RevertResolutionInput = components['schemas']['RevertResolutionInput'];

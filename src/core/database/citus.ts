@@ -21,6 +21,7 @@ export const TENANT_TABLES = [
   'public.drafts',
   'public.draft_base',
   'public.job_outcomes',
+  'public.reads',
 ];
 
 /**

@@ -17,6 +17,7 @@ export const JOB_LOCKS = {
   dataMigration: 7_236_105_556,
   drafts: 7_236_105_557,
   firstKey: 7_236_105_559,
+  reads: 7_236_105_561,
 } as const;
 
 /** Takes an advisory lock until the transaction ends. */

@@ -73,11 +73,11 @@ export function storedActor(actor: Actor): string {
 }
 
 function printableJson(value: Origin | Actor): string {
-  return JSON.stringify(value, (_, each) => (typeof each === 'string' ? replaceUnprintable(each) : each));
+  return JSON.stringify(value, (_, each) => (typeof each === 'string' ? printable(each) : each));
 }
 
-/** Replaces lone surrogates and control characters. Postgres cannot store U+0000. */
-function replaceUnprintable(text: string): string {
+/** Shortens a text, and replaces lone surrogates and control characters. Postgres cannot store U+0000. */
+export function printable(text: string): string {
   return text
     .slice(0, MAX_CHARACTERS)
     .toWellFormed()

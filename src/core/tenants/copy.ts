@@ -16,6 +16,7 @@ import {
   findTenantQuery,
   lockTenantQuery,
   moveKeysQuery,
+  replaceReaderQuery,
   reserveQuery,
   setTenantQuery,
   suspendTenantQuery,
@@ -129,6 +130,17 @@ SELECT $to, job_id, at, error, is_complete, counts, details FROM job_outcomes WH
 `,
 );
 
+/** Copies a page of records of reads, ordered by ID. */
+export const copyReadsQuery = defineQuery<HistoryPage, { id: string }>(
+  'copy_reads',
+  `
+INSERT INTO reads AS r (tenant_id, id, memory_id, actor, via_tenant, tool_use_id, count, first_at, last_at)
+SELECT $to, id, memory_id, actor, via_tenant, tool_use_id, count, first_at, last_at FROM reads
+WHERE tenant_id = $tenant AND id > $after::text::uuid ORDER BY id LIMIT $limit
+RETURNING r.id
+`,
+);
+
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const RENAME_LOCK = 7_236_105_558;
 
@@ -223,6 +235,10 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     await query(copyUsageQuery, { tenant: from, to });
     await query(copyDraftsQuery, { tenant: from, to });
     await query(copyJobOutcomesQuery, { tenant: from, to });
+    await inPages(BEFORE_ALL_IDS, async (after) => {
+      const { rows } = await query(copyReadsQuery, { tenant: from, to, after, ...PAGE });
+      return rows.map(({ id }) => id);
+    });
     await moveKeptOut(query, from, to);
     await query(moveDraftsQuery, { tenant: from, to });
     await deleteData(query, from);
@@ -231,6 +247,7 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await query(lockScopedKeysQuery, { tenant: from });
     await query(changeScopesQuery, { tenant: from, to });
+    await query(replaceReaderQuery, { tenant: from, to });
     // Changes the mounts last, because writes to the mounting tenants wait from here on.
     const mountedBy = await moveMounts(query, from, to);
     await noteArrival(query, to, from);

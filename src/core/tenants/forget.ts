@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { forgetKeptOut } from './kept-out-entries.ts';
 import { forgetMounts } from './mounts.ts';
+import { replaceReaderQuery } from './queries.ts';
 import { forgottenId } from './receipt.ts';
 import { forgetReceipts } from './receipts.ts';
 
@@ -122,7 +123,7 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
 
 /**
  * Replaces a deleted tenant's ID with a hash, which is the same everywhere: in the audit trail, in the jobs, and in
- * other tenants' mounts. Deletes the receipts that contain the ID. The hash's salt is random and not stored, so that a
+ * other tenants' mounts and records of reads. Deletes the receipts that contain the ID. The hash's salt is random and not stored, so that a
  * guessed ID cannot be verified against the hash. If the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
@@ -136,6 +137,7 @@ export async function forgetTenant(
   await forgetReceipts(database.query, tenant);
   await forgetKeptOut(database, tenant);
   await forgetMounts(database, tenant, hash);
+  await database.query(replaceReaderQuery, { tenant, to: hash });
   await forgetInJobs(database, tenant, hash);
   let events = 0;
   for (let after: EventPosition | undefined = BEFORE_ALL; after !== undefined; ) {

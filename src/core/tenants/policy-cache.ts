@@ -16,7 +16,13 @@ import type { Tenants } from './tenants.ts';
 export interface TenantPolicy
   extends Pick<
     EffectiveSettings,
-    'ratePerMinute' | 'secrets' | 'createExisting' | 'maxContextChars' | 'pinnedPaths'
+    | 'ratePerMinute'
+    | 'secrets'
+    | 'createExisting'
+    | 'maxContextChars'
+    | 'pinnedPaths'
+    | 'readLogDays'
+    | 'readLog'
   > {
   limits: MemoryLimits;
   /**
@@ -100,6 +106,11 @@ export class TenantPolicyCache {
     });
   }
 
+  /** Returns a recently used tenant's policy, which may be outdated; undefined if the cache does not have it. */
+  recentPolicy(tenant: string): TenantPolicy | undefined {
+    return this.#cache.peek(tenant, { allowStale: true })?.policy;
+  }
+
   /** Removes a tenant from the cache. */
   forget(tenant: string): void {
     this.#cache.delete(tenant);
@@ -121,6 +132,8 @@ export class TenantPolicyCache {
       createExisting,
       maxContextChars,
       pinnedPaths,
+      readLogDays,
+      readLog,
     } = settings;
     return {
       limits: { maxFileBytes, maxViewChars },
@@ -130,6 +143,8 @@ export class TenantPolicyCache {
       createExisting,
       maxContextChars,
       pinnedPaths,
+      readLogDays,
+      readLog,
       mounts,
       draftOf,
       createdAt: createdAt ?? NO_TENANT,

@@ -132,6 +132,21 @@ SELECT versions::float8, directories::float8 FROM memory_erase_history($tenant, 
 `,
 );
 
+/** Deletes at most `limit` records of reads. */
+export const deleteReadsQuery = defineQuery<{ tenant: string; limit: number }>(
+  'delete_reads',
+  `
+DELETE FROM reads WHERE tenant_id = $tenant
+  AND id = ANY (ARRAY(SELECT id FROM reads WHERE tenant_id = $tenant LIMIT $limit::bigint))
+`,
+);
+
+/** Replaces a renamed or deleted tenant's ID in the reads through its mounts. */
+export const replaceReaderQuery = defineQuery<{ tenant: string; to: string }>(
+  'replace_reader',
+  'UPDATE reads SET via_tenant = $to WHERE via_tenant = $tenant',
+);
+
 export const deleteTenantKeysQuery = defineQuery<{ tenant: string }>(
   'delete_tenant_keys',
   'DELETE FROM api_keys WHERE tenant_id = $tenant',

@@ -161,6 +161,22 @@ export const SETTINGS = {
     title: 'Days until unused drafts expire',
     help: 'days after which unused drafts are closed',
   },
+  readLogDays: {
+    variable: 'READ_LOG_DAYS',
+    default: 0,
+    max: MAX_DAYS,
+    unit: 'days',
+    zero: 'off',
+    title: 'Days of the read trail',
+    help: 'days to keep the record of which files were read by whom',
+  },
+  readLog: {
+    variable: 'READ_LOG',
+    default: 'daily',
+    choices: { daily: 'One per file, actor, and day', each: 'One per read' },
+    title: 'Records in the read trail',
+    help: "records in the read trail: one for a day's reads of a file by an actor, or one for each read",
+  },
   secrets: {
     variable: 'SECRETS',
     default: 'store',

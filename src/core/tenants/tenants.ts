@@ -10,6 +10,7 @@ import {
   createTenantQuery,
   deleteEntriesQuery,
   deleteHistoryQuery,
+  deleteReadsQuery,
   deleteTenantKeysQuery,
   deleteTenantQuery,
   findTenantQuery,
@@ -285,11 +286,12 @@ async function deleteBatch(query: QueryExecutor, tenant: string, erased: Erased)
   const batch = { tenant, limit: ROWS_A_BATCH };
   const entries = Number((await query(deleteEntriesQuery, batch)).rows[0]?.erased ?? 0);
   const storedResults = (await query(deleteStoredResultsQuery, batch)).count;
+  const reads = (await query(deleteReadsQuery, batch)).count;
   const history = (await query(deleteHistoryQuery, batch)).rows[0];
   const { versions = 0, directories = 0 } = history ?? {};
   erased.entries += entries;
   erased.versions += versions;
   erased.directories += directories;
   erased.storedResults += storedResults;
-  return Math.max(entries, versions + directories, storedResults) < ROWS_A_BATCH;
+  return Math.max(entries, versions + directories, storedResults, reads) < ROWS_A_BATCH;
 }

@@ -14,6 +14,7 @@ import { Segmented } from '../../ui/segmented.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { RestoreDialog } from '../history/restore-dialog.tsx';
+import { ReadSummary } from '../reads/read-summary.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { findKeptDraft } from './draft.ts';
 import { FileEditor } from './file-editor.tsx';
@@ -54,6 +55,7 @@ export function FilePane({ tenant, path, at, line, entry }: Props) {
           entry && (
             <>
               {formatBytes(entry.size_bytes ?? 0)} · changed <Time value={entry.modified_at} isAge />
+              {at === null && <ReadSummary tenant={tenant} path={path} />}
             </>
           )
         }
