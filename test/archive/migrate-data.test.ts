@@ -96,13 +96,14 @@ const FILES: Record<string, string> = {
 
 /** Fills an embedded database with rows in every table. */
 async function fill(directory: string): Promise<void> {
-  const service = await startService('pglite', { DATA_DIR: directory });
+  const service = await startService('pglite', { DATA_DIR: directory, READ_LOG_DAYS: '30' });
   const as = { tenant: 'acme' };
   for (const [path, text] of Object.entries(FILES)) {
     expect(await service.execute(cmd.create(path, text), as)).toMatchObject({ is_error: false });
   }
   await service.execute(cmd.replace('/memories/d/e/f.md', 'one\ntwo\nthree\none', 'uno'), as);
   await service.execute(cmd.rename('/memories/d', '/memories/g'), as);
+  await service.execute(cmd.view('/memories/empty'), as);
   await service.execute(cmd.delete('/memories/mark'), {
     ...as,
     headers: { 'idempotency-key': 'once' },

@@ -168,6 +168,8 @@ describeServiceOnOwnDatabase(
           draft_days: null,
           max_context_chars: null,
           pinned_paths: null,
+          read_log_days: null,
+          read_log: null,
         },
         effective: {
           max_file_bytes: 1_048_576,
@@ -186,6 +188,8 @@ describeServiceOnOwnDatabase(
           draft_days: 30,
           max_context_chars: 16_000,
           pinned_paths: '',
+          read_log_days: 0,
+          read_log: 'daily',
         },
       });
     });
