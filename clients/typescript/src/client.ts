@@ -1,5 +1,6 @@
 import { type Attempt, abortedFault, attempt } from './attempt.ts';
 import { backoffMs, sleep } from './backoff.ts';
+import { type Context, type ContextOptions, readContext } from './context.ts';
 import { type Fault, MemoryServiceError } from './errors.ts';
 import { MemoryFiles, type Rejected, type StoreRequest } from './files.ts';
 import { type Identity, readIdentity } from './identity.ts';
@@ -134,6 +135,20 @@ export class MemoryClient {
     const url = new URL(this.#urls.instructions);
     if (!protocol) url.searchParams.set('protocol', 'false');
     return this.#request({ url, headers, body: undefined, read: readInstructions }, undefined, signal);
+  }
+
+  /**
+   * Returns the memory for an agent before its first token: guidance for the system prompt, and a snapshot for the first
+   * message. `MemoryContext` keeps both in a conversation.
+   *
+   * @throws MemoryServiceError when the service returns no context
+   */
+  async context({ since, maxChars, signal }: ContextOptions = {}): Promise<Context> {
+    const headers = this.#headersWithoutBody();
+    const url = new URL(this.#urls.context);
+    if (since !== undefined) url.searchParams.set('since', since);
+    if (maxChars !== undefined) url.searchParams.set('max_chars', String(maxChars));
+    return this.#request({ url, headers, body: undefined, read: readContext }, undefined, signal);
   }
 
   /**

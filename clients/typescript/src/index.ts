@@ -2,6 +2,7 @@
 export { createSerialRunner as inOrder } from './adapters/in-order.ts';
 export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
 export { type ExecuteOptions, type InstructionsOptions, MemoryClient } from './client.ts';
+export { type Context, type ContextOptions, MemoryContext } from './context.ts';
 export { MemoryServiceError } from './errors.ts';
 export type { Identity } from './identity.ts';
 export type { Logger, MemoryClientOptions } from './options.ts';

@@ -41,6 +41,7 @@ export const DEFAULTS = { timeoutMs: 30_000, attemptTimeoutMs: 10_000, maxRetrie
 export function serviceUrls(given: string | URL): {
   base: string;
   execute: URL;
+  context: URL;
   instructions: URL;
   whoami: URL;
   stores: URL;
@@ -62,6 +63,7 @@ export function serviceUrls(given: string | URL): {
   return {
     base,
     execute: endpointUrl('execute'),
+    context: endpointUrl('context'),
     instructions: endpointUrl('instructions'),
     whoami: endpointUrl('whoami'),
     stores: endpointUrl('v1/memory_stores'),

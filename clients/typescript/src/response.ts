@@ -106,7 +106,9 @@ function adviceOn(code: string, detail: string, { url, headers }: Request): stri
     case 'tenant_suspended':
       return namesTenant ? `${detail} Check \`tenant\`, or have an operator resume it.` : undefined;
     case 'route_not_found':
-      return `${url} does not exist. Check \`url\`.`;
+      return url.pathname.endsWith('/context')
+        ? 'The service has no context. Update it, or check `url`.'
+        : `${withoutQuery(url)} does not exist. Check \`url\`.`;
     default:
       return undefined;
   }
@@ -116,11 +118,17 @@ function adviceOn(code: string, detail: string, { url, headers }: Request): stri
  * Describes a response that does not come from the service, such as the response of a proxy. Its body may repeat the
  * request, so it is never shown.
  */
-function foreignResponse(status: number, { url }: Request): string {
+function foreignResponse(status: number, request: Request): string {
+  const url = withoutQuery(request.url);
   // A browser reports a redirect that it did not follow as status 0.
   return status === 0 || (status >= 300 && status < 400)
     ? `${url} redirects. Set \`url\` to where it redirects to.`
     : `${url} responded with ${status}, but not like a memory service. Check \`url\`, and any proxy in front of the service.`;
+}
+
+/** Returns a URL without its query, which may contain paths of the memory. */
+function withoutQuery({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
 }
 
 function parseJson(text: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
 /** Client requests, rejected options, and signals that abort a call. */
 import { describe, expect, it, vi } from 'vitest';
-import { MemoryClient, MemoryServiceError } from '../src/index.ts';
+import { MemoryClient, MemoryContext, MemoryServiceError } from '../src/index.ts';
 import {
   BLOCK,
   busyResponse,
@@ -195,5 +195,61 @@ describe('MemoryClient.instructions()', () => {
   it('throws if the response to a tool call has no is_error field', async () => {
     const { client } = createScriptedClient([okResponse({ content: 'text' })]);
     await expect(client.execute(VIEW)).rejects.toMatchObject({ code: 'invalid_response' });
+  });
+});
+
+const FIRST = { guidance: 'Use it.', snapshot: 'All files.', changes: null, version: 'v.1' };
+const UNCHANGED = { guidance: 'Use it.', snapshot: null, changes: '', version: 'v.1' };
+const CHANGED = { guidance: 'Use it.', snapshot: null, changes: 'A new file.', version: 'v.2' };
+
+describe('MemoryClient.context()', () => {
+  it('fetches the context with GET, and tries again after a 503 response', async () => {
+    const { client, sent } = createScriptedClient([busyResponse(), okResponse(CHANGED)], {
+      url: 'http://memory.test/base/',
+    });
+    const asked = client.context({ since: 'v.1', maxChars: 2000 });
+    await vi.runAllTimersAsync();
+    expect(await asked).toStrictEqual(CHANGED);
+    expect(sent.map(({ url, body }) => [url, body])).toStrictEqual([
+      ['http://memory.test/base/context?since=v.1&max_chars=2000', undefined],
+      ['http://memory.test/base/context?since=v.1&max_chars=2000', undefined],
+    ]);
+  });
+
+  it('throws if the response has no text, or if the service is too old to have a context', async () => {
+    const missing = problemResponse(404, 'route_not_found', 'No.');
+    const { client } = createScriptedClient([okResponse({ ...UNCHANGED, changes: null }), missing]);
+    await expect(client.context({ since: 'v.1' })).rejects.toMatchObject({
+      code: 'invalid_response',
+      message: expect.stringMatching(
+        /^http:\/\/memory\.test:8080\/context responded with 200, but not like /,
+      ),
+    });
+    await expect(client.context()).rejects.toMatchObject({
+      code: 'route_not_found',
+      message: expect.stringContaining('The service has no context. Update it, or check `url`.'),
+    });
+  });
+});
+
+describe('MemoryContext', () => {
+  it('returns the snapshot first, and then only what changed', async () => {
+    const answers = [FIRST, UNCHANGED, CHANGED, FIRST].map((each) => okResponse(each));
+    const { client, sent } = createScriptedClient(answers);
+    const context = new MemoryContext(client);
+    expect([context.guidance, context.version]).toStrictEqual(['', undefined]);
+    expect(await context.start()).toBe('All files.');
+    expect([context.guidance, context.version]).toStrictEqual(['Use it.', 'v.1']);
+    expect(await context.update()).toBeUndefined();
+    expect(await context.update()).toBe('A new file.');
+    expect(context.version).toBe('v.2');
+    expect(await context.start()).toBe('All files.');
+    expect(sent.map(({ url }) => new URL(url).search)).toStrictEqual(['', '?since=v.1', '?since=v.1', '']);
+  });
+
+  it('continues from a saved version, and returns the whole snapshot if the changes are not known', async () => {
+    const { client, sent } = createScriptedClient([okResponse(FIRST)]);
+    expect(await new MemoryContext(client, 'v.0').update()).toBe('All files.');
+    expect(sent.map(({ url }) => new URL(url).search)).toStrictEqual(['?since=v.0']);
   });
 });
