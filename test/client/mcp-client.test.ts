@@ -130,6 +130,23 @@ function describeTransport(transport: 'stdio' | 'http') {
     );
   });
 
+  it('serves the context with the names and the text that the service itself serves over MCP', async () => {
+    const key = await fixture.tenantKey();
+    const clients = [await connectWith(key), await connectHttp(`${fixture.url}/mcp`, key)];
+    const [own, service] = await Promise.all(
+      clients.map(async (client) => [
+        await client.listPrompts(),
+        await client.listResources(),
+        (await client.readResource({ uri: 'memory:///context' })).contents,
+        (await client.getPrompt({ name: 'memory-context' })).messages,
+      ]),
+    );
+    expect(own).toStrictEqual(service);
+    expect(own?.[2]).toMatchObject([
+      { text: expect.stringMatching(/^MEMORY PROTOCOL:.*<memory_snapshot>/s) },
+    ]);
+  });
+
   it('lists and reads files as MCP resources', async () => {
     const client = await connect();
     const lines = Array.from({ length: 12_000 }, (_, i) => `line ${i + 1}\twith a tab`).join('\n');
@@ -137,6 +154,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     await call(client, { command: 'create', path: '/memories/notes/é #1.txt', file_text: lines });
     expect(await client.listResources()).toMatchObject({
       resources: [
+        { uri: 'memory:///context' },
         { uri: 'memory:///memories/notes/%C3%A9%20%231.txt', name: '/memories/notes/é #1.txt' },
         { uri: 'memory:///memories/user.md', name: '/memories/user.md', mimeType: 'text/plain' },
       ],

@@ -69,6 +69,30 @@ describe.each([
   });
 });
 
+it('rejects a read of the context if the service is too old to have a context', async () => {
+  const key = await fixture.tenantKey();
+  const identity = await (await fetch(`${fixture.url}/whoami`, { headers: requestHeaders(key) })).text();
+  const problem = { code: 'route_not_found', detail: 'There is no such route.' };
+  const service = createServer(({ url }, response) => {
+    if (url === '/whoami') response.setHeader('content-type', 'application/json').end(identity);
+    else response.writeHead(404, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem));
+  });
+  const message = modern('prompts/get', { name: 'memory-context' });
+  const response = await fetch(await serve(await listen(service)), {
+    method: 'POST',
+    headers: requestHeaders(key, headersFor(message)),
+    body: JSON.stringify(message),
+  });
+  expect(await response.json()).toMatchObject({
+    error: {
+      code: -32603,
+      message: expect.stringMatching(
+        /^The memory service responded with 404 route_not_found: The service has no context\. Update it, or check MEMORY_SERVICE_URL\. \(request [\w-]+\)$/,
+      ),
+    },
+  });
+});
+
 describe('a subscription at the MCP server over HTTP', () => {
   const message = modern('subscriptions/listen', { notifications: { resourcesListChanged: true } }, 7);
   const send = (url: string, key: string) =>

@@ -21,7 +21,7 @@ describeService('MCP', (service) => {
     const read = await post(JSON.stringify(message('resources/read', { uri })), headers);
     expect(read.json()).toMatchObject({ result: { contents: [{ uri, text: 'one\ntwo' }] } });
     const list = await post(JSON.stringify(message('resources/list')), headers);
-    expect(list.json()).toMatchObject({ result: { resources: [{ uri }] } });
+    expect(list.json()).toMatchObject({ result: { resources: [{ uri: 'memory:///context' }, { uri }] } });
   });
 
   it('reads a whole file even if a line exceeds the view limit, and rejects a directory', async () => {

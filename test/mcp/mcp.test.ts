@@ -24,7 +24,14 @@ describe('the official MCP client', () => {
     });
     expect(client.getInstructions()).toMatch(/^IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY/);
     expect((await client.listTools()).tools).toStrictEqual([MEMORY_TOOL, SEARCH_TOOL]);
-    expect((await client.listPrompts()).prompts).toMatchObject([{ name: 'memory-protocol' }]);
+    expect((await client.listPrompts()).prompts).toMatchObject([
+      { name: 'memory-protocol' },
+      {
+        name: 'memory-context',
+        title: 'Memory context',
+        description: 'How to use the memory, a list of its files, and the contents of pinned files.',
+      },
+    ]);
     const { messages } = await client.getPrompt({ name: 'memory-protocol' });
     expect(messages).toMatchObject([
       { content: { text: expect.stringMatching(/^IMPORTANT.*Do not create new files/s) } },
@@ -39,6 +46,13 @@ describe('the official MCP client', () => {
     );
     expect((await client.listResources()).resources).toStrictEqual([
       {
+        uri: 'memory:///context',
+        name: 'memory-context',
+        title: 'Memory context',
+        description: 'How to use the memory, a list of its files, and the contents of pinned files.',
+        mimeType: 'text/plain',
+      },
+      {
         uri: 'memory:///memories/user.md',
         name: path,
         title: 'File in memory',
@@ -50,6 +64,19 @@ describe('the official MCP client', () => {
       { text: 'Lives in Lyon.' },
     ]);
     await expect(client.callTool({ name: 'bash', arguments: {} })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('serves the text of GET /context as a resource and as a prompt', async () => {
+    const key = await fixture.tenantKey();
+    const client = await connectWith(key);
+    await call(client, { ...create, path: '/memories/pinned/user.md' });
+    const { contents } = await client.readResource({ uri: 'memory:///context' });
+    const { messages } = await client.getPrompt({ name: 'memory-context' });
+    const headers = { Authorization: `Bearer ${key}`, Accept: 'text/plain' };
+    const context = await (await fetch(`${fixture.url}/context`, { headers })).text();
+    expect(context).toMatch(/^MEMORY PROTOCOL:.*\n\n<memory_snapshot>\n.* {5}1\tLives in Lyon\.\n</s);
+    expect(contents).toStrictEqual([{ uri: 'memory:///context', mimeType: 'text/plain', text: context }]);
+    expect(messages).toStrictEqual([{ role: 'user', content: { type: 'text', text: context } }]);
   });
 
   it('connects each client to the memory that belongs to its credential', async () => {

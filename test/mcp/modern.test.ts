@@ -48,7 +48,15 @@ describe('the official MCP client, version 2', () => {
     expect(await call(client, create)).toMatchObject(
       text('Error: File /memories/user.md already exists', true),
     );
-    expect((await client.listResources()).resources).toMatchObject([{ uri: URI, name: path }]);
+    expect((await client.listResources()).resources).toMatchObject([
+      { uri: 'memory:///context', name: 'memory-context' },
+      { uri: URI, name: path },
+    ]);
+    const context = [{ text: expect.stringMatching(/^MEMORY PROTOCOL:.*\n14B\t\/memories\/user\.md\t/s) }];
+    expect((await client.readResource({ uri: 'memory:///context' })).contents).toMatchObject(context);
+    expect((await client.getPrompt({ name: 'memory-context' })).messages).toMatchObject(
+      context.map((content) => ({ role: 'user', content })),
+    );
     expect((await client.readResource({ uri: URI })).contents).toMatchObject([{ text: 'Lives in Lyon.' }]);
     const missing = client.readResource({ uri: 'memory:///memories/none.md' });
     await expect(missing).rejects.toMatchObject({

@@ -21,6 +21,8 @@ import { describeService, freshTenant, startSharedService } from '../support/tes
 
 const fixture = useAgentFixture();
 
+const CONTEXT = message('resources/read', { uri: 'memory:///context' });
+
 const send = (body: string | object, headers: Record<string, string>) => sendMcp(fixture.url, body, headers);
 
 describe('a request to /mcp', () => {
@@ -217,26 +219,31 @@ describe('an MCP call during a database failure', () => {
     await expect.poll(slots).toBe('0');
   });
 
-  it('returns 503 for an MCP call while the database fails, and 200 after it recovers', async () => {
-    const service = await startSharedService('postgres');
-    onTestFinished(() => service.close());
-    const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
-    const inject = () =>
-      service.app.inject({ method: 'POST', url: '/mcp', payload: memoryCall(view), headers });
-    expect((await inject()).json()).toMatchObject({ result: text(MISSING, true) });
-    const failing = vi
-      .spyOn(service.database, 'query')
-      .mockRejectedValue(new ServiceError('database_unavailable'));
-    onTestFinished(() => failing.mockRestore());
-    const failed = await inject();
-    expect([failed.statusCode, failed.json().code, failed.headers['retry-after']]).toStrictEqual([
-      503,
-      'database_unavailable',
-      '2',
-    ]);
-    failing.mockRestore();
-    expect((await inject()).statusCode).toBe(200);
-  });
+  it.each([
+    ['call', memoryCall(view), text(MISSING, true)],
+    ['read of the context', CONTEXT, { contents: [{ uri: 'memory:///context' }] }],
+  ])(
+    'returns 503 for an MCP %s while the database fails, and 200 after it recovers',
+    async (_, payload, result) => {
+      const service = await startSharedService('postgres');
+      onTestFinished(() => service.close());
+      const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
+      const inject = () => service.app.inject({ method: 'POST', url: '/mcp', payload, headers });
+      expect((await inject()).json()).toMatchObject({ result });
+      const failing = vi
+        .spyOn(service.database, 'query')
+        .mockRejectedValue(new ServiceError('database_unavailable'));
+      onTestFinished(() => failing.mockRestore());
+      const failed = await inject();
+      expect([failed.statusCode, failed.json().code, failed.headers['retry-after']]).toStrictEqual([
+        503,
+        'database_unavailable',
+        '2',
+      ]);
+      failing.mockRestore();
+      expect((await inject()).statusCode).toBe(200);
+    },
+  );
 });
 
 describeService('/mcp', (service) => {
@@ -282,6 +289,30 @@ describeService('/mcp', (service) => {
     await app.inject({ method: 'POST', url: '/mcp', payload: memoryCall(input), headers });
     expect(await count()).toBe(before + 1);
     expect((await app.inject('/metrics')).body).toMatch(/http_responses_total\{route="\/mcp",status="200"\}/);
+  });
+
+  it('counts each read of the context once, as a resource and as a prompt', async () => {
+    const { app } = service();
+    const count = async () =>
+      Number(
+        /^memory_commands_total\{command="context",outcome="ok"\} (\d+)/m.exec(
+          (await app.inject('/metrics')).body,
+        )?.[1] ?? 0,
+      );
+    const before = await count();
+    const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
+    for (const payload of [CONTEXT, message('prompts/get', { name: 'memory-context' })])
+      expect((await app.inject({ method: 'POST', url: '/mcp', payload, headers })).statusCode).toBe(200);
+    expect(await count()).toBe(before + 2);
+  });
+
+  it('reads the context after an earlier write in the same batch', async () => {
+    const payload = [memoryCall(create, 1), { ...CONTEXT, id: 2 }];
+    const headers = { ...requestHeaders(), 'x-tenant-id': freshTenant() };
+    const { body } = await service().app.inject({ method: 'POST', url: '/mcp', payload, headers });
+    expect(JSON.parse(body)[1]).toMatchObject({
+      result: { contents: [{ text: expect.stringContaining('\t/memories/user.md\t') }] },
+    });
   });
 });
 

@@ -48,7 +48,7 @@ it('serves the MCP inspector over stdio', async () => {
   });
   expect(await inspect(target, CALL)).toStrictEqual(CREATED);
   expect(await inspect(target, ['resources/list'])).toMatchObject({
-    resources: [{ uri: 'memory:///memories/user.md' }],
+    resources: [{ uri: 'memory:///context' }, { uri: 'memory:///memories/user.md' }],
   });
 });
 
@@ -68,7 +68,7 @@ it("serves the MCP inspector at the service's own /mcp", async () => {
   const target = [`${fixture.url}/mcp`, '--transport', 'http', '--header', header];
   expect(await inspect(target, CALL)).toStrictEqual(CREATED);
   expect(await inspect(target, ['resources/list'])).toMatchObject({
-    resources: [{ uri: 'memory:///memories/user.md' }],
+    resources: [{ uri: 'memory:///context' }, { uri: 'memory:///memories/user.md' }],
   });
 });
 

@@ -1,11 +1,24 @@
-import type { Server } from '@modelcontextprotocol/server';
+import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
 import type { ExecuteTool } from '../../../src/features/mcp/mcp-call.ts';
-import { createMemoryServer, type Era, type ServedMemory } from '../../../src/features/mcp/mcp-server.ts';
+import {
+  createMemoryServer,
+  type Era,
+  type ServedMemory,
+  type ServedText,
+} from '../../../src/features/mcp/mcp-server.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { readInstructions } from './instructions.ts';
 import { nameSettings } from './settings.ts';
 import { listFiles, readFile } from './view-text.ts';
+
+/** The service's context, with the same name and description as on the service's `/mcp`. */
+const CONTEXT: Omit<ServedText, 'read'> = {
+  name: 'memory-context',
+  uri: 'memory:///context',
+  title: 'Memory context',
+  description: 'How to use the memory, a list of its files, and the contents of pinned files.',
+};
 
 /**
  * Creates an MCP server for the memory of one client, not yet connected. `instructions` is the text that a connecting
@@ -23,6 +36,7 @@ export function serveMemory(client: MemoryClient): ServedMemory {
     read: (path) => readFile(execute, path),
     list: () => listFiles(execute),
     instructions: () => readInstructions(client),
+    texts: [{ ...CONTEXT, read: () => readContext(client) }],
   };
 }
 
@@ -38,4 +52,15 @@ function createExecutor(client: MemoryClient): ExecuteTool {
       return { content: `Error: ${nameSettings(error.message)}`, isError: true };
     }
   };
+}
+
+/** @throws ProtocolError if the service returns no context, for example because it is older than this server */
+async function readContext(client: MemoryClient): Promise<string> {
+  try {
+    const { guidance, snapshot } = await client.context();
+    return `${guidance}\n\n${snapshot}`;
+  } catch (error) {
+    if (!(error instanceof MemoryServiceError)) throw error;
+    throw new ProtocolError(ProtocolErrorCode.InternalError, nameSettings(error.message));
+  }
 }

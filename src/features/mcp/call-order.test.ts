@@ -112,7 +112,9 @@ it.each([
   [call({ command: 'create', path: '/etc/passwd' }), write()],
   [call(null), read()],
   [{ method: 'resources/read', params: { uri: 'memory:///memories/%C3%A9.md' } }, read('/memories/é.md')],
+  [{ method: 'resources/read', params: { uri: 'memory:///context' } }, read('/memories')],
   [{ method: 'resources/list' }, read('/memories')],
+  [{ method: 'prompts/get', params: { name: 'memory-context' } }, read('/memories')],
   [{ method: 'tools/list' }, read()],
   [
     [call({ command: 'view', path: '/memories/a' }), call({ command: 'delete', path: '/memories/b' })],

@@ -121,8 +121,9 @@ function messageAccess(message: unknown): Access {
   if (!isObject(message)) return NOTHING;
   const { method } = message;
   const params = isObject(message.params) ? message.params : {};
-  if (method === 'resources/list') return { paths: [ROOT], isWrite: false };
-  if (method === 'resources/read') return { paths: validPaths(parseUri(params.uri)), isWrite: false };
+  // A prompt, and a resource other than a file, may contain any file.
+  if (method === 'resources/list' || method === 'prompts/get') return { paths: [ROOT], isWrite: false };
+  if (method === 'resources/read') return { paths: validPaths(parseUri(params.uri) ?? ROOT), isWrite: false };
   if (method !== 'tools/call' || !isObject(params.arguments)) return NOTHING;
   const { command, path = ROOT, old_path: from, new_path: to } = params.arguments;
   const isWrite = params.name === 'memory' && command !== 'view';

@@ -20,6 +20,12 @@ const memory = {
   }),
   list: async () => ({ content: '/memories/a b.md\n/memories/d/c', isError: false }),
   instructions: async () => 'Instructions.',
+  texts: [
+    {
+      ...{ name: 'overview', uri: 'memory:///overview', title: 'Overview', description: 'An overview.' },
+      read: async () => 'The overview.',
+    },
+  ],
 };
 
 async function answer(body: unknown, headers: Record<string, string> = {}) {
@@ -62,7 +68,7 @@ describe.each([
     ['tools/call', { name: 'bash' }, 'There is no tool bash. The tools are memory and memory_search.'],
     ['resources/read', {}, 'The parameter `uri` is missing.'],
     ['resources/read', { uri: {} }, 'The parameter `uri` must be a string, not an object.'],
-    ['prompts/get', { name: 'x' }, 'There is no prompt x. The prompt is memory-protocol.'],
+    ['prompts/get', { name: 'x' }, 'There is no prompt x. The prompts are memory-protocol and overview.'],
     ['tools/list', { cursor: null }, 'The parameter `cursor` must be a string, not null.'],
     ['resources/list', { cursor: '2' }, 'The parameter `cursor` names no page: the whole list is one page.'],
     [
@@ -80,6 +86,24 @@ describe.each([
   it('treats a call with `null` as its arguments like a call with an empty object', async () => {
     const { body } = await send('tools/call', { name: 'memory', arguments: null });
     expect(body.result).toMatchObject({ content: [{ type: 'text', text: '{}' }], isError: false });
+  });
+
+  it("serves a feature's text as a resource before the files, and as a prompt", async () => {
+    const text = { name: 'overview', title: 'Overview', description: 'An overview.' };
+    const result = async (method: string, params?: object) => (await send(method, params)).body.result;
+    const { resources } = await result('resources/list');
+    expect(resources.slice(0, 2)).toMatchObject([
+      { ...text, uri: 'memory:///overview', mimeType: 'text/plain' },
+      { uri: 'memory:///memories/a%20b.md' },
+    ]);
+    expect(await result('resources/read', { uri: 'memory:///overview' })).toMatchObject({
+      contents: [{ uri: 'memory:///overview', mimeType: 'text/plain', text: 'The overview.' }],
+    });
+    expect(await result('prompts/list')).toMatchObject({ prompts: [{ name: 'memory-protocol' }, text] });
+    expect(await result('prompts/get', { name: 'overview' })).toMatchObject({
+      description: 'An overview.',
+      messages: [{ role: 'user', content: { type: 'text', text: 'The overview.' } }],
+    });
   });
 
   it.each([

@@ -120,10 +120,12 @@ async function exchange(request: FastifyRequest, services: Services): Promise<Mc
   request.onClose.push(() => over.abort());
   let fault: ServiceError | undefined;
   const run = runnerFor(request, services);
+  // The server starts a batch's reads at the same time, and their results share one limit.
+  const turns = new SerialQueue();
   const running = new Set<Promise<unknown>>();
-  const execute = async (call: ValidCall): Promise<ToolResult> => {
+  const track = async <T>(work: () => Promise<T>): Promise<T> => {
     over.signal.throwIfAborted();
-    const result = run(call);
+    const result = turns.run('', work);
     running.add(result);
     try {
       return await result;
@@ -134,6 +136,7 @@ async function exchange(request: FastifyRequest, services: Services): Promise<Mc
       running.delete(result);
     }
   };
+  const execute = (call: ValidCall): Promise<ToolResult> => track(() => run(call));
   try {
     const memory: ServedMemory = {
       execute: async ({ id, name, input, trace }) =>
@@ -149,6 +152,7 @@ async function exchange(request: FastifyRequest, services: Services): Promise<Mc
         const call = { ...requireContext(request), ip: request.ip };
         return (await instructionsFor(call, services, true)).content;
       },
+      texts: request.server.texts.map((text) => ({ ...text, read: () => track(() => text.read(request)) })),
     };
     const work = async () => {
       try {
@@ -211,11 +215,8 @@ function toMcpRequest({ body, headers }: FastifyRequest, signal: AbortSignal): M
 
 /** Returns a function that runs calls like `/execute`. The calls in a batch run like the blocks in an array. */
 function runnerFor(request: FastifyRequest, services: Services): (call: ValidCall) => Promise<ToolResult> {
-  if (!Array.isArray(request.body)) return (call) => executeInTurn(request, call, services);
-  // The server starts a batch's reads at the same time, and their results share one limit.
-  const turns = new SerialQueue();
-  const run = callsInTurn(request, services);
-  return (call) => turns.run('', () => run(call));
+  if (Array.isArray(request.body)) return callsInTurn(request, services);
+  return (call) => executeInTurn(request, call, services);
 }
 
 function toolNamed({ server }: FastifyRequest, name: string): string {

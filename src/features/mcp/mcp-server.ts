@@ -9,6 +9,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import type { FeatureText } from '../../core/agents/feature-text.ts';
 import { SerialQueue } from '../../core/lib/queues.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
 import { MEMORY_PROTOCOL, TIDINESS } from '../../core/memory/protocol.ts';
@@ -25,6 +26,11 @@ export interface ServerName {
   version: string;
 }
 
+/** A text about the memory, served as a resource and as a prompt. */
+export interface ServedText extends Omit<FeatureText, 'read'> {
+  read(): Promise<string>;
+}
+
 export interface ServedMemory {
   execute: ExecuteTool;
   /** Returns a file's content; an error with its reason if there is no file at the path. */
@@ -33,6 +39,8 @@ export interface ServedMemory {
   list(): Promise<ToolResult>;
   /** Returns text for the system prompt. */
   instructions(): Promise<string>;
+  /** Texts from other features. */
+  texts: readonly ServedText[];
 }
 
 /** `legacy` means the protocol versions with `initialize`, up to 2025-11-25. */
@@ -60,7 +68,7 @@ const CAPABILITIES: Readonly<Record<Era, ServerCapabilities>> = {
   modern: { tools: {}, prompts: {}, resources: { subscribe: true, listChanged: true } },
 };
 
-const PROMPT = {
+const PROTOCOL = {
   name: 'memory-protocol',
   title: 'Memory protocol',
   description: 'Asks the model to use its memory, and to keep it tidy.',
@@ -167,12 +175,19 @@ function handleTools(server: Server, execute: ExecuteTool): void {
 }
 
 function handlePrompts(server: Server, memory: ServedMemory): void {
-  server.setRequestHandler('prompts/list', () => ({ prompts: [PROMPT] }));
+  const protocol = { ...PROTOCOL, read: async () => `${await memory.instructions()}\n\n${TIDINESS}` };
+  const prompts = [protocol, ...memory.texts];
+  server.setRequestHandler('prompts/list', () => ({
+    prompts: prompts.map(({ name, title, description }) => ({ name, title, description })),
+  }));
   server.setRequestHandler('prompts/get', async ({ params: { name } }) => {
-    if (name !== PROMPT.name)
-      throw invalidParams(`There is no prompt ${name}. The prompt is ${PROMPT.name}.`);
-    const text = `${await memory.instructions()}\n\n${TIDINESS}`;
-    return { description: PROMPT.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+    const prompt = prompts.find((each) => each.name === name);
+    if (prompt === undefined) {
+      const names = prompts.map((each) => each.name).join(' and ');
+      throw invalidParams(`There is no prompt ${name}. The prompts are ${names}.`);
+    }
+    const text = await prompt.read();
+    return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
 }
 
@@ -180,7 +195,10 @@ function handleResources(server: Server, memory: ServedMemory): void {
   server.setRequestHandler('resources/list', async () => {
     const { content, isError } = await memory.list();
     if (isError) throw new ProtocolError(ProtocolErrorCode.InternalError, content);
-    const resources: Resource[] = [];
+    const resources: Resource[] = memory.texts.map(({ uri, name, title, description }) => ({
+      ...{ uri, name, title, description },
+      mimeType: FILE.mimeType,
+    }));
     for await (const path of timeSliced(content === '' ? [] : content.split('\n')))
       resources.push({ uri: toUri(path), name: path, ...FILE });
     return { resources };
@@ -189,6 +207,9 @@ function handleResources(server: Server, memory: ServedMemory): void {
     resourceTemplates: [{ name: 'file', uriTemplate: 'memory:///memories/{+path}', ...FILE }],
   }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    const served = memory.texts.find((each) => each.uri === uri);
+    if (served !== undefined)
+      return { contents: [{ uri, mimeType: FILE.mimeType, text: await served.read() }] };
     const path = parseUri(uri);
     if (path === undefined)
       throw new ResourceNotFoundError(uri, 'The URI of a file looks like memory:///memories/notes.md.');
