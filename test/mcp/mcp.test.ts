@@ -29,7 +29,7 @@ describe('the official MCP client', () => {
       {
         name: 'memory-context',
         title: 'Memory context',
-        description: 'How to use the memory, a list of its files, and the contents of pinned files.',
+        description: 'Guidance for the memory, a list of its files, and the contents of pinned files.',
       },
     ]);
     const { messages } = await client.getPrompt({ name: 'memory-protocol' });
@@ -49,7 +49,7 @@ describe('the official MCP client', () => {
         uri: 'memory:///context',
         name: 'memory-context',
         title: 'Memory context',
-        description: 'How to use the memory, a list of its files, and the contents of pinned files.',
+        description: 'Guidance for the memory, a list of its files, and the contents of pinned files.',
         mimeType: 'text/plain',
       },
       {

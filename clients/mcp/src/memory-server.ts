@@ -17,7 +17,7 @@ const CONTEXT: Omit<ServedText, 'read'> = {
   name: 'memory-context',
   uri: 'memory:///context',
   title: 'Memory context',
-  description: 'How to use the memory, a list of its files, and the contents of pinned files.',
+  description: 'Guidance for the memory, a list of its files, and the contents of pinned files.',
 };
 
 /**

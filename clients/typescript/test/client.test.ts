@@ -233,7 +233,7 @@ describe('MemoryClient.context()', () => {
 });
 
 describe('MemoryContext', () => {
-  it('returns the snapshot first, and then only what changed', async () => {
+  it('returns the snapshot first, and then only the changes', async () => {
     const answers = [FIRST, UNCHANGED, CHANGED, FIRST].map((each) => okResponse(each));
     const { client, sent } = createScriptedClient(answers);
     const context = new MemoryContext(client);

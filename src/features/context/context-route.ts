@@ -74,7 +74,7 @@ export function contextText(services: Services): FeatureText {
     name: 'memory-context',
     uri: 'memory:///context',
     title: 'Memory context',
-    description: 'How to use the memory, a list of its files, and the contents of pinned files.',
+    description: 'Guidance for the memory, a list of its files, and the contents of pinned files.',
     read: async (request) => contextAsText(await observeContext(request, services, {})),
   };
 }
