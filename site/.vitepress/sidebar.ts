@@ -30,6 +30,7 @@ const GUIDES: Record<string, string[]> = {
   'Run the service': [
     'docs/lifecycle.md',
     'docs/command-line.md',
+    'docs/health.md',
     'docs/console.md',
     'docs/sign-in.md',
     'docs/backup.md',

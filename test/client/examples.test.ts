@@ -4,6 +4,9 @@
  * @module-tag long
  */
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { MemoryClient } from 'memory-service-client';
 import { expect, it } from 'vitest';
@@ -165,7 +168,14 @@ it('prints the documented output for examples/consolidate.ts', async () => {
     [use('toolu_2', { command: 'str_replace', path, old_str: ' Lives in Lyon.', new_str: '' })],
     [text('I removed what was there twice.')],
   ]);
-  const run = promisify(execFile)(process.execPath, ['--import', 'tsx', 'examples/consolidate.ts'], {
+  const directory = await mkdtemp(join(tmpdir(), 'consolidate-'));
+  const health = join(directory, 'health.json');
+  const findings = [
+    { kind: 'unread', title: 'Never read', total: 0, items: [], command: null },
+    { kind: 'large', title: 'Too large', total: 2, items: [{ path, detail: '16001 characters' }] },
+  ];
+  await writeFile(health, JSON.stringify({ findings }));
+  const run = promisify(execFile)(process.execPath, ['--import', 'tsx', 'examples/consolidate.ts', health], {
     cwd: new URL('../..', import.meta.url),
     env: {
       PATH: process.env.PATH,
@@ -183,6 +193,10 @@ Review it: memory-service drafts list
 `,
     stderr: '',
   });
+  await rm(directory, { recursive: true });
+  expect(String(api.requests[0]?.body.messages[0]?.content)).toMatch(
+    /\n\nBegin with these findings:\n\nToo large: 2\n- \/memories\/a\.md \(16001 characters\)$/,
+  );
   const seen = new MemoryClient({ url: fixture.url, apiKey: proposing.key });
   const view = { command: 'view', path } as const;
   expect((await seen.execute(view)).content).toMatch(/\tLives in Lyon\.$/);

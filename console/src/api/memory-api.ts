@@ -1,6 +1,6 @@
 import { type ApiRequest, send, sendEmpty, sendJson } from './api-client.ts';
 import type { DirectoryPage, SearchMatch, SizesPart } from './api-types.ts';
-import type { Instructions, ReadSummary } from './schema.ts';
+import type { Instructions, MemoryHealth, ReadSummary } from './schema.ts';
 import { tenantPath } from './tenants-api.ts';
 
 /** A page's start: after a cursor, at a file, or at a directory. By default, the first entry. */
@@ -31,6 +31,10 @@ export const readInstructions = (tenant: string, signal: AbortSignal) =>
 /** Counts a file's recorded reads since a time. */
 export const readSummary = (tenant: string, path: string, since: string, signal: AbortSignal) =>
   sendJson<ReadSummary>(tenantPath(tenant, '/reads/summary'), { query: { path, since }, signal });
+
+/** Examines all files, and returns the findings. */
+export const getHealth = (tenant: string, signal: AbortSignal) =>
+  sendJson<MemoryHealth>(tenantPath(tenant, '/health'), { signal });
 
 /** The service's maximum number of matches per search. */
 const MAX_MATCHES = 100;

@@ -401,6 +401,27 @@ export interface components {
             /** @constant */
             status: "ok";
         };
+        HealthFinding: {
+            /** @enum {string} */
+            kind: "unread" | "stale" | "duplicate" | "similar" | "large" | "secret" | "broken_link" | "crowded";
+            /** @example Same content as another file */
+            title: string;
+            total: number;
+            /** @description The first 100, by path. */
+            items: {
+                path: string;
+                /**
+                 * @description The other file, the missing path, the kinds of secrets, the last use, or the size, depending on the kind.
+                 * @example /memories/notes.md
+                 */
+                detail: string;
+            }[];
+            /**
+             * @description A command that helps; null without items.
+             * @example memory-service drafts create acme --title 'Delete duplicates'
+             */
+            command: string | null;
+        };
         Hit: {
             /** @description The draft's ID; null for the memory itself. */
             draft: string | null;
@@ -631,6 +652,15 @@ export interface components {
                 /** @description Accurate to five minutes. */
                 last_used_at: components["schemas"]["Time"] | null;
             } | null;
+        };
+        MemoryHealth: {
+            /** @example acme */
+            tenant: string;
+            /** @description The memory's files. */
+            files: number;
+            /** @description The files that were examined. */
+            examined: number;
+            findings: components["schemas"]["HealthFinding"][];
         };
         MergedDraft: {
             draft: components["schemas"]["Draft"];
@@ -1184,6 +1214,7 @@ export type FileChange = components['schemas']['FileChange'];
 export type FleetDay = components['schemas']['FleetDay'];
 export type FleetTotals = components['schemas']['FleetTotals'];
 export type Health = components['schemas']['Health'];
+export type HealthFinding = components['schemas']['HealthFinding'];
 export type Hit = components['schemas']['Hit'];
 export type Imported = components['schemas']['Imported'];
 export type Instructions = components['schemas']['Instructions'];
@@ -1192,6 +1223,7 @@ export type JobOutcome = components['schemas']['JobOutcome'];
 export type KeptOut = components['schemas']['KeptOut'];
 export type Key = components['schemas']['Key'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
+export type MemoryHealth = components['schemas']['MemoryHealth'];
 export type MergedDraft = components['schemas']['MergedDraft'];
 export type Mount = components['schemas']['Mount'];
 export type Mounts = components['schemas']['Mounts'];

@@ -13,6 +13,7 @@ import { MovedPath } from '../../ui/path-name.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
+import { HealthCard } from '../health/health-card.tsx';
 import { ACCESS, type Size } from './tree.ts';
 
 const SHOWN_CHANGES = 8;
@@ -75,6 +76,7 @@ export function MemorySummary({ tenant, at, size }: Props) {
           </ul>
         </section>
       )}
+      {isNow && <HealthCard key={id} tenant={id} />}
       {isNow && <Instructions tenant={id} mounts={JSON.stringify(mounts)} />}
     </div>
   );
