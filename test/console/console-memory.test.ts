@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { flushReads, reader, tenantWith } from '../reads/read-trail.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 import { readEditor } from '../support/read-editor.ts';
 import { createAgent } from '../support/start-console.ts';
@@ -29,6 +30,26 @@ describeConsole('the memory in the console', (fixture) => {
     await tree.press('ArrowDown');
     await tree.press('Enter');
     await page.getByRole('heading', { name: 'billing/invoices.md' }).waitFor();
+  });
+
+  it('shows how often a file was read, while the read trail is on', async () => {
+    const { service, openSignedIn } = fixture();
+    const files = { '/memories/known.md': 'one', '/memories/other.md': 'two' };
+    const tenant = await tenantWith(service, files, { readLogDays: 30 });
+    for (const label of ['laptop', 'phone']) {
+      const { view } = await reader(service, { tenant, label });
+      await view('toolu_1', '/memories/known.md');
+      await view('toolu_2', '/memories/known.md');
+    }
+    await flushReads(service);
+    const page = await openSignedIn(`#/tenants/${tenant}?path=/memories/known.md`);
+    await page.getByText('read 4 times in 7 days by 2 actors, last ').waitFor();
+    await openFile(page, 'other.md');
+    await page.getByText('no reads in 30 days').waitFor();
+    await service.query('UPDATE tenants SET read_log_days = 0 WHERE id = $1', [tenant]);
+    await openFile(page, 'known.md');
+    await page.getByText('3 B').first().waitFor();
+    await expect.poll(() => page.getByText(/reads? .*days/).count()).toBe(0);
   });
 
   it('renders Markdown on request', async () => {
