@@ -73,6 +73,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     'jobs local <none> 0',
     'kept_out reference <none> 2',
     'past_directories distributed tenant_id 1',
+    'reads distributed tenant_id 1',
     'receipts local <none> 0',
     'tenant_usage distributed tenant_id 1',
     'tenants distributed id 1',

@@ -109,6 +109,11 @@ describeService(
         [`key laptop via ${tenant}`, 'toolu_1', '/memories/team/b.md'],
         [],
       ]);
+      const none = await run('--path', '/memories/none.md');
+      expect([none.stdout, none.stderr]).toStrictEqual([
+        '',
+        `No read matches. Reads are recorded while read-log-days is not 0: memory-service tenants show ${tenant}\n`,
+      ]);
       const json = await run('--path', A, '--json');
       expect(JSON.parse(json.stdout)).toMatchObject({ path: A, count: 1, tool_use_id: 'toolu_1' });
     });

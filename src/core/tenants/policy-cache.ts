@@ -49,6 +49,7 @@ export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'
 }
 
 const CACHED_TENANTS = 50_000;
+const ALLOW_STALE = { allowStale: true };
 
 /**
  * Looks up and caches tenant policies, including missing tenants that the caller may create. A change applies within
@@ -108,7 +109,7 @@ export class TenantPolicyCache {
 
   /** Returns a recently used tenant's policy, which may be outdated; undefined if the cache does not have it. */
   recentPolicy(tenant: string): TenantPolicy | undefined {
-    return this.#cache.peek(tenant, { allowStale: true })?.policy;
+    return this.#cache.peek(tenant, ALLOW_STALE)?.policy;
   }
 
   /** Removes a tenant from the cache. */

@@ -47,10 +47,10 @@ export const recordReadsQuery = defineQuery<NewReads>(
   `
 INSERT INTO reads AS r (tenant_id, id, memory_id, actor, via_tenant, tool_use_id, count, first_at, last_at)
 SELECT t.id, n.id::uuid, n.memory_id::uuid, n.actor::jsonb, n.via_tenant, n.tool_use_id, n.count,
-  to_timestamp(n.first_ms / 1000), to_timestamp(n.last_ms / 1000)
+  to_timestamp(n.first_ms / 1000.0), to_timestamp(n.last_ms / 1000.0)
 FROM tenants AS t, unnest(
   $ids::text[], $memoryIds::text[], $actors::text[], $viaTenants::text[], $toolUseIds::text[], $counts::integer[],
-  $firstTimes::float8[], $lastTimes::float8[]
+  $firstTimes::bigint[], $lastTimes::bigint[]
 ) AS n (id, memory_id, actor, via_tenant, tool_use_id, count, first_ms, last_ms)
 WHERE t.id = $tenant AND ($createdAt::text::timestamptz IS NULL OR t.created_at = $createdAt::text::timestamptz)
 ON CONFLICT (tenant_id, id) DO UPDATE SET

@@ -75,7 +75,9 @@ export const readsCommand = (cli: Cli) =>
         'TOOL USE': (read) => read.tool_use_id,
         PATH: ({ path }) => path,
       });
-      return { lines: reads, text };
+      if (reads.length > 0) return { lines: reads, text };
+      const note = `No read matches. Reads are recorded while read-log-days is not 0: memory-service tenants show ${tenant}`;
+      return { lines: reads, note, text: () => {} };
     });
 
 /** Lists the reads through a tenant's mounts, with the paths that the tenant sees. */
