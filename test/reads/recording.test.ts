@@ -121,6 +121,16 @@ describeService(
       ]);
     });
 
+    it('records the pinned files in a context, until the context is unchanged', async () => {
+      const tenant = await tenantWith(service(), { '/memories/pinned/a.md': 'one', [B]: 'two' });
+      const { headers } = await reader(service(), { tenant, label: 'laptop' });
+      const { version } = (await service().app.inject({ url: '/context', headers })).json();
+      await service().app.inject({ url: `/context?since=${version}`, headers });
+      expect(await reads(tenant)).toMatchObject([
+        { path: '/memories/pinned/a.md', count: 1, tool_use_id: null, actor: { label: 'laptop' } },
+      ]);
+    });
+
     it('records MCP tool calls and resources', async () => {
       const tenant = await tenantWith(service(), { [A]: 'one', [B]: 'two' });
       const { key } = await reader(service(), { tenant });
