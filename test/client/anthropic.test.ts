@@ -9,13 +9,19 @@ import { result, text, use, useAgentFixture } from './agent-fixture.ts';
 const fixture = useAgentFixture();
 const VIEW = { command: 'view', path: '/memories' } as const;
 
-const run = (url: string, tool: ReturnType<typeof memoryTool>, options = {}) =>
+const run = (
+  url: string,
+  tool: ReturnType<typeof memoryTool>,
+  options = {},
+  params: { thread?: false } = {},
+) =>
   new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 }).beta.messages.toolRunner(
     {
       model: 'claude-sonnet-5-5',
       max_tokens: 2048,
       messages: [{ role: 'user', content: 'Hello' }],
       tools: [tool],
+      ...params,
     },
     options,
   );
@@ -63,6 +69,59 @@ it('writes once if a conversation is repeated from the start with the same call 
     "Here's the content of /memories/log with line numbers:\n     1\tstart\n     2\tstep 1\n     3\tstep 2",
   );
 });
+
+const CREATE_THREAD = { type: 'create' };
+const continueFrom = (id: string) => ({ type: 'continue', previous_message_id: id });
+
+it.each([
+  {
+    form: 'new messages in a thread',
+    params: {},
+    hasThreads: true,
+    threads: [CREATE_THREAD, continueFrom('msg_1'), continueFrom('msg_2')],
+    sent: [1, 1, 1],
+  },
+  {
+    form: 'all messages with `thread: false`',
+    params: { thread: false as const },
+    hasThreads: true,
+    threads: [undefined, undefined, undefined],
+    sent: [1, 3, 5],
+  },
+  {
+    form: 'all messages after the API rejects a thread',
+    params: {},
+    hasThreads: false,
+    threads: [undefined, undefined, undefined],
+    sent: [1, 3, 5],
+  },
+])(
+  'gives the model each result if the tool runner sends $form',
+  async ({ params, hasThreads, threads, sent }) => {
+    const path = '/memories/user.md';
+    const api = await fixture.messagesApi([
+      [use('toolu_1', { command: 'create', path, file_text: 'Lives in Lyon.' })],
+      [use('toolu_2', { command: 'view', path })],
+      [text('Done.')],
+    ]);
+    api.hasThreads = hasThreads;
+    expect((await run(api.url, memoryTool(fixture.client()), {}, params)).content).toStrictEqual([
+      text('Done.'),
+    ]);
+    expect(resultsSent(api)).toStrictEqual([
+      [],
+      [result('toolu_1', 'File created successfully at: /memories/user.md')],
+      [
+        result(
+          'toolu_2',
+          "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.",
+        ),
+      ],
+    ]);
+    expect(api.requests.map(({ body }) => body.thread)).toStrictEqual(threads);
+    expect(api.requests.map(({ body }) => body.messages.length)).toStrictEqual(sent);
+  },
+);
 
 it("aborts the memory call when the tool runner's signal aborts", async () => {
   const controller = new AbortController();

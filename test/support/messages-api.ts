@@ -38,7 +38,10 @@ export type Reply = Block[] | { content: Block[]; context_management: object };
 export interface MessagesApi {
   /** Value for `ANTHROPIC_BASE_URL`. */
   url: string;
+  /** Accepted requests. */
   requests: MessagesRequest[];
+  /** Whether the API accepts a `thread`; true at the start. */
+  hasThreads: boolean;
   close(): Promise<void>;
 }
 
@@ -46,21 +49,22 @@ const BETA = 'context-management-2025-06-27';
 
 /** Starts the fake API on a free port. It plays the replies once, in order. */
 export async function startMessagesApi(replies: readonly Reply[]): Promise<MessagesApi> {
-  const requests: MessagesRequest[] = [];
   const server = createServer((request, response) => {
-    answer(request, response, replies, requests).catch((error) => response.destroy(error));
+    answer(request, response, replies, api).catch((error) => response.destroy(error));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
+  const api: MessagesApi = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
+    requests: [],
+    hasThreads: true,
     close: async () => {
       server.close();
       server.closeAllConnections();
       await once(server, 'close');
     },
   };
+  return api;
 }
 
 /** Returns the tool results in each request's last message. The first request has none. */
@@ -77,9 +81,10 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   replies: readonly Reply[],
-  requests: MessagesRequest[],
+  { requests, hasThreads }: MessagesApi,
 ): Promise<void> {
   const body = (await json(request)) as MessagesRequest['body'];
+  if (body.thread && !hasThreads) return rejectThread(response);
   const played = replies[requests.length - 1];
   const rejection = rejectRequest(request, body, {
     id: `msg_${requests.length}`,
@@ -108,6 +113,14 @@ async function answer(
   response
     .writeHead(200, { 'content-type': 'application/json' })
     .end(JSON.stringify({ ...message, content }));
+}
+
+function rejectThread(response: ServerResponse): void {
+  const details = { error_code: 'thread_unsupported_request', unsupported: [] };
+  const error = { type: 'invalid_request_error', message: 'The request has a thread.', details };
+  response
+    .writeHead(400, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ type: 'error', error }));
 }
 
 function replyContent(reply: Reply | undefined): Block[] {

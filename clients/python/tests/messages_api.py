@@ -1,4 +1,4 @@
-"""A stand-in for the Messages API that plays a scripted conversation: one turn for each request."""
+"""A stand-in for the Messages API that plays a scripted conversation: one turn for each request that it accepts."""
 
 from __future__ import annotations
 
@@ -27,12 +27,23 @@ class MessagesApi:
     script: list[Sequence[Block]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     raw: list[bytes] = field(default_factory=list)
+    has_threads: bool = True
 
     def tool_results(self) -> list[list[Block]]:
         """Returns the results that were sent, as one list per turn."""
         # The runner sends either the new message or all messages; in both cases the last one is new.
         sent = [request["messages"][-1]["content"] for request in self.requests]
         return [content for content in sent if isinstance(content, list) and content[0]["type"] == "tool_result"]
+
+
+def find_thread_error(api: MessagesApi, request: dict[str, Any]) -> str | None:
+    """Returns the code of the error that the real API has for the thread of a request."""
+    thread = request.get("thread")
+    if thread is not None and not api.has_threads:
+        return "thread_unsupported_request"
+    if thread not in (None, {"type": "create"}) and thread["previous_message_id"] != f"msg_{len(api.requests)}":
+        return "thread_not_found"
+    return None
 
 
 @contextmanager
@@ -43,8 +54,14 @@ def messages_api() -> Iterator[MessagesApi]:
 
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers["Content-Length"]))
+            request = json.loads(raw)
+            error_code = find_thread_error(api, request)
+            if error_code is not None:
+                error = {"type": "invalid_request_error", "message": "", "details": {"error_code": error_code}}
+                self.respond(400, {"type": "error", "error": error})
+                return
             api.raw.append(raw)
-            api.requests.append(json.loads(raw))
+            api.requests.append(request)
             content = api.script.pop(0)
             calls = any(block["type"] == "tool_use" for block in content)
             message = {
@@ -57,8 +74,11 @@ def messages_api() -> Iterator[MessagesApi]:
                 "stop_sequence": None,
                 "usage": {"input_tokens": 1, "output_tokens": 1},
             }
-            body = json.dumps(message).encode()
-            self.send_response(200)
+            self.respond(200, message)
+
+        def respond(self, status: int, value: object) -> None:
+            body = json.dumps(value).encode()
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

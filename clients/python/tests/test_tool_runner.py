@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+from anthropic.resources.beta.messages import Messages
 from anthropic.types.beta import (
     BetaMemoryTool20250818CreateCommand,
     BetaMemoryTool20250818DeleteCommand,
@@ -31,6 +34,7 @@ from messages_api import Block, MessagesApi, text, tool_use
 
 ROOT = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:"
 MODEL = "claude-sonnet-5-5"
+HAS_THREADS = "thread" in inspect.signature(Messages.tool_runner).parameters
 
 
 class Converse(Protocol):
@@ -129,6 +133,50 @@ def test_the_customer_service_ticket_of_the_documentation_is_handled(
         ],
     )
     assert api.requests[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of the requests in one conversation, as the API accepts them."""
+
+    params: dict[str, Any]
+    threads: list[Any]
+    sent: list[int]
+    """Number of messages in each request."""
+
+    api_has_threads: bool = True
+
+
+CONTINUE = [{"type": "continue", "previous_message_id": f"msg_{number}"} for number in (1, 2)]
+needs_threads = pytest.mark.skipif(not HAS_THREADS, reason="This version of the SDK has no threads.")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(Form({}, [{"type": "create"}, *CONTINUE], [1, 1, 1]), id="thread", marks=needs_threads),
+        pytest.param(Form({"thread": False} if HAS_THREADS else {}, [None] * 3, [1, 3, 5]), id="no thread"),
+        pytest.param(Form({}, [None] * 3, [1, 3, 5], api_has_threads=False), id="rejected thread"),
+    ],
+)
+def test_the_model_gets_each_result_with_and_without_a_thread(
+    converse: Converse, api: MessagesApi, service_url: str, tenant: str, form: Form
+) -> None:
+    path = "/memories/user.md"
+    api.has_threads = form.api_has_threads
+    api.script = [
+        [tool_use("t1", command="create", path=path, file_text="Lives in Lyon.")],
+        [tool_use("t2", command="view", path=path)],
+        [text("Done.")],
+    ]
+    assert converse(service_url, tenant, **form.params) == "Done."
+    assert_results(
+        api,
+        [ok("t1", f"File created successfully at: {path}")],
+        [ok("t2", f"Here's the content of {path} with line numbers:\n     1\tLives in Lyon.")],
+    )
+    assert [request.get("thread") for request in api.requests] == form.threads
+    assert [len(request["messages"]) for request in api.requests] == form.sent
 
 
 def test_all_commands_in_one_turn_run_in_order(
