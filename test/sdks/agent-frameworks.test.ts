@@ -17,7 +17,7 @@ const VERSIONS = {
   deepagents: ['deepagents@1.14.1'],
   justBash: ['just-bash@3.4.2'],
   mastra: ['@mastra/core@1.71.0', '@mastra/mcp@2.0.0'],
-  openai: ['openai@7.57.0'],
+  openai: ['openai@7.59.0'],
 };
 
 const OPTIONS = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'], skipLibCheck: true };
