@@ -14,7 +14,7 @@ beforeAll(async () => {
   const packages = [
     archive,
     '@modelcontextprotocol/inspector@2.12.0',
-    '@anthropic-ai/claude-agent-sdk@0.3.330',
+    '@anthropic-ai/claude-agent-sdk@0.3.332',
   ];
   // The Agent SDK's optional packages contain Claude Code.
   const options = ['@types/node@22.20.5', '--omit=optional'];
