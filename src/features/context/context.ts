@@ -1,31 +1,22 @@
-import { innerPath, outerPath } from '../../core/files/memory.ts';
+import { innerPath } from '../../core/files/memory.ts';
 import { instructionsFor } from '../../core/files/mounts/mount-instructions.ts';
-import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
-import { mountUnavailableNote } from '../../core/memory/messages.ts';
-import { mountAt, mountPath } from '../../core/memory/mount.ts';
 import type { Origin } from '../../core/memory/origin.ts';
-import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
-import { splitPaths } from '../../core/tenants/pinned-paths.ts';
 import type { TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import type { Principal } from '../../core/tenants/principal.ts';
-import { formatVersion, hashText, parseVersion } from './context-version.ts';
+import { type ContextVersion, formatVersion, hashText, parseVersion } from './context-version.ts';
 import { guidanceText } from './guidance.ts';
 import { MIN_CHARS } from './limits.ts';
-import { type ContextFile, type ContextFiles, NEVER, readFiles } from './read-files.ts';
-import { composeChanges, composeSnapshot, type SeenFiles, type Snapshot } from './snapshot.ts';
-
-/** Directory whose files are always pinned, in the caller's own memory only: a mount's writers pin nothing. */
-const PINNED = `${ROOT}/pinned` as MemoryPath;
-
-/** Number of files that a snapshot without a limit lists. */
-const MAX_FILES = 2000;
-/** Shortest line in an index, without its path's root. */
-const MIN_LINE_CHARS = 30;
-/** Size of all pinned contents in a snapshot without a limit. */
-const MAX_PINNED_BYTES = 1024 * 1024;
-/** Maximum number of bytes in a UTF-16 unit. */
-const MAX_UNIT_BYTES = 3;
+import { type ContextFile, NEVER } from './read-files.ts';
+import {
+  lastChanges,
+  type ReadMemory,
+  readMemories,
+  type SeenMemory,
+  seenMemories,
+  unavailableNotes,
+} from './seen-memories.ts';
+import { composeChanges, composeSnapshot, type Snapshot } from './snapshot.ts';
 
 export interface ContextReader {
   principal: Pick<Principal, 'tenant' | 'access' | 'proposesAs'>;
@@ -57,22 +48,6 @@ export interface ContextOptions {
   maxChars?: number | undefined;
 }
 
-/** A memory that a caller sees, with its files at the caller's paths. */
-interface SeenMemory extends ContextFiles {
-  tenant: string;
-  createdAt: string | null;
-  mountedAt: MemoryPath | undefined;
-  /** Time in the given version. */
-  since: string | undefined;
-}
-
-interface SeenMemories {
-  memories: SeenMemory[];
-  /** Times of the last changes: the caller's memory, then each mount. */
-  times: string[];
-  notes: string[];
-}
-
 /**
  * Reads an agent's context.
  *
@@ -88,37 +63,56 @@ export async function readContext(
   const limit = smallestLimit(maxChars, policy.maxContextChars, policy.limits.maxViewChars);
   const { content: mounts } = await instructionsFor(reader, services, false, []);
   const guidance = guidanceText(principal, mounts);
-  const since = given === undefined ? undefined : parseVersion(given);
-  const { memories, times, notes } = await readMemories(reader, services, limit, since?.times);
-  const seen: SeenFiles = {
-    files: memories.flatMap(({ files }) => files),
-    total: memories.reduce((sum, { considered }) => sum + considered, 0),
-    hasMore: memories.some(({ hasMore }) => hasMore),
-    notes,
-  };
-  const snapshot = composeSnapshot(seen, limit);
-  const basis = JSON.stringify([
-    ...[guidance, limit, policy.pinnedPaths, notes],
-    ...memories.map(({ tenant, createdAt, mountedAt }) => [tenant, createdAt, mountedAt]),
-  ]);
-  const now = {
-    snapshot: hashText(snapshot.text, 22),
-    basis: hashText(basis, 11),
-    times,
-  };
-  const version = formatVersion(now);
-  let changes: Changes | null = null;
-  if (since?.basis === now.basis) {
-    if (since.snapshot === now.snapshot) changes = NO_CHANGES;
-    else if (onlyChanges) changes = changesSince(memories, snapshot, notes);
-  }
+  const seen = await seenMemories(reader, services);
+  const basis = hashText(JSON.stringify([guidance, limit, policy.pinnedPaths, ...seen.map(identity)]), 11);
+  const since = readVersion(given, basis);
+  if (since !== undefined && (await isUnchanged(seen, since, services)))
+    return { guidance, snapshot: null, changes: '', version: formatVersion(since) };
+  const memories = await readMemories(seen, services, limit, since?.times);
+  const snapshot = currentSnapshot(memories, limit);
+  const hash = hashText(snapshot.text, 22);
+  const changes =
+    since === undefined ? null : changesSince(since, hash, { memories, snapshot, withText: onlyChanges });
   noteReads(reader, memories, { shown: snapshot.shown, sent: changes?.shown ?? snapshot.shown }, services);
   return {
     guidance,
     snapshot: changes === null ? snapshot.text : null,
     changes: changes?.text ?? null,
-    version,
+    version: formatVersion({ snapshot: hash, basis, times: memories.map(({ at }) => at) }),
   };
+}
+
+function smallestLimit(...limits: readonly number[]): number {
+  const set = limits.filter((limit) => limit > 0);
+  return set.length === 0 ? 0 : Math.max(MIN_CHARS, Math.min(...set));
+}
+
+const identity = ({ tenant, createdAt, mountedAt }: SeenMemory) => [tenant, createdAt, mountedAt];
+
+/** Returns a version with the same basis; undefined for any other text. */
+function readVersion(given: string | undefined, basis: string): ContextVersion | undefined {
+  const version = given === undefined ? undefined : parseVersion(given);
+  return version?.basis === basis ? version : undefined;
+}
+
+/** Whether no memory was changed since a version. Reads no files. */
+async function isUnchanged(
+  memories: readonly SeenMemory[],
+  { times }: ContextVersion,
+  services: Services,
+): Promise<boolean> {
+  const now = await lastChanges(memories, services);
+  return now.every((at, i) => at === times[i]);
+}
+
+function currentSnapshot(memories: readonly ReadMemory[], limit: number): Snapshot {
+  const seen = {
+    files: memories.flatMap(({ files }) => files),
+    total: memories.reduce((sum, { considered }) => sum + considered, 0),
+    hasMore: memories.some(({ hasMore }) => hasMore),
+    notes: unavailableNotes(memories),
+  };
+  return composeSnapshot(seen, limit);
 }
 
 interface Changes {
@@ -128,87 +122,34 @@ interface Changes {
   shown: readonly ContextFile[];
 }
 
-const NO_CHANGES: Changes = { text: '', shown: [] };
-
-function smallestLimit(...limits: readonly number[]): number {
-  const set = limits.filter((limit) => limit > 0);
-  return set.length === 0 ? 0 : Math.max(MIN_CHARS, Math.min(...set));
-}
-
-/** Reads the caller's memory and the mounted memories that can be read. */
-async function readMemories(
-  { principal: { tenant }, policy, ip }: ContextReader,
-  { database, policies }: Services,
-  limit: number,
-  times: readonly string[] = [],
-): Promise<SeenMemories> {
-  const { mounts } = policy;
-  const limits = {
-    maxFiles: limit === 0 ? MAX_FILES : Math.min(MAX_FILES, Math.ceil(limit / MIN_LINE_CHARS)),
-    maxBytes: limit === 0 ? MAX_PINNED_BYTES : MAX_UNIT_BYTES * limit,
-  };
-  const pins = [PINNED, ...splitPaths(policy.pinnedPaths)];
-  const own = async (): Promise<SeenMemory> => {
-    const pinned = pins.filter((path) => mountAt(path, mounts) === undefined);
-    const memory = { tenant, createdAt: policy.createdAt };
-    const [since] = times;
-    const found = await readFiles(
-      database,
-      memory,
-      { ...limits, pinned, hidden: mounts.map(mountPath) },
-      since,
-    );
-    return { ...found, ...memory, mountedAt: undefined, since };
-  };
-  const mounted = mounts.map(async (mount, i): Promise<SeenMemory | string> => {
-    const mountedAt = mountPath(mount);
-    const pinned = pins
-      .filter((path) => mountAt(path, mounts) === mount)
-      .map((path) => innerPath(path, mountedAt));
-    const memory = await catchUnreachable(async () => {
-      const found = await mountedPolicy(mount, policies, ip);
-      if (typeof found === 'string') return found;
-      const memory = { tenant: mount.tenant, createdAt: found.createdAt };
-      const since = times[i + 1];
-      return {
-        ...(await readFiles(database, memory, { ...limits, pinned, hidden: [] }, since)),
-        ...memory,
-        since,
-      };
-    });
-    if (typeof memory === 'string') return mountUnavailableNote(mountedAt, memory);
-    return {
-      ...{ ...memory, mountedAt },
-      files: memory.files.map((file) => ({ ...file, path: outerPath(file.path, mountedAt) })),
-      gone: memory.gone?.map((path) => outerPath(path, mountedAt)) ?? null,
-    };
-  });
-  const [first, ...rest] = await Promise.all([own(), ...mounted]);
-  return {
-    memories: [first, ...rest.filter((each) => typeof each !== 'string')],
-    times: [first.at, ...rest.map((each) => (typeof each === 'string' ? NEVER : each.at))],
-    notes: rest.filter((each) => typeof each === 'string'),
-  };
-}
-
-/** Returns the changes since a time per memory; null if they are not known, or longer than the snapshot. */
+/**
+ * Returns the changes since a version; null if they are not known, or longer than the snapshot.
+ *
+ * @param hash the current snapshot's hash
+ * @param now.withText false if only an unchanged snapshot is of use
+ */
 function changesSince(
-  memories: readonly SeenMemory[],
-  snapshot: Snapshot,
-  notes: readonly string[],
+  { snapshot: before, times }: ContextVersion,
+  hash: string,
+  now: { memories: readonly ReadMemory[]; snapshot: Snapshot; withText: boolean },
 ): Changes | null {
+  const { memories, snapshot, withText } = now;
+  // The memory changed in a way that the snapshot does not show, for example in a hidden file.
+  if (before === hash) return { text: '', shown: [] };
+  if (!withText) return null;
   const changed = new Set<ContextFile>();
   const gone: string[] = [];
-  for (const memory of memories) {
-    const { since = '' } = memory;
+  for (const [i, memory] of memories.entries()) {
+    const isStillUnavailable = memory.unavailable !== undefined && times[i] === NEVER;
+    if (isStillUnavailable) continue;
     if (memory.gone === null) return null;
     gone.push(...memory.gone);
-    for (const file of memory.files) if (file.changedAt > since) changed.add(file);
+    for (const file of memory.files) if (file.changedAt > (times[i] ?? '')) changed.add(file);
   }
   const shown = snapshot.shown.filter((file) => changed.has(file));
   const listed = snapshot.listed.filter((file) => changed.has(file));
   if (shown.length + listed.length < changed.size) return null;
-  const text = composeChanges({ shown, listed }, gone, notes);
+  const text = composeChanges({ shown, listed }, gone, unavailableNotes(memories));
   return text.length < snapshot.text.length ? { text, shown } : null;
 }
 
@@ -220,7 +161,7 @@ function changesSince(
  */
 function noteReads(
   { origin, principal }: ContextReader,
-  memories: readonly SeenMemory[],
+  memories: readonly ReadMemory[],
   { shown, sent }: { shown: readonly ContextFile[]; sent: readonly ContextFile[] },
   { accessTimes, readTrail }: Services,
 ): void {

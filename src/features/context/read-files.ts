@@ -1,5 +1,5 @@
 import type { Database } from '../../core/database/database.ts';
-import { defineQuery, time } from '../../core/database/query.ts';
+import { defineBatchQuery, defineQuery, time } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { AFTER } from '../../core/history/version.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
@@ -10,6 +10,9 @@ import { HEAD_CHARS } from './description.ts';
 export const MAX_CONSIDERED = 10_000;
 /** Number of deleted paths since a version. With more, the changes are not known. */
 export const MAX_GONE = 200;
+
+/** Time of the last change to a memory that cannot be read. */
+export const NEVER = '1970-01-01T00:00:00.000000Z';
 
 /** A file in a context. */
 export interface ContextFile {
@@ -34,6 +37,12 @@ export interface ContextFiles {
   at: string;
   /** Paths of files that existed at `since` and no longer exist; null if they are not known. */
   gone: MemoryPath[] | null;
+}
+
+/** A tenant, with its expected creation time, or `NO_TENANT`; null for any tenant with the ID. */
+export interface TenantIdentity {
+  tenant: string;
+  createdAt: string | null;
 }
 
 interface Params extends Record<string, string | number | string[]> {
@@ -61,15 +70,19 @@ interface Row {
   gone?: string[] | null;
 }
 
+const LAST_CHANGE = time('COALESCE(t.last_change_at, t.created_at)');
+
 /** Excludes the names that a view omits, at any depth, and hidden directories. */
-const isVisible = (path: string) => `(${path} !~ '/([.]|node_modules(/|$))' AND NOT EXISTS (
+const isVisible = (path: string) => `strpos(${path}, '/.') = 0
+  AND (strpos(${path}, '/node_modules') = 0 OR ${path} !~ '/node_modules(/|$)')
+  AND ($hidden::text[] = '{}' OR NOT EXISTS (
     SELECT FROM unnest($hidden::text[]) AS hidden (path) WHERE memory_in_subtree(${path}, hidden.path)
   ))`;
 
 /** @param more further columns, from the tenant `t` */
 const filesSql = (more = '') => `
 WITH considered AS MATERIALIZED (
-  SELECT path, changed_at, ${isVisible('entries.path')} AS is_visible FROM entries
+  SELECT path, changed_at, (${isVisible('entries.path')}) AS is_visible FROM entries
   WHERE tenant_id = $tenant AND kind = 'file' ORDER BY path LIMIT ${MAX_CONSIDERED}
 ), pinned AS MATERIALIZED (
   SELECT DISTINCT e.path FROM unnest($pinned::text[]) AS given (path) CROSS JOIN LATERAL (
@@ -90,7 +103,7 @@ WITH considered AS MATERIALIZED (
     SELECT path, size_bytes, changed_at, content FROM entries WHERE tenant_id = $tenant AND path = chosen.path OFFSET 0
   ) AS e
 )
-SELECT ${time('t.created_at')} AS "createdAt", ${time('COALESCE(t.last_change_at, t.created_at)')} AS at, (
+SELECT ${time('t.created_at')} AS "createdAt", ${LAST_CHANGE} AS at, (
   SELECT COALESCE(json_agg(json_build_array(path, size_bytes, ${time('changed_at')}, is_pinned, is_whole,
     CASE WHEN is_whole THEN content ELSE left(content, ${HEAD_CHARS}) END)), '[]') FROM sized
 ) AS files, (SELECT count(*)::integer FROM considered) AS considered,
@@ -115,10 +128,44 @@ const changedContextFilesQuery = defineQuery<Params & { since: string }, Row>(
 ) END AS gone`),
 );
 
+const statesBatchQuery = defineBatchQuery(
+  'context_states',
+  { tenant: 'text' },
+  (calls) => `
+SELECT c.item::integer, ${time('t.created_at')} AS "createdAt", ${LAST_CHANGE} AS at
+FROM ${calls} JOIN tenants AS t ON t.id = c.tenant
+`,
+);
+
+const stateQuery = defineQuery<{ tenant: string }, Pick<Row, 'createdAt' | 'at'>>(
+  'context_state',
+  `SELECT ${time('t.created_at')} AS "createdAt", ${LAST_CHANGE} AS at FROM tenants AS t WHERE t.id = $tenant`,
+  statesBatchQuery,
+);
+
+/**
+ * Reads the time when a memory was last changed, which is much cheaper than its files.
+ *
+ * @throws ServiceError when the tenant was replaced
+ * @throws DatabaseError
+ */
+export async function readLastChange(database: Database, memory: TenantIdentity): Promise<string> {
+  const [row] = (await database.query(stateQuery, { tenant: memory.tenant })).rows;
+  requireIdentity(memory, row);
+  return row?.at ?? NEVER;
+}
+
+function requireIdentity(
+  { tenant, createdAt }: TenantIdentity,
+  row: Pick<Row, 'createdAt'> | undefined,
+): void {
+  if (createdAt !== null && createdAt !== (row?.createdAt ?? NO_TENANT))
+    throw new ServiceError('tenant_replaced', tenant);
+}
+
 /**
  * Reads a memory's files for a context, in one snapshot.
  *
- * @param memory.createdAt the tenant's expected creation time, or `NO_TENANT`; null for any tenant
  * @param limits.maxFiles maximum number of files, and of pinned files
  * @param limits.maxBytes maximum size of all pinned contents
  * @param since time from which deleted paths are read
@@ -127,17 +174,16 @@ const changedContextFilesQuery = defineQuery<Params & { since: string }, Row>(
  */
 export async function readFiles(
   database: Database,
-  { tenant, createdAt }: { tenant: string; createdAt: string | null },
+  memory: TenantIdentity,
   limits: Omit<Params, 'tenant'>,
   since: string | undefined,
 ): Promise<ContextFiles> {
-  const params = { ...limits, tenant } as Params;
+  const params = { ...limits, tenant: memory.tenant } as Params;
   const { rows } = await (since === undefined
     ? database.query(contextFilesQuery, params)
     : database.query(changedContextFilesQuery, { ...params, since }));
   const [row] = rows;
-  if (createdAt !== null && createdAt !== (row?.createdAt ?? NO_TENANT))
-    throw new ServiceError('tenant_replaced', tenant);
+  requireIdentity(memory, row);
   if (row === undefined) return { files: [], considered: 0, hasMore: false, at: NEVER, gone: null };
   const files = row.files.map(([path, bytes, changedAt, isPinned, isWhole, head]) => ({
     ...{ path: path as MemoryPath, bytes, changedAt, isPinned, isWhole, head },
@@ -151,6 +197,3 @@ export async function readFiles(
     gone: gone !== null && gone.length <= MAX_GONE ? (gone as MemoryPath[]) : null,
   };
 }
-
-/** Time of the last change to a memory that cannot be read. */
-export const NEVER = '1970-01-01T00:00:00.000000Z';
