@@ -81,6 +81,7 @@ describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
       [`${ANSWER}\n`, true],
       [`${ANSWER}\n`, true],
       [`${LISTING} false\n`, false],
+      [`${ANSWER}\n`, true],
       ['service_key: read_write\n', false],
     ],
     'docs/agents.md': [

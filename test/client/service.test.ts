@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MemoryClient, type MemoryServiceError } from 'memory-service-client';
+import { MemoryClient, MemoryContext, type MemoryServiceError } from 'memory-service-client';
 import { expect, it, vi } from 'vitest';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
@@ -35,6 +35,20 @@ it('executes tool inputs and tool_use blocks, and marks a failure with is_error'
     content: 'Error: File /memories/f already exists',
     is_error: true,
   });
+});
+
+it('keeps the context of a conversation: the snapshot, and then the changes', async () => {
+  const memory = fixture.client();
+  await memory.execute(create);
+  const context = new MemoryContext(memory);
+  expect(await context.start()).toContain('\n1B\t/memories/f\t');
+  expect(context.guidance).toMatch(/^MEMORY PROTOCOL:\n/);
+  expect(await context.update()).toBeUndefined();
+  await memory.execute({ command: 'create', path: '/memories/pinned/a.md', file_text: 'Be brief.' });
+  const changes =
+    "<memory_changes>\nHere's the content of /memories/pinned/a.md with line numbers:\n     1\tBe brief.\n</memory_changes>";
+  expect(await context.update()).toBe(changes);
+  expect(await context.update()).toBeUndefined();
 });
 
 it('writes once if a response is lost, and returns the first result in the retry', async () => {

@@ -47,7 +47,7 @@ def test_check_reports_a_service_without_authentication(check: Check, service_ur
     assert identity["tenant"] == {"id": tenant, "exists": False, "archived": False}
     assert identity["rights"] == {"access": "read_write", "creates_tenants": True, "manages_stores": True}
     assert identity["limits"]["max_file_bytes"] == 1024 * 1024
-    assert identity["settings"] == {"secrets": "store", "create_existing": "error"}
+    assert (identity["settings"]["secrets"], identity["settings"]["create_existing"]) == ("store", "error")
     assert identity["mounts"] == []
 
 

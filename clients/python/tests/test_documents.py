@@ -33,6 +33,7 @@ DOCUMENTS: dict[str, list[tuple[str, list[list[Block]]]]] = {
         AGENT,
         ("I will.\n", [[{**CREATED[0], "is_error": False}]]),
         (f"{LISTING} False\n", []),
+        AGENT,
         ("none read_write\n", []),
     ],
     "docs/agents.md": [],

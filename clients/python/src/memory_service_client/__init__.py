@@ -2,18 +2,22 @@
 
 from ._version import __version__
 from .client import AsyncMemoryClient, MemoryClient
+from .context import AsyncMemoryContext, MemoryContext
 from .errors import MemoryServiceError
 from .search import MEMORY_SEARCH_TOOL, AsyncMemorySearchTool, MemorySearchTool
 from .tools import AsyncMemoryServiceTool, MemoryServiceTool
-from .types import Identity, MemoryInput, MemoryResult, ToolUse
+from .types import Context, Identity, MemoryInput, MemoryResult, ToolUse
 
 __all__ = [
     "MEMORY_SEARCH_TOOL",
     "AsyncMemoryClient",
+    "AsyncMemoryContext",
     "AsyncMemorySearchTool",
     "AsyncMemoryServiceTool",
+    "Context",
     "Identity",
     "MemoryClient",
+    "MemoryContext",
     "MemoryInput",
     "MemoryResult",
     "MemorySearchTool",

@@ -19,7 +19,7 @@ from anthropic.types.beta import BetaToolResultBlockParam
 from ._advice import advice, foreign_response
 from ._version import __version__
 from .errors import MemoryServiceError
-from .types import Identity, MemoryResult, ToolUse
+from .types import Context, Identity, MemoryResult, ToolUse
 
 _TENANT = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 _API_KEY = re.compile(r"[\x21-\x7e]+")
@@ -92,6 +92,10 @@ class Endpoint:
     def url_for(self, call: Call) -> str:
         return f"{self.base}/{call.route}"
 
+    def named_url(self, call: Call) -> str:
+        """Returns the URL for messages, without its query, which may contain paths of the memory."""
+        return self.url_for(call).partition("?")[0]
+
     def name_for(self, call: Call) -> str:
         """Returns the name of the service for messages, with its URL if the URL may be wrong."""
         return f"The memory service at {self.base}" if call.route == "whoami" else "The memory service"
@@ -156,6 +160,13 @@ def prepare_instructions(service: Endpoint, protocol: bool) -> Call:
     return Call(None, _without_body(service), None, route=route)
 
 
+def prepare_context(service: Endpoint, since: str | None, max_chars: int | None) -> Call:
+    """Returns the request for an agent's context."""
+    query = {"since": since, "max_chars": max_chars}
+    given = urlencode({name: value for name, value in query.items() if value is not None})
+    return Call(None, _without_body(service), None, route=f"context?{given}" if given else "context")
+
+
 def prepare_store(
     service: Endpoint,
     store: str,
@@ -194,7 +205,7 @@ def _encode(value: Mapping[str, object]) -> bytes:
         return json.dumps(dict(value), allow_nan=False, separators=(",", ":")).encode()
 
 
-Result = MemoryResult | BetaToolResultBlockParam | Identity | StoreReply
+Result = MemoryResult | BetaToolResultBlockParam | Identity | Context | StoreReply
 
 
 def read_response(
@@ -205,7 +216,7 @@ def read_response(
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
         return _result(call, _json_object(body)) or Fault(
-            foreign_response(status, service.url_for(call)),
+            foreign_response(status, service.named_url(call)),
             status=status,
             code="invalid_response",
             retryable=False,
@@ -220,10 +231,10 @@ def read_response(
         problem = {"code": error["type"], "detail": error["message"]}
     code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and isinstance(detail, str):
-        words = advice(code, detail, service.headers, service.url_for(call)) or detail
+        words = advice(code, detail, service.headers, service.named_url(call)) or detail
         message = f"{service.name_for(call)} responded with {status} {code}: {words}"
     else:
-        code, message = f"http_{status}", foreign_response(status, service.url_for(call))
+        code, message = f"http_{status}", foreign_response(status, service.named_url(call))
     return Fault(
         message,
         status=status,
@@ -247,6 +258,8 @@ def _result(call: Call, body: Mapping[str, object]) -> Result | None:
         return StoreReply(body) if isinstance(body.get("data"), list) or isinstance(body.get("id"), str) else None
     if call.route == "whoami":
         return _identity(body)
+    if call.route.startswith("context"):
+        return _context(body)
     # Only the result of a tool has the field `is_error`.
     content, is_error = body.get("content"), body.get("is_error", None if call.route == "execute" else False)
     if not isinstance(content, str) or not isinstance(is_error, bool):
@@ -268,6 +281,12 @@ def _identity(body: Mapping[str, object]) -> Identity | None:
     records = ("credential", "tenant", "rights", "limits", "settings")
     is_identity = all(isinstance(body.get(name), dict) for name in records) and isinstance(body.get("mounts"), list)
     return cast(Identity, body) if is_identity and isinstance(body.get("version"), str) else None
+
+
+def _context(body: Mapping[str, object]) -> Context | None:
+    text = body.get("changes") if body.get("snapshot") is None else body.get("snapshot")
+    is_context = all(isinstance(each, str) for each in (text, body.get("guidance"), body.get("version")))
+    return cast(Context, body) if is_context else None
 
 
 def _json_object(body: bytes) -> Mapping[str, object]:

@@ -21,6 +21,7 @@ from ._protocol import (
     endpoint,
     prepare,
     prepare_check,
+    prepare_context,
     prepare_instructions,
     prepare_store,
     read_response,
@@ -31,7 +32,7 @@ from ._retry import Limits, Outage, Timing, Tries
 from ._tracing import trace_headers
 from .errors import MemoryServiceError
 from .files import MemoryFiles
-from .types import Identity, MemoryInput, MemoryResult, ToolUse
+from .types import Context, Identity, MemoryInput, MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
 _WARNED_ONCE = "The agent runs without its memory; further failures are not logged until a call succeeds."
@@ -170,6 +171,23 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         result = self._send(prepare_instructions(self._service, protocol))
         return str(cast(MemoryResult, result)["content"])
 
+    def context(self, *, since: str | None = None, max_chars: int | None = None) -> Context:
+        """Returns the memory for an agent before its first token.
+
+        `MemoryContext` keeps it in a conversation.
+
+        Args:
+            since: A `version` from an earlier context. With it, the service returns only the changes, if known.
+            max_chars: Maximum length of the snapshot, from 1000 characters; the tenant's limit by default.
+
+        Returns:
+            Guidance for the system prompt, and a snapshot for the first message.
+
+        Raises:
+            MemoryServiceError: The service returns no context.
+        """
+        return cast(Context, self._send(prepare_context(self._service, since, max_chars)))
+
     def files(self) -> MemoryFiles:
         """Returns the files of the memory as whole texts, for adapters of filesystems.
 
@@ -190,7 +208,7 @@ class MemoryClient(_BaseClient[httpx2.Client]):
 
         return MemoryFiles(send, self.execute)
 
-    def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam | Identity | StoreReply:
+    def _send(self, prepared: Call) -> Result:
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
             outcome = self._try(prepared, tries.next_time_limit())
@@ -266,19 +284,25 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         self, call: MemoryInput | ToolUse, *, idempotency_key: str | None = None
     ) -> MemoryResult | BetaToolResultBlockParam:
         """Executes one call of the memory tool, like `MemoryClient.execute`, but with an exact `timeout`."""
-        return await self._send(prepare(call, self._service, idempotency_key))
+        result = await self._send(prepare(call, self._service, idempotency_key))
+        return cast("MemoryResult | BetaToolResultBlockParam", result)
 
     async def instructions(self, *, protocol: bool = True) -> str:
         """Returns text for the system prompt, like `MemoryClient.instructions`."""
-        return str((await self._send(prepare_instructions(self._service, protocol)))["content"])
+        result = await self._send(prepare_instructions(self._service, protocol))
+        return str(cast(MemoryResult, result)["content"])
 
-    async def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam:
+    async def context(self, *, since: str | None = None, max_chars: int | None = None) -> Context:
+        """Returns the memory for an agent before its first token, like `MemoryClient.context`."""
+        return cast(Context, await self._send(prepare_context(self._service, since, max_chars)))
+
+    async def _send(self, prepared: Call) -> Result:
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
             outcome = await self._try(prepared, tries.next_time_limit())
             if not isinstance(outcome, Fault):
                 self._outage.end()
-                return cast("MemoryResult | BetaToolResultBlockParam", outcome)
+                return outcome
             await self._timing.async_sleep(self._delay_or_raise(prepared, tries, outcome))
 
     async def check(self) -> Identity:

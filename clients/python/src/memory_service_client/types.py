@@ -122,3 +122,19 @@ class Identity(TypedDict):
 
     version: str
     """Version of the service."""
+
+
+class Context(TypedDict):
+    """Texts for an agent before its first token. A later version of the service may add fields."""
+
+    guidance: str
+    """Text for the system prompt. It changes only with settings, mounts, and the service's release."""
+
+    snapshot: str | None
+    """Text for the first message: pinned files, and a list of the other files. None if `changes` is a text."""
+
+    changes: str | None
+    """Text to append since the given version, empty if nothing changed. None without a version, or if not known."""
+
+    version: str
+    """Version of the memory, for `since` in the next call."""
