@@ -70,32 +70,39 @@ describe('the installed client package', () => {
 
 describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
   const ANSWER = 'I will remember that you live in Lyon.';
+  const HOME = 'You live in Lyon.';
   const LISTING =
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";
-  /** Output of each snippet in a document, in order, and whether the snippet is an agent that writes to the memory. */
-  const DOCUMENTS: Record<string, [prints: string, isAgent: boolean][]> = {
-    'README.md': [[`${ANSWER}\n`, true]],
+  /** Each snippet's output in a document, in order, and the number of requests that an agent sends to its model. */
+  const DOCUMENTS: Record<string, [prints: string, requests: number][]> = {
+    'README.md': [[`${ANSWER}\n`, 2]],
     'clients/typescript/README.md': [
-      [`${ANSWER}\n`, true],
-      [`${ANSWER}\n`, true],
-      [`${ANSWER}\n`, true],
-      [`${ANSWER}\n`, true],
-      [`${LISTING} false\n`, false],
-      [`${ANSWER}\n`, true],
-      ['service_key: read_write\n', false],
+      [`${ANSWER}\n`, 2],
+      [`${ANSWER}\n`, 2],
+      [`${ANSWER}\n`, 2],
+      [`${ANSWER}\n`, 2],
+      [`${LISTING} false\n`, 0],
+      [`${ANSWER}\n`, 2],
+      ['service_key: read_write\n', 0],
     ],
     'docs/agents.md': [
-      ['', true],
+      ['', 2],
       // The text for the system prompt is empty, because the tenant has no mounts.
-      ['\n', false],
-      ['service_key: read_write\n', false],
-      ['', false],
-      ['', false],
+      ['\n', 0],
+      ['service_key: read_write\n', 0],
+      ['', 0],
+      ['', 0],
+    ],
+    'docs/context.md': [
+      [`${ANSWER}\n${HOME}\n`, 3],
+      [`${ANSWER}\n${HOME}\n`, 3],
+      [`${ANSWER}\n${HOME}\n`, 3],
     ],
   };
   const REPLIES = [
     [use('toolu_1', { command: 'create', path: '/memories/user.md', file_text: 'Lives in Lyon.' })],
     [text(ANSWER)],
+    [text(HOME)],
   ];
   let directory = '';
   const snippets: Record<string, string> = {};
@@ -122,10 +129,9 @@ describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
   });
 
   const cases = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
-    each.map(([prints, isAgent], i) => ({ name: programName(document, i), prints, isAgent })),
+    each.map(([prints, requests], i) => ({ name: programName(document, i), prints, requests })),
   );
-  it.concurrent.each(cases)('runs the unchanged snippet $name', async ({ name, prints, isAgent }) => {
-    const tenant = freshTenant();
+  async function runSnippet(name: string, tenant: string) {
     const api = await fixture.messagesApi(REPLIES);
     const env = {
       PATH: process.env.PATH,
@@ -136,12 +142,47 @@ describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
       ANTHROPIC_API_KEY: 'test',
     };
     const ran = await run(process.execPath, [`out/${name}.js`], { cwd: directory, env });
+    return { ran, requests: api.requests };
+  }
+
+  it.concurrent.each(cases)('runs the unchanged snippet $name', async ({ name, prints, requests: count }) => {
+    const tenant = freshTenant();
+    const { ran, requests } = await runSnippet(name, tenant);
     expect(ran).toStrictEqual({ stdout: prints, stderr: '' });
-    expect(api.requests).toHaveLength(isAgent ? 2 : 0);
+    expect(requests).toHaveLength(count);
     const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant });
     const { content } = await memory.execute({ command: 'view', path: '/memories/user.md' });
-    expect(content.endsWith('\tLives in Lyon.')).toBe(isAgent);
+    expect(content.endsWith('\tLives in Lyon.')).toBe(count > 0);
   });
+
+  const CACHED = { type: 'ephemeral' };
+  const SNAPSHOT =
+    "<memory_snapshot>\nHere's the content of /memories/pinned/style.md with line numbers:\n     1\tBe brief.\n</memory_snapshot>";
+  const CHANGES =
+    /^<memory_changes>\nThese files are new or changed:\n14B\t\/memories\/user\.md\t\d{4}-\d\d-\d\d\n<\/memory_changes>$/;
+  it.concurrent.each(cases.filter(({ name }) => name.startsWith('docs-context')))(
+    'caches the guidance and the snapshot in $name, and appends only the changes',
+    async ({ name }) => {
+      const tenant = freshTenant();
+      const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant });
+      await memory.execute({ command: 'create', path: '/memories/pinned/style.md', file_text: 'Be brief.' });
+      const { requests } = await runSnippet(name, tenant);
+      const [first, , last] = requests.map(({ body }) => body);
+      const protocol = expect.stringMatching(/^MEMORY PROTOCOL:\n/);
+      expect(last?.system).toStrictEqual([{ type: 'text', text: protocol, cache_control: CACHED }]);
+      expect(last?.system).toStrictEqual(first?.system);
+      const blocks = (last?.messages ?? []).flatMap(({ content }) =>
+        typeof content === 'string' ? [text(content)] : content,
+      );
+      expect(blocks.filter(({ type }) => type === 'text')).toStrictEqual([
+        { type: 'text', text: SNAPSHOT, cache_control: CACHED },
+        { type: 'text', text: 'I live in Lyon. Please remember that.' },
+        { type: 'text', text: ANSWER },
+        { type: 'text', text: expect.stringMatching(CHANGES) },
+        { type: 'text', text: 'Where do I live?' },
+      ]);
+    },
+  );
 
   it("runs the agent in the README to the end against the tutorial's stand-in API", async ({ signal }) => {
     const tenant = freshTenant();

@@ -24,6 +24,7 @@ export interface MessagesRequest {
   headers: IncomingHttpHeaders;
   body: {
     messages: Message[];
+    system?: unknown[];
     tools?: { type?: string; name?: string }[];
     stream?: boolean;
     context_management?: unknown;
