@@ -333,7 +333,7 @@ export interface components {
              * @enum {string}
              */
             create_existing: "error" | "overwrite";
-            /** @description Longest snapshot in an agent's context, in characters. 0: no limit. */
+            /** @description Longest snapshot in an agent's context, in characters. 0: the maximum. */
             max_context_chars: number;
             /** @description Files and directories whose contents are in an agent's context, besides /memories/pinned. */
             pinned_paths: string;

@@ -9,6 +9,8 @@ import { formatQuantity } from '../lib/units.ts';
 const MEBIBYTE = 1024 * 1024;
 /** Fits an integer column. Postgres stores no text over 1 GiB. */
 export const MAX_TEXT_BYTES = 512 * MEBIBYTE;
+/** Composing a snapshot with this length holds the event loop for less than 100 ms. */
+export const MAX_CONTEXT_CHARS = 256 * 1024;
 /** 100 years, so that computed times remain within the ranges that Postgres and JavaScript support. */
 const MAX_DAYS = 36_500;
 
@@ -194,9 +196,9 @@ export const SETTINGS = {
   maxContextChars: {
     variable: 'MAX_CONTEXT_CHARS',
     default: 16_000,
-    max: Number.MAX_SAFE_INTEGER,
+    max: MAX_CONTEXT_CHARS,
     unit: 'characters',
-    zero: 'no limit',
+    zero: 'the maximum',
     title: 'Characters in a context',
     help: "longest snapshot in an agent's context, in characters",
   },

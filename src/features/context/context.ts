@@ -6,7 +6,7 @@ import type { TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import type { Principal } from '../../core/tenants/principal.ts';
 import { type ContextVersion, formatVersion, hashText, parseVersion } from './context-version.ts';
 import { guidanceText } from './guidance.ts';
-import { MIN_CHARS } from './limits.ts';
+import { snapshotLimit } from './limits.ts';
 import { type ContextFile, NEVER } from './read-files.ts';
 import {
   lastChanges,
@@ -60,7 +60,7 @@ export async function readContext(
   { since: given, onlyChanges = true, maxChars = 0 }: ContextOptions,
 ): Promise<Context> {
   const { policy, principal } = reader;
-  const limit = smallestLimit(maxChars, policy.maxContextChars, policy.limits.maxViewChars);
+  const limit = snapshotLimit(maxChars, policy.maxContextChars, policy.limits.maxViewChars);
   const { content: mounts } = await instructionsFor(reader, services, false, []);
   const guidance = guidanceText(principal, mounts);
   const seen = await seenMemories(reader, services);
@@ -80,11 +80,6 @@ export async function readContext(
     changes: changes?.text ?? null,
     version: formatVersion({ snapshot: hash, basis, times: memories.map(({ at }) => at) }),
   };
-}
-
-function smallestLimit(...limits: readonly number[]): number {
-  const set = limits.filter((limit) => limit > 0);
-  return set.length === 0 ? 0 : Math.max(MIN_CHARS, Math.min(...set));
 }
 
 const identity = ({ tenant, createdAt, mountedAt }: SeenMemory) => [tenant, createdAt, mountedAt];

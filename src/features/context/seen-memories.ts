@@ -12,12 +12,10 @@ import { type ContextFiles, NEVER, readFiles, readLastChange, type TenantIdentit
 /** Directory whose files are always pinned, in the caller's own memory only: a mount's writers pin nothing. */
 const PINNED = `${ROOT}/pinned` as MemoryPath;
 
-/** Number of files that a snapshot without a limit lists. */
-const MAX_FILES = 2000;
+/** Maximum number of files that an index lists from one memory. */
+const MAX_FILES = 1000;
 /** Shortest line in an index. */
 const MIN_LINE_CHARS = 30;
-/** Size of all pinned contents in a snapshot without a limit. */
-const MAX_PINNED_BYTES = 1024 * 1024;
 /** Maximum number of bytes in a UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
 
@@ -88,7 +86,7 @@ export function lastChanges(
 /**
  * Reads the memories' files.
  *
- * @param limit limit on the snapshot in UTF-16 units; 0 means no limit
+ * @param limit limit on the snapshot in UTF-16 units
  * @param times times from which each memory's deleted paths are read
  */
 export function readMemories(
@@ -98,8 +96,8 @@ export function readMemories(
   times: readonly string[] = [],
 ): Promise<ReadMemory[]> {
   const limits = {
-    maxFiles: limit === 0 ? MAX_FILES : Math.min(MAX_FILES, Math.ceil(limit / MIN_LINE_CHARS)),
-    maxBytes: limit === 0 ? MAX_PINNED_BYTES : MAX_UNIT_BYTES * limit,
+    maxFiles: Math.min(MAX_FILES, Math.ceil(limit / MIN_LINE_CHARS)),
+    maxBytes: MAX_UNIT_BYTES * limit,
   };
   return Promise.all(
     memories.map(async (memory, i): Promise<ReadMemory> => {

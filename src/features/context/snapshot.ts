@@ -1,6 +1,7 @@
 import { compareCodePoints } from '../../core/lib/text-forms.ts';
 import { formatSize, showFile } from '../../core/memory/commands/view.ts';
-import { fileHeader } from '../../core/memory/messages.ts';
+import { fileHeader, numberedLine } from '../../core/memory/messages.ts';
+import { countLines } from '../../core/memory/text-changes.ts';
 import { fileDescription } from './description.ts';
 import { type ContextFile, MAX_CONSIDERED } from './read-files.ts';
 
@@ -44,19 +45,19 @@ const inTags = (tag: string, blocks: readonly string[]) => `<${tag}>\n${blocks.j
  * Composes a snapshot: the pinned files with their contents, then the index, each with the latest change last, so that
  * the beginning changes rarely. The same files give the same text.
  *
- * @param maxChars maximum length in UTF-16 units; 0 means no limit. Pinned files come first, then the files that
- *   changed last.
+ * @param maxChars maximum length in UTF-16 units. Pinned files come first, then the files that changed last.
  */
 export function composeSnapshot(seen: SeenFiles, maxChars: number): Snapshot {
   const { total, hasMore, notes } = seen;
   const files = seen.files.toSorted(byLastChange);
   const fixed = NOTES_CHARS + LIST_HEADER.length + notes.join('\n').length;
-  let room = maxChars === 0 ? Infinity : maxChars - fixed;
+  let room = maxChars - fixed;
   const shown: ContextFile[] = [];
   const views: string[] = [];
   for (const file of files) {
-    const text = file.isWhole ? viewText(file) : undefined;
-    if (text === undefined || text.length + 2 > room) continue;
+    if (!file.isWhole || file.head.length > room || minViewChars(file) > room) continue;
+    const text = viewText(file);
+    if (text.length + 2 > room) continue;
     room -= text.length + 2;
     shown.push(file);
     views.push(text);
@@ -101,6 +102,11 @@ export function composeChanges(
   return inTags('memory_changes', blocks);
 }
 
+/** Returns a lower bound for the length of a view, so that a view that cannot fit is not composed. */
+function minViewChars({ head }: ContextFile): number {
+  return head.length + countLines(head) * numberedLine(1, '').length;
+}
+
 /** Returns the result of a view of the whole file. Its line numbers keep a content from ending the snapshot early. */
 function viewText({ path, head }: ContextFile): string {
   return showFile(path, fileHeader(path, 'en'), head, undefined, 0).content;
@@ -115,5 +121,6 @@ function listLine({ path, bytes, changedAt, head }: ContextFile): string {
 
 /** Orders files by their last change. Files in one change have the same time. */
 function byLastChange(one: ContextFile, other: ContextFile): number {
-  return compareCodePoints(one.changedAt, other.changedAt) || compareCodePoints(one.path, other.path);
+  if (one.changedAt !== other.changedAt) return one.changedAt < other.changedAt ? -1 : 1;
+  return compareCodePoints(one.path, other.path);
 }
