@@ -24,6 +24,13 @@ LISTING = (
     "excluding hidden items and node_modules:\n4.0K\t/memories"
 )
 
+CACHED = {"type": "ephemeral"}
+SNAPSHOT = (
+    "<memory_snapshot>\nHere's the content of /memories/pinned/tone.md with line numbers:\n"
+    "     1\tBe polite.\n</memory_snapshot>"
+)
+CHANGES = "<memory_changes>\nThese files are new or changed:\n15B\t/memories/style.txt\tDAY\n</memory_changes>"
+
 # Expected output from each snippet in a document, in order, and the tool results that it sends.
 AGENT = ("I will.\n", [CREATED])
 DOCUMENTS: dict[str, list[tuple[str, list[list[Block]]]]] = {
@@ -37,6 +44,10 @@ DOCUMENTS: dict[str, list[tuple[str, list[list[Block]]]]] = {
         ("none read_write\n", []),
     ],
     "docs/agents.md": [],
+    "docs/context.md": [
+        ("I will.\nShort.\n", [CREATED]),
+        ("I will.\nShort.\n", [[{**CREATED[0], "is_error": False}]]),
+    ],
 }
 
 
@@ -70,10 +81,30 @@ def run(*arguments: str, api_url: str, **environment: str) -> str:
 def test_snippet_runs(
     api: MessagesApi, service_url: str, tenant: str, code: str, prints: str, results: list[list[Block]]
 ) -> None:
-    api.script = [[CREATE], [ANSWER]]
+    api.script = [[CREATE], [ANSWER], [text("Short.")]]
     settings = {"MEMORY_SERVICE_URL": service_url, "MEMORY_SERVICE_TENANT": tenant}
     assert run("-c", code, api_url=api.url, **settings) == prints
     assert api.tool_results() == results
+
+
+@pytest.mark.parametrize("code", snippets("docs/context.md"), ids=["tool_runner", "create"])
+def test_snippet_caches_the_guidance_and_the_snapshot_and_appends_only_the_changes(
+    api: MessagesApi, service_url: str, tenant: str, code: str
+) -> None:
+    with MemoryClient(service_url, tenant=tenant) as client:
+        client.execute({"command": "create", "path": "/memories/pinned/tone.md", "file_text": "Be polite."})
+    api.script = [[CREATE], [ANSWER], [text("Short.")]]
+    run("-c", code, api_url=api.url, MEMORY_SERVICE_URL=service_url, MEMORY_SERVICE_TENANT=tenant)
+    first, _, last = api.requests
+    [guidance] = last["system"]
+    assert guidance["text"].startswith("MEMORY PROTOCOL:\n")
+    assert guidance["cache_control"] == CACHED
+    assert first["system"] == last["system"]
+    contents = [message["content"] for message in last["messages"]]
+    snapshot, task, *_, changes, next_task = contents
+    assert snapshot == [{**text(SNAPSHOT), "cache_control": CACHED}]
+    assert (task, next_task) == ("Remember that I like short answers.", "How do I like answers?")
+    assert re.sub(r"\d{4}-\d\d-\d\d", "DAY", changes) == CHANGES
 
 
 def test_the_agent_of_the_readme_ends_with_the_stand_in_of_the_tutorial(service_url: str, tenant: str) -> None:
