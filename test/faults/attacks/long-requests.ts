@@ -49,6 +49,9 @@ async function manyFiles(service: MeasuredService, count: number): Promise<void>
   await service.measureRead('view of a directory', () =>
     service.execute(tenant, [cmd.view('/memories'), cmd.view('/memories/all')]),
   );
+  await service.admin(`/tenants/${tenant}`, { settings: { max_context_chars: 0 } }, 'PATCH');
+  await service.measureRead('context', () => service.admin(`/tenants/${tenant}/context`));
+  await service.measureRead('health', () => service.admin(`/tenants/${tenant}/health`));
   await service.measureRead('listing of a directory', () =>
     service.admin(`/tenants/${tenant}/directory?path=/memories/all&limit=1000`),
   );
