@@ -82,6 +82,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
       'public.ended_sessions': 'coordinator',
       'public.fleet_usage': 'coordinator',
       'public.jobs': 'coordinator',
+      'public.reads': 'tenant_id',
       'public.receipts': 'coordinator',
     };
     expect(await states()).toStrictEqual(placed);

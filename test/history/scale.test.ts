@@ -85,7 +85,19 @@ describe.each([
 
   // Statements with these names only insert their parameters, and read at most the tenant's row.
   const inserts = /^(import_|insert_entries$|record_reads$)/;
-  it.each(statements.filter(({ name, sql }) => sql.includes('unnest(') && !inserts.test(name)))(
+  // Statements with these names read ranges of paths beside the listed rows.
+  const ranges = /^(changed_)?context_files$/;
+  const given = statements.filter(({ name, sql }) => sql.includes('unnest(') && !inserts.test(name));
+  it.each(given.filter(({ name }) => ranges.test(name)))(
+    'reads only ranges of an index in the statement $name',
+    async (query) => {
+      const scans = [...tableScans(await genericPlan(client, query))];
+      expect(scans.length).toBeGreaterThan(2);
+      for (const scan of scans)
+        expect(scan['Index Cond'] ?? scan['Recheck Cond']).toMatch(/(tenant_)?id = \$1/);
+    },
+  );
+  it.each(given.filter(({ name }) => !ranges.test(name)))(
     'finds the listed rows through an index in the statement $name',
     async (query) => {
       const scans = [...tableScans(await genericPlan(client, query))];
