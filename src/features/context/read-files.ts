@@ -90,12 +90,13 @@ WITH considered AS MATERIALIZED (
     WHERE tenant_id = $tenant AND kind = 'file' AND memory_in_subtree(path, given.path) AND ${isVisible('entries.path')}
     ORDER BY path LIMIT $maxFiles
   ) AS e
+), newest AS (
+  SELECT path FROM considered WHERE is_visible
+  ORDER BY changed_at DESC, path LIMIT $maxFiles::bigint + (SELECT count(*) FROM pinned)
 ), chosen AS (
-  SELECT path, true AS is_pinned FROM pinned
-  UNION ALL
-  (SELECT path, false FROM considered WHERE is_visible AND NOT EXISTS (
-    SELECT FROM pinned WHERE pinned.path = considered.path
-  ) ORDER BY changed_at DESC, path LIMIT $maxFiles)
+  SELECT path, bool_or(is_pinned) AS is_pinned FROM (
+    SELECT path, true AS is_pinned FROM pinned UNION ALL SELECT path, false FROM newest
+  ) AS either GROUP BY path
 ), sized AS (
   SELECT e.*, chosen.is_pinned, chosen.is_pinned
     AND sum(e.size_bytes) OVER (PARTITION BY chosen.is_pinned ORDER BY e.changed_at, e.path) <= $maxBytes AS is_whole

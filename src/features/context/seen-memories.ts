@@ -15,7 +15,7 @@ const PINNED = `${ROOT}/pinned` as MemoryPath;
 /** Maximum number of files that an index lists from one memory. */
 const MAX_FILES = 1000;
 /** Shortest line in an index. */
-const MIN_LINE_CHARS = 30;
+const MIN_LINE_CHARS = 26;
 /** Maximum number of bytes in a UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
 
