@@ -6,6 +6,7 @@
 import { expect, it } from 'vitest';
 import { pruneReads } from '../../src/features/reads/prune-reads.ts';
 import { useAdmin } from '../support/admin.ts';
+import { runJobs } from '../support/run-jobs.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 import { flushReads, listReads, mountTeam, reader, tenantWith, write } from './read-trail.ts';
@@ -54,6 +55,19 @@ describeService(
         await call('POST', `/tenants/${tenant}/versions/${id}/redact`, {});
       expect(await reads(tenant)).toMatchObject([{ path: null, tool_use_id: 'toolu_1' }]);
       expect(await reads(tenant, { path: A })).toStrictEqual([]);
+    });
+
+    it('shows no text that was erased from the path of a file', async () => {
+      const path = '/memories/Ada Lovelace.md';
+      const tenant = await tenantWith(service(), { [path]: 'one' });
+      await (await reader(service(), { tenant })).view('toolu_1', path);
+      expect(await reads(tenant)).toMatchObject([{ path }]);
+      const tenants = { ids: [tenant] };
+      const { id } = await call('POST', '/erase', { text: 'Ada Lovelace', tenants, dry_run: false });
+      const stop = runJobs(service());
+      await expect.poll(async () => (await call('GET', `/jobs/${id}`)).state).toBe('done');
+      await stop();
+      expect(await reads(tenant)).toMatchObject([{ path: '/memories/erased.md', tool_use_id: 'toolu_1' }]);
     });
 
     it('moves the records with a renamed tenant, and does not copy them', async () => {
