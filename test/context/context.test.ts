@@ -115,6 +115,16 @@ These files were deleted or renamed:
     );
   });
 
+  it('reports no changes since a version from the future', async () => {
+    const tenant = freshTenant();
+    await run(tenant, cmd.create('/memories/a', '1'));
+    const { version } = await read(tenant);
+    const [, basis] = version.split('.');
+    expect(await read(tenant, `?since=${'x'.repeat(22)}.${basis}.zzzzzzzzzzzz`)).toMatchObject({
+      ...{ snapshot: null, changes: '', version },
+    });
+  });
+
   it('sends the whole snapshot if the changes are not known', async () => {
     const tenant = freshTenant();
     await run(tenant, cmd.create('/memories/a', '1'), cmd.create('/memories/b', '2'));

@@ -117,6 +117,8 @@ interface Changes {
   shown: readonly ContextFile[];
 }
 
+const NO_CHANGES: Changes = { text: '', shown: [] };
+
 /**
  * Returns the changes since a version; null if they are not known, or longer than the snapshot.
  *
@@ -130,7 +132,7 @@ function changesSince(
 ): Changes | null {
   const { memories, snapshot, withText } = now;
   // The memory changed in a way that the snapshot does not show, for example in a hidden file.
-  if (before === hash) return { text: '', shown: [] };
+  if (before === hash) return NO_CHANGES;
   if (!withText) return null;
   const changed = new Set<ContextFile>();
   const gone: string[] = [];
@@ -141,6 +143,7 @@ function changesSince(
     gone.push(...memory.gone);
     for (const file of memory.files) if (file.changedAt > (times[i] ?? '')) changed.add(file);
   }
+  if (changed.size === 0 && gone.length === 0) return NO_CHANGES;
   const shown = snapshot.shown.filter((file) => changed.has(file));
   const listed = snapshot.listed.filter((file) => changed.has(file));
   if (shown.length + listed.length < changed.size) return null;
