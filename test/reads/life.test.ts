@@ -3,12 +3,19 @@
  *
  * @module-tag long-on-pglite
  */
+import type { Logger } from 'pino';
 import { expect, it } from 'vitest';
 import { pruneReads } from '../../src/features/reads/prune-reads.ts';
+import { ReadLog } from '../../src/features/reads/read-log.ts';
 import { useAdmin } from '../support/admin.ts';
 import { runJobs } from '../support/run-jobs.ts';
 import { cmd } from '../support/step-table.ts';
-import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
+import {
+  describeService,
+  describeServiceOnOwnDatabase,
+  freshTenant,
+  startSharedService,
+} from '../support/test-service.ts';
 import { flushReads, listReads, mountTeam, reader, tenantWith, write } from './read-trail.ts';
 
 const A = '/memories/a.md';
@@ -117,9 +124,46 @@ describeService(
 );
 
 describeServiceOnOwnDatabase(
-  'pruning of the read trail',
-  (service) => {
+  'the job and the buffer of the read trail',
+  (service, kind) => {
     const admin = useAdmin(service);
+
+    it('records the buffered reads when the service stops', async () => {
+      const stopped = await startSharedService(kind, { AUTH: 'keys', READ_LOG_DAYS: '30' });
+      const other = await startSharedService(kind, { AUTH: 'keys' });
+      const tenant = await tenantWith(stopped, { [A]: 'one' });
+      await (await reader(stopped, { tenant })).view('toolu_1', A);
+      const count = () => other.query('SELECT count FROM reads WHERE tenant_id = $1', [tenant]);
+      expect(await count()).toStrictEqual([]);
+      await stopped.close();
+      expect(await count()).toStrictEqual([{ count: 1 }]);
+      await other.close();
+    });
+
+    it('drops reads that cannot be recorded, with one log line and without a path', async () => {
+      const tenant = await tenantWith(service(), { [A]: 'one' });
+      const { services } = service().app;
+      const lines: object[] = [];
+      const error = (details: object, message: string) => lines.push({ ...details, message });
+      const readLog = new ReadLog(services, { error } as unknown as Logger);
+      const note = () => readLog.note(tenant, A, { actor: { type: 'anonymous' } });
+      await service().execute(cmd.view(A), { headers: (await reader(service(), { tenant })).headers });
+      await flushReads(service());
+      await service().query('ALTER TABLE reads RENAME TO moved_reads');
+      note();
+      await readLog.flush();
+      await service().query('ALTER TABLE moved_reads RENAME TO reads');
+      expect(lines).toStrictEqual([
+        expect.objectContaining({ job: 'reads', records: 1, message: 'reads were not recorded' }),
+      ]);
+      expect(JSON.stringify(lines)).not.toContain('a.md');
+      await readLog.flush();
+      expect(await listReads(service(), admin(), tenant)).toHaveLength(1);
+      note();
+      await readLog.flush();
+      expect(await listReads(service(), admin(), tenant)).toHaveLength(2);
+      await service().query('DELETE FROM reads');
+    });
 
     it("deletes records older than the tenant's setting, and all records when the trail is off", async () => {
       const tenants: string[] = [];
