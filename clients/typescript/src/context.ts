@@ -1,5 +1,3 @@
-import type { MemoryClient } from './client.ts';
-
 export interface ContextOptions {
   /** A `version` from an earlier context. With it, the service returns only the changes, if they are known. */
   since?: string | undefined;
@@ -28,16 +26,21 @@ export function readContext(body: Record<string, unknown>): Context | undefined 
   return isContext ? (body as unknown as Context) : undefined;
 }
 
+/** A source of contexts: a `MemoryClient`. */
+export interface ContextSource {
+  context(options?: ContextOptions): Promise<Context>;
+}
+
 /** Keeps an agent's memory in one conversation: a snapshot at the start, and later only the changes. */
 export class MemoryContext {
   /** Text for the system prompt, empty until the first call of `start` or `update`. */
   guidance = '';
   /** Version of the memory that the conversation shows. Save it to continue the conversation in another process. */
   version: string | undefined;
-  readonly #client: Pick<MemoryClient, 'context'>;
+  readonly #client: ContextSource;
 
   /** @param version the saved version of a conversation that continues */
-  constructor(client: Pick<MemoryClient, 'context'>, version?: string) {
+  constructor(client: ContextSource, version?: string) {
     this.#client = client;
     this.version = version;
   }
