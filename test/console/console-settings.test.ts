@@ -95,8 +95,12 @@ describeConsole("a tenant's settings in the console", (fixture) => {
       'Open drafts',
       'Size of all drafts',
       'Days until unused drafts expire',
+      'Days of the read trail',
+      'Records in the read trail',
       'Secrets in contents',
       'Creating a file that exists',
+      'Characters in a context',
+      'Pinned paths',
     ]);
     const field = (name: string) => page.getByLabel(name);
     expect(await field('Size of a file').getAttribute('placeholder')).toBe('1 MB');
@@ -117,6 +121,7 @@ describeConsole("a tenant's settings in the console", (fixture) => {
     await field('Creating').selectOption('Overwrite the file');
     await field('Secrets').selectOption('Default');
     await field('Days of history').fill('1w');
+    await field('Pinned paths').fill('/memories/user.md, /memories/team/');
     const size = page.getByRole('textbox', { name: /^Size of all files/ });
     await size.fill('lots');
     expect(await size.evaluate((input) => 'validationMessage' in input && input.validationMessage)).toBe(
@@ -131,6 +136,7 @@ describeConsole("a tenant's settings in the console", (fixture) => {
       secrets: null,
       createExisting: 'overwrite',
       historyDays: 7,
+      pinnedPaths: '/memories/user.md,/memories/team',
       maxFileBytes: null,
       maxBytes: 10_485_760,
     });
