@@ -246,7 +246,7 @@ ${lines}
     ['?max_chars=999', 'The query parameter max_chars must be a whole number from 1000.'],
     ['?max_chars=x', 'The query parameter max_chars must be a whole number from 1000.'],
     ['?max_chars=1000&max_chars=2000', 'The query parameter max_chars must be a whole number from 1000.'],
-    [`?since=${'x'.repeat(2049)}`, 'The query parameter since must be a version from an earlier response.'],
+    ['?since=a&since=b', 'The query parameter since must be one version from an earlier response.'],
   ])('rejects the query %.30s', async (query, detail) => {
     const { status, text } = await get(freshTenant(), query);
     expect(JSON.parse(text)).toMatchObject({ status: 400, code: 'invalid_parameter', detail });

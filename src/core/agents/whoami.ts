@@ -59,8 +59,8 @@ const identitySchema = z
     credential,
     tenant,
     rights,
-    limits: z.object(settingFields(false)).meta({ description: 'The limits in effect for the tenant.' }),
-    settings: z.object(settingFields(true)).meta({ description: 'Its other settings in effect.' }),
+    limits: z.object(settingFields(true)).meta({ description: 'The limits in effect for the tenant.' }),
+    settings: z.object(settingFields(false)).meta({ description: 'Its other settings in effect.' }),
     mounts: z
       .array(
         z.object({

@@ -1,20 +1,21 @@
 import { z } from 'zod';
 import { MIN_CHARS } from './limits.ts';
 
+const WHOLE_NUMBER = `must be a whole number from ${MIN_CHARS}`;
+
 export const contextQuerySchema = z.object({
   since: z
-    .string('must be a version from an earlier response')
-    .max(2048, 'must be a version from an earlier response')
+    .string('must be one version from an earlier response')
     .optional()
     .meta({ description: 'A `version` from an earlier response. An unknown one yields the whole snapshot.' }),
   max_chars: z
-    .string(`must be a whole number from ${MIN_CHARS}`)
-    .regex(/^\d{1,15}$/, `must be a whole number from ${MIN_CHARS}`)
-    .transform(Number)
-    .refine((count) => count >= MIN_CHARS, `must be a whole number from ${MIN_CHARS}`)
+    .preprocess(
+      (given) => (typeof given === 'string' && /^\d{1,16}$/.test(given) ? Number(given) : given),
+      z.int(WHOLE_NUMBER).min(MIN_CHARS, WHOLE_NUMBER),
+    )
     .optional()
     .meta({
-      description: `Maximum length of the snapshot, from ${MIN_CHARS} characters. The default and the maximum are the tenant's \`max_context_chars\` and \`max_view_chars\`.`,
+      description: `Maximum length of the snapshot, in characters. The default and the maximum are the tenant's \`max_context_chars\` and \`max_view_chars\`.`,
     }),
 });
 
