@@ -13,16 +13,18 @@ const REST = 9;
 /** Maximum number of tenants to look up at the same time. */
 const MAX_CONCURRENT_LOOKUPS = 32;
 
+const LAST_CHANGE = `${time('t.created_at')} AS "createdAt", ${time('t.last_change_at')} AS at`;
+
 const lastChangesBatchQuery = defineBatchQuery(
   'last_changes',
   { tenant: 'text' },
-  (calls) =>
-    `SELECT c.item::integer, ${time('t.last_change_at')} AS at FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
+  (calls) => `SELECT c.item::integer, ${LAST_CHANGE} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
 );
 
-const lastChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
+/** Reads when a tenant was created, and when its files were last changed; null if never. */
+export const lastChangeQuery = defineQuery<{ tenant: string }, { createdAt: string; at: string | null }>(
   'last_change',
-  `SELECT ${time('last_change_at')} AS at FROM tenants WHERE id = $tenant`,
+  `SELECT ${LAST_CHANGE} FROM tenants AS t WHERE t.id = $tenant`,
   lastChangesBatchQuery,
 );
 

@@ -1,6 +1,7 @@
 import type { Database } from '../../core/database/database.ts';
-import { defineBatchQuery, defineQuery, time } from '../../core/database/query.ts';
+import { defineQuery, time } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
+import { lastChangeQuery } from '../../core/files/watches.ts';
 import { AFTER } from '../../core/history/version.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { NO_TENANT } from '../../core/tenants/queries.ts';
@@ -9,7 +10,7 @@ import { HEAD_CHARS } from './description.ts';
 /** Number of files in one memory that an index considers: the first by path. */
 export const MAX_CONSIDERED = 10_000;
 /** Number of deleted paths since a version. With more, the changes are not known. */
-export const MAX_GONE = 200;
+const MAX_GONE = 200;
 
 /** Time of the last change to a memory that cannot be read. */
 export const NEVER = '1970-01-01T00:00:00.000000Z';
@@ -70,8 +71,6 @@ interface Row {
   gone?: string[] | null;
 }
 
-const LAST_CHANGE = time('COALESCE(t.last_change_at, t.created_at)');
-
 /** Excludes the names that a view omits, at any depth, and hidden directories. */
 const isVisible = (path: string) => `strpos(${path}, '/.') = 0
   AND (strpos(${path}, '/node_modules') = 0 OR ${path} !~ '/node_modules(/|$)')
@@ -87,7 +86,8 @@ WITH considered AS MATERIALIZED (
 ), pinned AS MATERIALIZED (
   SELECT DISTINCT e.path FROM unnest($pinned::text[]) AS given (path) CROSS JOIN LATERAL (
     SELECT path FROM entries
-    WHERE tenant_id = $tenant AND kind = 'file' AND memory_in_subtree(path, given.path) AND ${isVisible('entries.path')}
+    WHERE tenant_id = $tenant AND kind = 'file' AND memory_in_subtree(path, given.path)
+      AND ${isVisible('entries.path')}
     ORDER BY path LIMIT $maxFiles
   ) AS e
 ), newest AS (
@@ -104,7 +104,7 @@ WITH considered AS MATERIALIZED (
     SELECT path, size_bytes, changed_at, content FROM entries WHERE tenant_id = $tenant AND path = chosen.path OFFSET 0
   ) AS e
 )
-SELECT ${time('t.created_at')} AS "createdAt", ${LAST_CHANGE} AS at, (
+SELECT ${time('t.created_at')} AS "createdAt", ${time('COALESCE(t.last_change_at, t.created_at)')} AS at, (
   SELECT COALESCE(json_agg(json_build_array(path, size_bytes, ${time('changed_at')}, is_pinned, is_whole,
     CASE WHEN is_whole THEN content ELSE left(content, ${HEAD_CHARS}) END)), '[]') FROM sized
 ) AS files, (SELECT count(*)::integer FROM considered) AS considered,
@@ -129,21 +129,6 @@ const changedContextFilesQuery = defineQuery<Params & { since: string }, Row>(
 ) END AS gone`),
 );
 
-const statesBatchQuery = defineBatchQuery(
-  'context_states',
-  { tenant: 'text' },
-  (calls) => `
-SELECT c.item::integer, ${time('t.created_at')} AS "createdAt", ${LAST_CHANGE} AS at
-FROM ${calls} JOIN tenants AS t ON t.id = c.tenant
-`,
-);
-
-const stateQuery = defineQuery<{ tenant: string }, Pick<Row, 'createdAt' | 'at'>>(
-  'context_state',
-  `SELECT ${time('t.created_at')} AS "createdAt", ${LAST_CHANGE} AS at FROM tenants AS t WHERE t.id = $tenant`,
-  statesBatchQuery,
-);
-
 /**
  * Reads the time when a memory was last changed, which is much cheaper than its files.
  *
@@ -151,9 +136,9 @@ const stateQuery = defineQuery<{ tenant: string }, Pick<Row, 'createdAt' | 'at'>
  * @throws DatabaseError
  */
 export async function readLastChange(database: Database, memory: TenantIdentity): Promise<string> {
-  const [row] = (await database.query(stateQuery, { tenant: memory.tenant })).rows;
+  const [row] = (await database.query(lastChangeQuery, { tenant: memory.tenant })).rows;
   requireIdentity(memory, row);
-  return row?.at ?? NEVER;
+  return row?.at ?? row?.createdAt ?? NEVER;
 }
 
 function requireIdentity(
