@@ -13,20 +13,23 @@ import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { type Authenticator, type Caller, invalidTenant } from '../tenants/principal.ts';
 import { NO_TENANT } from '../tenants/queries.ts';
 import { settingSchemas } from '../tenants/setting-schemas.ts';
-import { ALL_SETTINGS, isNumberSetting } from '../tenants/settings.ts';
+import { ALL_SETTINGS, isNumberSetting, type SettingName } from '../tenants/settings.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { tenantHeaders } from './execute-schema.ts';
 import { inTenant } from './redirect.ts';
 import { sendJson } from './tool.ts';
 
-/** Returns the limits, or the other settings, by their names in the API. */
-const settingFields = (isLimit: boolean): Record<string, z.ZodType> =>
-  Object.fromEntries(
-    ALL_SETTINGS.filter(([, setting]) => isNumberSetting(setting) === isLimit).map(([name]) => [
-      snakeCase(name),
-      settingSchemas[name],
-    ]),
-  );
+/** Returns a value for each limit, or for each other setting, by their names in the API. */
+function fields<Value>(
+  kind: 'limits' | 'settings',
+  value: (name: SettingName) => Value,
+): Record<string, Value> {
+  const own = ALL_SETTINGS.filter(([, setting]) => isNumberSetting(setting) === (kind === 'limits'));
+  return Object.fromEntries(own.map(([name]) => [snakeCase(name), value(name)]));
+}
+
+const settingsSchema = (kind: 'limits' | 'settings') =>
+  z.object(fields(kind, (name) => settingSchemas[name]));
 
 const credential = z.object({
   kind: z.enum(['tenant_key', 'service_key', 'token', 'none']).meta({
@@ -59,8 +62,8 @@ const identitySchema = z
     credential,
     tenant,
     rights,
-    limits: z.object(settingFields(true)).meta({ description: 'The limits in effect for the tenant.' }),
-    settings: z.object(settingFields(false)).meta({ description: 'Its other settings in effect.' }),
+    limits: settingsSchema('limits').meta({ description: 'The limits in effect for the tenant.' }),
+    settings: settingsSchema('settings').meta({ description: 'Its other settings in effect.' }),
     mounts: z
       .array(
         z.object({
@@ -168,12 +171,6 @@ function callerCredential({ actor, tenant }: Caller): Identity['credential'] {
 function settingsInEffect(
   effective: ReturnType<typeof effectiveSettings>,
 ): Pick<Identity, 'limits' | 'settings'> {
-  const record = (isLimit: boolean) =>
-    Object.fromEntries(
-      ALL_SETTINGS.filter(([, setting]) => isNumberSetting(setting) === isLimit).map(([name]) => [
-        snakeCase(name),
-        effective[name],
-      ]),
-    );
-  return { limits: record(true), settings: record(false) };
+  const value = (name: SettingName) => effective[name];
+  return { limits: fields('limits', value), settings: fields('settings', value) };
 }
