@@ -54,23 +54,25 @@ export function composeSnapshot(seen: SeenFiles, maxChars: number): Snapshot {
   let room = maxChars - fixed;
   const shown: ContextFile[] = [];
   const views: string[] = [];
-  for (const file of files) {
-    if (!file.isWhole || file.head.length > room || minViewChars(file) > room) continue;
-    const text = viewText(file);
-    if (text.length + 2 > room) continue;
-    room -= text.length + 2;
-    shown.push(file);
-    views.push(text);
+  const tooLong: ContextFile[] = [];
+  for (const file of files.filter(({ isPinned }) => isPinned)) {
+    const view = viewWithin(file, room - 2);
+    if (view === undefined) tooLong.push(file);
+    else {
+      room -= view.length + 2;
+      shown.push(file);
+      views.push(view);
+    }
   }
-  const tooLong = files.filter((file) => file.isPinned && !shown.includes(file));
+  const others = files.filter(({ isPinned }) => !isPinned);
   const lines = new Map<ContextFile, string>();
-  for (const file of [...tooLong, ...files.filter(({ isPinned }) => !isPinned).reverse()]) {
+  for (const file of [...tooLong, ...others.toReversed()]) {
     const line = listLine(file);
     if (line.length + 1 > room) break;
     room -= line.length + 1;
     lines.set(file, line);
   }
-  const listed = [...tooLong, ...files.filter(({ isPinned }) => !isPinned)].filter((file) => lines.has(file));
+  const listed = [...tooLong, ...others].filter((file) => lines.has(file));
   const hidden = total - shown.length - listed.length;
   const blocks = [...views];
   if (listed.length > 0) blocks.push([LIST_HEADER, ...listed.map((file) => lines.get(file))].join('\n'));
@@ -102,12 +104,16 @@ export function composeChanges(
   return inTags('memory_changes', blocks);
 }
 
-/** Returns a lower bound for the length of a view, so that a view that cannot fit is not composed. */
-function minViewChars({ head }: ContextFile): number {
-  return head.length + countLines(head) * numberedLine(1, '').length;
+/** Returns a file's view if the content was read and the view fits. A view that cannot fit is not composed. */
+function viewWithin(file: ContextFile, maxChars: number): string | undefined {
+  const { head, isWhole } = file;
+  if (!isWhole || head.length > maxChars) return undefined;
+  if (head.length + countLines(head) * numberedLine(1, '').length > maxChars) return undefined;
+  const view = viewText(file);
+  return view.length > maxChars ? undefined : view;
 }
 
-/** Returns the result of a view of the whole file. Its line numbers keep a content from ending the snapshot early. */
+/** Shows a whole file as a view does. The line numbers keep a content from ending the snapshot early. */
 function viewText({ path, head }: ContextFile): string {
   return showFile(path, fileHeader(path, 'en'), head, undefined, 0).content;
 }
