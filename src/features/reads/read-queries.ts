@@ -96,7 +96,10 @@ FROM (
   WHERE tenant_id = $tenant AND ($memoryId::text IS NULL OR memory_id = $memoryId::text::uuid)
     AND ($toolUseId::text IS NULL OR tool_use_id = $toolUseId)
     AND ($by::text IS NULL OR ${isBy("jsonb_build_object('actor', actor)", '$by')})
-    AND (last_at, id) < (COALESCE($afterAt::text::timestamptz, 'infinity'), COALESCE($afterId::text::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    AND (last_at, id) < (
+      COALESCE($afterAt::text::timestamptz, 'infinity'),
+      COALESCE($afterId::text::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    )
   ORDER BY last_at DESC, id DESC LIMIT $limit::bigint
 ) AS r
 LEFT JOIN LATERAL (
@@ -118,7 +121,8 @@ export const sumReadsQuery = defineQuery<
   'sum_reads',
   `
 SELECT COALESCE(sum(count) FILTER (WHERE is_recent), 0)::float8 AS count,
-  (count(DISTINCT actor - 'label' - 'source') FILTER (WHERE is_recent))::integer AS actors, ${time('max(last_at)')} AS "lastAt"
+  (count(DISTINCT actor - 'label' - 'source') FILTER (WHERE is_recent))::integer AS actors,
+  ${time('max(last_at)')} AS "lastAt"
 FROM (
   SELECT count, actor, last_at, last_at >= $since::text::timestamptz AS is_recent FROM reads
   WHERE tenant_id = $tenant AND memory_id = $memoryId::text::uuid

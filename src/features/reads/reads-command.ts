@@ -10,7 +10,7 @@ import { displayTime } from '../../core/history/time-text.ts';
 import { mountPath } from '../../core/memory/mount.ts';
 import { actorTextVia } from '../../core/memory/origin.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
-import { listReads, type readSchema } from './reads-operations.ts';
+import { listReads, MAX_PAGE, type readSchema } from './reads-operations.ts';
 
 interface Options {
   toolUseId?: string;
@@ -29,8 +29,6 @@ type Query = {
   limit: number;
 };
 type Read = z.output<typeof readSchema>;
-
-const MAX_PAGE = 200;
 
 export const readsCommand = (cli: Cli) =>
   command(

@@ -24,6 +24,9 @@ import { actorSource } from '../../core/memory/origin.ts';
 import { effectiveSettings } from '../../core/tenants/effective-settings.ts';
 import { findFileIdsQuery, listReadsQuery, type ReadRow, sumReadsQuery } from './read-queries.ts';
 
+/** Maximum number of records in a page. */
+export const MAX_PAGE = 200;
+
 const positive = z.int().min(1);
 
 export const readSchema = z
@@ -60,7 +63,7 @@ export const listReads = defineOperation({
         description: 'The file that is at the path or, if there is none, was there last.',
       }),
       ...actorFields,
-      ...pageFields(200, 50),
+      ...pageFields(MAX_PAGE, 50),
     })
     .refine(...NOT_BY_BOTH),
   response: { description: 'A page.', schema: z.object({ reads: z.array(readSchema), next }) },
