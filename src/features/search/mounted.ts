@@ -1,5 +1,6 @@
 import { hasReason } from '../../core/errors/errors.ts';
 import { innerPath, outerPath } from '../../core/files/memory.ts';
+import { locateFile } from '../../core/files/mounts/located-file.ts';
 import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
 import { type Call, callOrigin } from '../../core/files/tool-call.ts';
@@ -149,19 +150,12 @@ function noteShown(
   call: SearchCall,
   { accessTimes, readTrail }: Pick<Services, 'accessTimes' | 'readTrail'>,
 ): void {
-  const { tenant } = call.principal;
   const origin = callOrigin(call);
   const shown = new Set(matches.flatMap(({ path, line }) => (line === null ? [] : [path as MemoryPath])));
-  for (const path of shown) {
-    const mount = mountAt(path, call.policy.mounts);
-    if (mount === undefined) {
-      accessTimes.note(tenant, path);
-      readTrail?.note(tenant, path, origin);
-    } else {
-      const inner = innerPath(path, mountPath(mount));
-      accessTimes.note(mount.tenant, inner);
-      readTrail?.note(mount.tenant, inner, { ...origin, viaTenant: tenant });
-    }
+  for (const seen of shown) {
+    const { tenant, path, viaTenant } = locateFile(seen, call.principal.tenant, call.policy.mounts);
+    accessTimes.note(tenant, path);
+    readTrail?.note(tenant, path, { ...origin, viaTenant });
   }
 }
 
