@@ -11,8 +11,9 @@ import { callOrigin } from '../../core/files/tool-call.ts';
 import { requireContext } from '../../core/http/authentication.ts';
 import { requireInFlight } from '../../core/http/capacity.ts';
 import { agentErrors, problemResponses } from '../../core/http/problem-responses.ts';
-import { type Context, type ContextOptions, readContext } from './context.ts';
-import { contextQuerySchema, contextSchema } from './context-schema.ts';
+import { type ContextOptions, readContext } from './context.ts';
+import { type Context, contextQuerySchema, contextSchema } from './context-schema.ts';
+import { contextAsText } from './context-text.ts';
 import { parseVersion } from './context-version.ts';
 
 const invalidQuery = (why: string) => new ServiceError('invalid_parameter', why);
@@ -38,7 +39,7 @@ const schema: FastifySchema = {
         'text/plain': { schema: z.string() },
       },
     },
-    304: z.null().meta({ description: 'Nothing changed.' }),
+    304: z.null().meta({ description: 'No change.' }),
     ...problemResponses([
       ...tenantErrors,
       ...agentErrors,
@@ -68,7 +69,7 @@ export async function contextRoute(app: FastifyInstance, services: Services): Pr
   });
 }
 
-/** The context as text for MCP. */
+/** Returns the context as a text, for MCP. */
 export function contextText(services: Services): FeatureText {
   return {
     name: 'memory-context',
@@ -77,11 +78,6 @@ export function contextText(services: Services): FeatureText {
     description: 'Guidance for the memory, a list of its files, and the contents of pinned files.',
     read: async (request) => contextAsText(await observeContext(request, services, {})),
   };
-}
-
-/** Returns the guidance and the snapshot, or the changes. */
-export function contextAsText({ guidance, snapshot, changes }: Context): string {
-  return snapshot === null ? (changes ?? '') : `${guidance}\n\n${snapshot}`;
 }
 
 function observeContext(

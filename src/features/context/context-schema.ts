@@ -35,3 +35,6 @@ export const contextSchema = z
     version: z.string().meta({ description: 'The version to send as `since` next time.' }),
   })
   .meta({ id: 'Context', description: 'Texts for an agent before its first token.' });
+
+/** Texts for an agent before its first token. */
+export type Context = z.infer<typeof contextSchema>;

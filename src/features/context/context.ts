@@ -1,9 +1,10 @@
-import { innerPath } from '../../core/files/memory.ts';
+import { locateFile } from '../../core/files/mounts/located-file.ts';
 import { instructionsFor } from '../../core/files/mounts/mount-instructions.ts';
 import type { Services } from '../../core/files/services.ts';
 import type { Origin } from '../../core/memory/origin.ts';
 import type { TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import type { Principal } from '../../core/tenants/principal.ts';
+import type { Context } from './context-schema.ts';
 import { type ContextVersion, formatVersion, hashText, parseVersion } from './context-version.ts';
 import { guidanceText } from './guidance.ts';
 import { snapshotLimit } from './limits.ts';
@@ -25,18 +26,6 @@ export interface ContextReader {
   ip: string;
   /** Origin for the read trail; undefined for an operator, whose reads are not recorded. */
   origin: Origin | undefined;
-}
-
-/** Texts for an agent before its first token. */
-export interface Context {
-  /** For the system prompt. It changes only with settings, mounts, and the release. */
-  guidance: string;
-  /** For the first message; null if `changes` is known. */
-  snapshot: string | null;
-  /** Changes since the given version, empty if there are none; null if they are not known, or no version is given. */
-  changes: string | null;
-  /** Version of the memory, for the next call. */
-  version: string;
 }
 
 export interface ContextOptions {
@@ -73,7 +62,7 @@ export async function readContext(
   const hash = hashText(snapshot.text, 22);
   const changes =
     since === undefined ? null : changesSince(since, hash, { memories, snapshot, withText: onlyChanges });
-  noteReads(reader, memories, { shown: snapshot.shown, sent: changes?.shown ?? snapshot.shown }, services);
+  noteReads(reader, { shown: snapshot.shown, sent: changes?.shown ?? snapshot.shown }, services);
   return {
     guidance,
     snapshot: changes === null ? snapshot.text : null,
@@ -158,17 +147,14 @@ function changesSince(
  * @param files.sent the files whose contents this response has
  */
 function noteReads(
-  { origin, principal }: ContextReader,
-  memories: readonly ReadMemory[],
+  { origin, principal, policy }: ContextReader,
   { shown, sent }: { shown: readonly ContextFile[]; sent: readonly ContextFile[] },
   { accessTimes, readTrail }: Services,
 ): void {
   if (origin === undefined) return;
-  for (const { tenant, files, mountedAt } of memories) {
-    const own = new Set(files);
-    const inner = ({ path }: ContextFile) => (mountedAt === undefined ? path : innerPath(path, mountedAt));
-    const from = mountedAt === undefined ? origin : { ...origin, viaTenant: principal.tenant };
-    for (const file of shown) if (own.has(file)) accessTimes.note(tenant, inner(file));
-    for (const file of sent) if (own.has(file)) readTrail?.note(tenant, inner(file), from);
-  }
+  const locate = ({ path }: ContextFile) => locateFile(path, principal.tenant, policy.mounts);
+  for (const { tenant, path } of shown.map(locate)) accessTimes.note(tenant, path);
+  if (readTrail === undefined) return;
+  for (const { tenant, path, viaTenant } of sent.map(locate))
+    readTrail.note(tenant, path, { ...origin, viaTenant });
 }

@@ -2,6 +2,7 @@ import { tenantId } from '../../../core/cli/arguments.ts';
 import { type Cli, command } from '../../../core/cli/cli-command.ts';
 import { sanitizeForTerminal } from '../../../core/cli/output.ts';
 import { readTenantContext } from '../context-operation.ts';
+import { contextAsText } from '../context-text.ts';
 
 interface ContextCommandOptions {
   since?: string;
@@ -22,7 +23,6 @@ export const contextCommand = (cli: Cli) =>
         access: readOnly ? 'read_only' : 'read_write',
       } as const;
       const found = await caller.call(readTenantContext, { params: { tenant }, query });
-      const { guidance, snapshot, changes } = found;
-      const text = snapshot === null ? changes || 'Nothing has changed.' : `${guidance}\n\n${snapshot}`;
+      const text = contextAsText(found) || 'Nothing has changed.';
       return { json: found, text: sanitizeForTerminal(io.stdout, text) };
     });
