@@ -79,7 +79,12 @@ describeService(
       expect((await call('GET', `/keys/${id}`)).body).toStrictEqual({ ...changed.body, previous: null });
       const kept = await call('PATCH', `/keys/${id}`, { body: { expires_at: null } });
       expect(kept.body).toMatchObject({ label: 'batch', expires_at: null, tenant });
-      for (const body of [{}, { expires_at: '2020-01-01T00:00:00Z' }, { access: 'read_only' }]) {
+      for (const body of [
+        {},
+        { expires_at: '2020-01-01T00:00:00Z' },
+        { expires_at: '9999-12-31T23:59:59-01:00' },
+        { access: 'read_only' },
+      ]) {
         expect((await call('PATCH', `/keys/${id}`, { body })).status).toBe(400);
       }
       const { events } = (await call('GET', `/audit?key=${id}&action=updateKey&outcome=ok`)).body;
@@ -94,6 +99,15 @@ describeService(
         'not_found',
         'Key key_none does not exist.',
       ]);
+    });
+
+    it('accepts an expiry with an offset that Postgres cannot read', async () => {
+      const { id } = await create({ expires_at: '3617-05-27T15:23:28.0-19:31' });
+      expect((await call('GET', `/keys/${id}`)).body.expires_at).toBe('3617-05-28T10:54:28.000000Z');
+      const changed = await call('PATCH', `/keys/${id}`, {
+        body: { expires_at: '3617-05-27T15:23:28.1234567+23:59' },
+      });
+      expect(changed.body.expires_at).toBe('3617-05-26T15:24:28.123456Z');
     });
 
     it('filters keys by kind, status, and part of the ID or label', async () => {

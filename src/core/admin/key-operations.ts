@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { soughtPart } from '../database/contains-text.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { parseBound } from '../lib/rfc3339.ts';
 import { nameText } from '../lib/text-forms.ts';
 import type { Actor } from '../memory/origin.ts';
 import { changedValues } from '../tenants/audit.ts';
@@ -17,10 +18,16 @@ const kind = z.enum(['tenant', 'service', 'admin']).meta({
     'Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.',
 });
 
+/** An expiry in UTC. Postgres rejects some offsets and years of RFC 3339, for example -16:00. */
 const expiresAt = z.iso
   .datetime({ offset: true })
-  .nullable()
-  .refine((at) => at === null || Date.parse(at) > Date.now(), 'must be in the future.');
+  .transform((given, context): string => {
+    const at = parseBound(given, 'until');
+    if (at !== undefined && Date.parse(at) > Date.now()) return at;
+    context.addIssue({ code: 'custom', message: 'must be in the future, before the year 10000.' });
+    return z.NEVER;
+  })
+  .nullable();
 
 const fields = {
   id: z.string().meta({ examples: ['key_0123456789ab'] }),
