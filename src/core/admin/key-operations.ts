@@ -18,16 +18,18 @@ const kind = z.enum(['tenant', 'service', 'admin']).meta({
     'Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.',
 });
 
-/** An expiry in UTC. Postgres rejects some offsets and years of RFC 3339, for example -16:00. */
 const expiresAt = z.iso
   .datetime({ offset: true })
-  .transform((given, context): string => {
-    const at = parseBound(given, 'until');
-    if (at !== undefined && Date.parse(at) > Date.now()) return at;
-    context.addIssue({ code: 'custom', message: 'must be in the future, before the year 10000.' });
-    return z.NEVER;
-  })
-  .nullable();
+  .nullable()
+  .refine(
+    (at) => at === null || Date.parse(toUtc(at) ?? '') > Date.now(),
+    'must be in the future, before the year 10000.',
+  );
+
+/** Converts a time to UTC, because Postgres rejects some offsets, for example -16:00. */
+function toUtc(at: string | null | undefined): string | null | undefined {
+  return typeof at === 'string' ? parseBound(at, 'until') : at;
+}
 
 const fields = {
   id: z.string().meta({ examples: ['key_0123456789ab'] }),
@@ -137,8 +139,8 @@ export const updateKey = defineOperation({
   errors: [noSuchKey],
   async run({ database, params: { id }, body, administrator, note }) {
     const keys = new Keys(database);
-    const { label, expires_at } = body;
-    const before = await keys.update(id, { label, expiresAt: expires_at }, administrator.onlyTenants);
+    const expiresAt = toUtc(body.expires_at);
+    const before = await keys.update(id, { label: body.label, expiresAt }, administrator.onlyTenants);
     note({
       tenant: before.tenant ?? undefined,
       details: changedValues({ label: before.label, expires_at: before.expiresAt }, body),
@@ -365,7 +367,7 @@ export const createKey = defineOperation({
       isAdmin: given === 'admin',
       onlyTenants: tenants,
       managesStores: manages_stores,
-      expiresAt: expires_at,
+      expiresAt: toUtc(expires_at) ?? null,
     };
     const keys = new Keys(database);
     const once = headers['idempotency-key'];
