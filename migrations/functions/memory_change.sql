@@ -43,6 +43,7 @@ DECLARE
   new_origin jsonb;
   source uuid;
   size_before integer;
+  is_restored boolean := false;
 BEGIN
   IF keeps_history THEN
     kept := memory_keep_entries(p_tenant, p_edited, p_at, true);
@@ -108,12 +109,16 @@ BEGIN
       VALUES (p_tenant, new_path, new_parent, 'file', new_content, new_version, memory, 'created', p_at, new_origin);
       files := files + 1;
       bytes := bytes + octet_length(new_content);
+      is_restored := is_restored OR memory <> new_version;
     END IF;
   END LOOP;
   PERFORM memory_count_change(
     p_tenant, files, bytes, versions, history_bytes, p_at,
     NOT keeps_history AND cardinality(p_edited || p_moved) > 0, p_max_history_bytes
   );
+  IF is_restored THEN
+    UPDATE tenants AS t SET restored_at = p_at WHERE t.id = p_tenant;
+  END IF;
 END
 $$;
 

@@ -6,7 +6,6 @@ CREATE OR REPLACE FUNCTION memory_redact_versions(p_tenant text, p_memories uuid
 RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, 1, NULL, NULL, true);
-  redacted_at CONSTANT timestamptz := clock_timestamp();
   file record;
   done record;
   redacted bigint := 0;
@@ -16,11 +15,12 @@ BEGIN
     SELECT f.memory_id, array_agg(f.version ORDER BY f.version) AS versions
     FROM unnest(p_memories, p_versions) AS f (memory_id, version) GROUP BY f.memory_id
   LOOP
-    done := memory_redact_file(p_tenant, file.memory_id, file.versions, redacted_at, p_by);
+    done := memory_redact_file(p_tenant, file.memory_id, file.versions, opened.at, p_by);
     redacted := redacted + done.versions;
     bytes := bytes + done.bytes;
   END LOOP;
-  UPDATE tenants AS t SET history_bytes = t.history_bytes + bytes WHERE t.id = p_tenant;
+  UPDATE tenants AS t SET history_bytes = t.history_bytes + bytes, last_change_at = opened.at
+  WHERE t.id = p_tenant AND redacted > 0;
   RETURN redacted;
 END
 $$;

@@ -39,7 +39,7 @@ BEGIN
     RETURN;
   END IF;
 
-  redacted_at := clock_timestamp();
+  redacted_at := opened.at;
   SELECT array_agg(v.id ORDER BY v.id) AS ids, array_agg(DISTINCT v.path) AS paths INTO erased FROM versions AS v
   WHERE v.tenant_id = p_tenant AND v.memory_id = version.memory_id
     AND (v.id = p_version OR v.content_sha256 = version.content_sha256);
@@ -54,7 +54,7 @@ BEGIN
   );
   freed_directories := memory_forget_directories(p_tenant, emptied);
   SELECT count(*) INTO same_path FROM versions AS v WHERE v.tenant_id = p_tenant AND v.path = ANY (erased.paths);
-  UPDATE tenants AS t SET history_bytes = t.history_bytes + done.bytes - freed_directories WHERE t.id = p_tenant;
+  UPDATE tenants AS t SET history_bytes = t.history_bytes + done.bytes - freed_directories, last_change_at = opened.at WHERE t.id = p_tenant;
   outcome := 'redacted';
 END
 $$;

@@ -153,6 +153,7 @@ const moveDraftsQuery = defineQuery<{ tenant: string; to: string }>(
 export type HistoryState = {
   since: string;
   lastChangeAt: string | null;
+  restoredAt: string | null;
   /** The tenant's creation time, and the earliest time for a revert. */
   createdAt: string;
 };
@@ -161,7 +162,7 @@ export const readHistoryStateQuery = defineQuery<{ tenant: string }, HistoryStat
   'read_history_state',
   `
 SELECT COALESCE(${time('history_since')}, 'infinity') AS since, ${time('last_change_at')} AS "lastChangeAt",
-  ${time('created_at')} AS "createdAt"
+  ${time('restored_at')} AS "restoredAt", ${time('created_at')} AS "createdAt"
 FROM tenants WHERE id = $tenant
 `,
 );
@@ -172,7 +173,7 @@ export const setHistoryStateQuery = defineQuery<{ tenant: string } & HistoryStat
   `
 UPDATE tenants SET ${COUNTED_HISTORY},
   history_since = $since::text::timestamptz, last_change_at = $lastChangeAt::text::timestamptz,
-  created_at = $createdAt::text::timestamptz WHERE id = $tenant
+  restored_at = $restoredAt::text::timestamptz, created_at = $createdAt::text::timestamptz WHERE id = $tenant
 `,
 );
 

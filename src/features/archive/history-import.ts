@@ -118,13 +118,14 @@ RETURNING made.path
 
 /**
  * Updates a tenant's counters after a history import, and moves the tenant's times so that later changes sort after the
- * history.
+ * history. Readers of the tenant's changes must begin again, because the imported versions may be older than their
+ * positions. They know by the tenant's new creation time.
  */
 export const countHistoryQuery = defineQuery<{ tenant: string; createdAt: string; since: string }>(
   'count_history',
   `
 UPDATE tenants SET ${COUNTED_HISTORY},
-  created_at = LEAST(created_at, $createdAt::timestamptz), history_since = $since::timestamptz,
+  created_at = LEAST(created_at - interval '1 microsecond', $createdAt::timestamptz), history_since = $since::timestamptz,
   last_change_at = GREATEST(
     last_change_at, $since::timestamptz,
     (SELECT max(GREATEST(v.created_at, v.superseded_at)) FROM memory_versions AS v WHERE v.tenant_id = $tenant),

@@ -48,6 +48,11 @@ export const tenants = pgTable(
     historySince: timestamp('history_since', { withTimezone: true }).notNull().defaultNow(),
     /** Time when the latest change was made. The next change gets a later time. */
     lastChangeAt: timestamp('last_change_at', { withTimezone: true }),
+    /**
+     * Time of the latest change that created files with IDs from before, such as a restore or a merge. Null if there was
+     * none.
+     */
+    restoredAt: timestamp('restored_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     /** Other tenants' memories, shown as directories (src/core/tenants/mounts.ts); null for none. */
     mounts: jsonb('mounts').$type<Mount[]>(),
