@@ -105,10 +105,7 @@ interface ReplacedRow {
   sizeBytes: number | null;
 }
 
-/**
- * Finds the versions that the given versions replaced. Each given version has an ID, a file, and a time. The comparison
- * of two columns rules out an index without the file, even without statistics.
- */
+/** Finds the versions that the given versions replaced. Each given version has an ID, a file, and a time. */
 const listReplacedQuery = defineQuery<
   { tenant: string; ids: string[]; memoryIds: string[]; times: string[] },
   ReplacedRow
@@ -118,8 +115,7 @@ const listReplacedQuery = defineQuery<
 SELECT n.id AS "by", v.id, v.memory_id AS "memoryId", v.operation, v.path, v.size_bytes AS "sizeBytes"
 FROM unnest($ids::text[], $memoryIds::text[], $times::text[]) AS n (id, memory_id, created_at), LATERAL (
   SELECT * FROM versions
-  WHERE tenant_id = $tenant AND memory_id = n.memory_id::uuid AND (memory_id, id) < (n.memory_id::uuid, n.id::uuid)
-  ORDER BY id DESC LIMIT 1
+  WHERE tenant_id = $tenant AND memory_id = n.memory_id::uuid AND id < n.id::uuid ORDER BY id DESC LIMIT 1
 ) AS v
 WHERE v.superseded_at = n.created_at::timestamptz AND v.operation <> 'deleted'
 `,

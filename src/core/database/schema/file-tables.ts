@@ -118,8 +118,6 @@ export const versions = pgTable(
     index('versions_path').on(t.tenantId, t.path, t.id),
     // Counts the redacted files in a past tree without reading the other versions.
     index('versions_redacted').on(t.tenantId, t.supersededAt).where(sql`redacted_at IS NOT NULL`),
-    // Finds the redactions since a time, for the change feed.
-    index('versions_redactions').on(t.tenantId, t.redactedAt, t.id).where(sql`redacted_at IS NOT NULL`),
   ],
 );
 

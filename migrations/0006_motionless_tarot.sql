@@ -1,2 +1,0 @@
-ALTER TABLE "tenants" ADD COLUMN "restored_at" timestamp with time zone;--> statement-breakpoint
-CREATE INDEX "versions_redactions" ON "versions" USING btree ("tenant_id","redacted_at","id") WHERE redacted_at IS NOT NULL;
