@@ -149,6 +149,10 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     retryNote: 'The service closes the connection after the response.',
     remedy: 'Disable HTTP pipelining, or open more connections.',
   }),
+  too_many_streams: guide(new ServiceError('too_many_streams'), {
+    retry: true,
+    remedy: 'Close streams that nothing reads, or raise `MAX_STREAMS_PER_TENANT`.',
+  }),
   headers_too_large: guide(new ServiceError('headers_too_large'), {
     retry: false,
     remedy: 'Remove headers and cookies that the service does not need.',
@@ -198,6 +202,11 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
   tenant_replaced: guide(new ServiceError('tenant_replaced', 'acme'), {
     retry: true,
     remedy: 'Check that the tenant still exists under this ID.',
+  }),
+  access_changed: guide(new ServiceError('access_changed'), {
+    retry: true,
+    retryNote: 'The error is the last event in a stream.',
+    remedy: 'Connect again: the new stream has the new access.',
   }),
   is_admin_key: guide(new ServiceError('is_admin_key'), {
     retry: false,
@@ -345,6 +354,10 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
   overloaded: guide(new ServiceError('overloaded'), {
     retry: true,
     remedy: 'Add replicas, or raise the limits ([overload](capacity.md#overload)).',
+  }),
+  streams_full: guide(new ServiceError('streams_full'), {
+    retry: true,
+    remedy: 'Add replicas, or raise `MAX_STREAMS`.',
   }),
   timeout: guide(new ServiceError('timeout'), {
     retry: true,

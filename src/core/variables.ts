@@ -438,6 +438,18 @@ const CAPACITY = {
     zero: 'no limit',
     example: '50',
   }),
+  MAX_STREAMS: integer(0).default(1000).register(documentation, {
+    effect: 'Maximum number of open streams on each listener: event streams and MCP subscriptions.',
+    more: 'Further streams get 503. A stream takes about 50 KB of memory, and no slot.',
+    zero: 'no limit',
+    example: '5000',
+  }),
+  MAX_STREAMS_PER_TENANT: integer(0).default(100).register(documentation, {
+    effect: 'Maximum number of open streams of one tenant, or of one admin key.',
+    more: 'Further streams get 429.',
+    zero: 'no limit',
+    example: '500',
+  }),
   MAX_IN_FLIGHT_BYTES: quantity('bytes', 0)
     .default(128 * MEBIBYTE)
     .register(documentation, {

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { adminAuthentication } from '../core/admin/admin-authentication.ts';
+import { adminCallers } from '../core/admin/admin-callers.ts';
 import { ERROR_HEADER } from '../core/admin/admin-operation.ts';
 import { adminApi, errorParts } from '../core/admin/admin-routes.ts';
 import { audit } from '../core/admin/audit-route.ts';
@@ -29,6 +30,7 @@ import { type ApiDescription, openapi } from '../core/http/openapi.ts';
 import { inputValidator, operationRoutes } from '../core/http/operation-routes.ts';
 import { handleError, toServiceError } from '../core/http/problem-details.ts';
 import { slowClients } from '../core/http/slow-clients.ts';
+import { streams } from '../core/http/streams.ts';
 import { requestTracing, type Tracing } from '../core/http/tracing.ts';
 import { createLogger } from '../core/lib/logger.ts';
 import { createAdminAuthenticator } from '../core/tenants/authenticator.ts';
@@ -140,6 +142,7 @@ export async function buildAdminApp(options: {
       await api.register(adminAuthentication, { authenticator });
       await api.register(scopedResponses);
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
+      await api.register(streams, { config, callers: adminCallers(authenticator) });
       await api.register(responseJson);
       await api.register(audit, { database });
       // Caches must not outlast texts that an operation redacts or deletes.

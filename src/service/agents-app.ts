@@ -1,6 +1,7 @@
 import accepts from '@fastify/accepts';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { AGENT_CALLERS } from '../core/agents/agent-callers.ts';
 import { executeRoute } from '../core/agents/execute.ts';
 import { indexRoute } from '../core/agents/index-page.ts';
 import { instructionsRoute } from '../core/agents/instructions-route.ts';
@@ -25,6 +26,7 @@ import { OPEN_ROUTES, openRoutes } from '../core/http/open-routes.ts';
 import { openapi } from '../core/http/openapi.ts';
 import { handleError } from '../core/http/problem-details.ts';
 import { slowClients } from '../core/http/slow-clients.ts';
+import { streams } from '../core/http/streams.ts';
 import { requestTracing, type Tracing } from '../core/http/tracing.ts';
 import { usageCounting } from '../core/http/usage-counting.ts';
 import { createLogger } from '../core/lib/logger.ts';
@@ -114,6 +116,7 @@ export async function buildApp(options: {
     // The rate limit comes first, so that a rejected request does not look up its draft.
     await protectedRoutes.register(redirecting, { redirect });
     await protectedRoutes.register(concurrencyLimit, { capacity });
+    await protectedRoutes.register(streams, { config, callers: AGENT_CALLERS });
     await executeRoute(protectedRoutes, services);
     await instructionsRoute(protectedRoutes, services);
     await protectedRoutes.register(whoamiRoute, { authenticator, tenants, config, policies });

@@ -12,6 +12,7 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { FirstKey } from '../../src/features/sign-in/first-key.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { type Admin, makeKey, openAdmin } from '../support/admin.ts';
+import { headersFor, modern, requestHeaders } from '../support/mcp.ts';
 import { cmd } from '../support/step-table.ts';
 import { createTestDatabase, lockWait } from '../support/test-database.ts';
 import { type Service, startService } from '../support/test-service.ts';
@@ -20,6 +21,7 @@ const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'ut
 
 /** Codes without a request in this file, each with the reason. A new code needs a request or an entry here. */
 const NOT_PROVOKED: Partial<Record<ErrorCode, string>> = {
+  access_changed: 'Only the last event in a stream has this code: test/http/event-stream.test.ts.',
   client_gone: 'No response has this code: the client has closed the connection.',
   database_read_only: 'A standby needs a Postgres server of its own: test/database/standby.test.ts.',
   tenant_replaced: 'The tenant is deleted while a request runs: test/http/array-faults.test.ts.',
@@ -137,6 +139,18 @@ async function sendWithoutSlot(env: Record<string, string>, tenant: string): Pro
   });
 }
 
+/** Returns the response to a second stream, while the first stream by tenant acme is open. */
+async function sendBesideStream(env: Record<string, string>, tenant: string): Promise<Received> {
+  const service = await start(env);
+  const message = modern('subscriptions/listen', { notifications: { resourcesListChanged: true } });
+  const open = (id: string) => ({
+    url: '/mcp',
+    headers: requestHeaders(undefined, { ...headersFor(message), 'x-tenant-id': id }),
+  });
+  await service.app.inject({ method: 'POST', ...open('acme'), payload: message, payloadAsStream: true });
+  return send(service, { ...open(tenant), body: message });
+}
+
 const putFile = (tenant: string, size: number, headers: Record<string, string> = {}) =>
   onAdmin({
     method: 'PUT',
@@ -232,6 +246,7 @@ const PROVOKED: readonly [ErrorCode, () => Promise<Received>][] = [
     },
   ],
   ['too_many_at_once', () => sendWithoutSlot({ MAX_IN_FLIGHT_PER_TENANT: '1' }, 'acme')],
+  ['too_many_streams', () => sendBesideStream({ MAX_STREAMS_PER_TENANT: '1' }, 'acme')],
   ['too_many_pipelined', () => sendRaw(open, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(16))],
   ['headers_too_large', () => sendRaw(open, get('/', `X: ${'x'.repeat(20_000)}\r\n`))],
   ['too_many_headers', () => sendRaw(open, get('/healthz', 'a:\r\n'.repeat(1001)))],
@@ -412,6 +427,7 @@ const PROVOKED: readonly [ErrorCode, () => Promise<Received>][] = [
     },
   ],
   ['overloaded', () => sendWithoutSlot({ MAX_IN_FLIGHT: '1' }, 'globex')],
+  ['streams_full', () => sendBesideStream({ MAX_STREAMS: '1' }, 'globex')],
   [
     'timeout',
     async () => {

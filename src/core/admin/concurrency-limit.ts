@@ -20,6 +20,8 @@ const SHORT_BYTES = 64 * 1024;
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The right to execute the request, until the response ends. */
+    slot: Slot | undefined;
     /** Bytes reserved for the response, from before it exists until the client has received it. */
     responseBytes: Slot | undefined;
   }
@@ -50,12 +52,14 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
       maxWaiting: MAX_WAITING,
       maxWaitMs,
     });
+    app.decorateRequest('slot');
     app.decorateRequest('responseBytes');
     app.addHook('onRequest', (request, reply, done) => {
       if (reply.raw.destroyed) return done(new ServiceError('client_gone'));
       const key = callerName(request);
       const slot = inFlight.slot(key);
       const responseBytes = bytes.slot(key);
+      request.slot = slot;
       request.responseBytes = responseBytes;
       request.onClose.push(() => {
         slot.release();

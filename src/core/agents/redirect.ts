@@ -105,19 +105,17 @@ export async function inTenant<T>(
  */
 async function identifyAgain(request: FastifyRequest): Promise<void> {
   await request.server.identifyAgain(request);
-  await redirectAgain(request);
+  if (requireContext(request).principal.proposesAs !== undefined) await redirectRead(request);
 }
 
 /**
- * Identifies a long request's caller like a new request's caller.
+ * Returns the context that a new request from the same caller would have, with cached keys and policies.
  *
  * @throws ServiceError if a new request would be rejected
  */
-export async function identifyAsNew(request: FastifyRequest): Promise<void> {
-  await request.server.identifyAsNew(request);
-  await redirectAgain(request);
-}
-
-async function redirectAgain(request: FastifyRequest): Promise<void> {
-  if (requireContext(request).principal.proposesAs !== undefined) await redirectRead(request);
+export async function identifyAsNew(request: FastifyRequest): Promise<RequestContext> {
+  const { server } = request;
+  const context = await server.identifyAsNew(request);
+  const isRedirected = context.principal.proposesAs !== undefined;
+  return isRedirected ? server.redirect.forRead(request, context) : context;
 }

@@ -52,6 +52,13 @@ export const ACCESS_ERRORS = {
       retryAfter: 1,
     }),
   },
+  access_changed: {
+    description: "The credential's access or the tenant changed while a stream was open.",
+    problem: () => ({
+      status: 409,
+      message: "The credential's access or the tenant has changed. Connect again.",
+    }),
+  },
   is_admin_key: {
     description: 'The credential is an admin key, which is for the admin API only.',
     problem: () => ({

@@ -144,6 +144,15 @@ export const REQUEST_ERRORS = {
       retryAfter: 1,
     }),
   },
+  too_many_streams: {
+    description: 'The tenant, or in the admin API the key, has too many open streams.',
+    problem: () => ({
+      status: 429,
+      message:
+        'Too many streams are open (MAX_STREAMS_PER_TENANT). Close one, or share one stream among its readers.',
+      retryAfter: 5,
+    }),
+  },
   headers_too_large: {
     description: 'The headers are too large.',
     problem: () => ({ status: 431, message: 'The headers are too large.' }),

@@ -75,6 +75,14 @@ export const SERVICE_ERRORS = {
       retryAfter: 1,
     }),
   },
+  streams_full: {
+    description: 'The replica has too many open streams.',
+    problem: () => ({
+      status: 503,
+      message: 'Too many streams are open on this replica (MAX_STREAMS). Try again shortly.',
+      retryAfter: 5,
+    }),
+  },
   timeout: {
     description: 'The request took longer than `HANDLER_TIMEOUT_MS`. A write may still have been applied.',
     problem: () => ({

@@ -28,7 +28,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     identifyAgain(request: FastifyRequest): Promise<void>;
     /** Identifies the caller like a new request, with cached keys and policies. */
-    identifyAsNew(request: FastifyRequest): Promise<void>;
+    identifyAsNew(request: FastifyRequest): RequestContext | Promise<RequestContext>;
   }
   interface FastifyRequest {
     /** The identified caller. Set only on routes that require a credential. */
@@ -44,9 +44,7 @@ export const authentication = fp<Authentication>(
   async (app, by) => {
     app.decorateRequest('context');
     app.decorate('identifyAgain', (request) => identifyAgain(request, by));
-    app.decorate('identifyAsNew', async (request) => {
-      request.context = await identify(request, by);
-    });
+    app.decorate('identifyAsNew', (request) => identify(request, by));
     app.addHook('onRequest', (request, _reply, done) => {
       const identified = mapMaybePromise(identify(request, by), (context) => {
         request.context = context;

@@ -12,11 +12,12 @@ import {
   type Credentials,
   namedTenant,
   type Principal,
+  type Validity,
 } from './principal.ts';
 import { createLookupLimiter } from './request-limiter.ts';
 
 /** An admin API caller. */
-export interface Administrator {
+export interface Administrator extends Validity {
   /** Actor recorded with changes. */
   actor: Actor;
   access: AdminAccess;
@@ -36,10 +37,19 @@ export interface AdminAuthenticator {
 export function adminKeyAuthentication(keys: KnownKeys): AdminAuthenticator {
   return {
     authenticate: (credentials) =>
-      mapMaybePromise(keys.identify(credentials), ({ isAdmin, actor, access, onlyTenants }) => {
-        if (!isAdmin) throw new ServiceError('not_an_admin_key');
-        return { actor, access: access === 'propose' ? 'read_only' : access, onlyTenants };
-      }),
+      mapMaybePromise(
+        keys.identify(credentials),
+        ({ isAdmin, actor, access, onlyTenants, readAt, expiresAt }) => {
+          if (!isAdmin) throw new ServiceError('not_an_admin_key');
+          return {
+            actor,
+            access: access === 'propose' ? 'read_only' : access,
+            onlyTenants,
+            readAt,
+            expiresAt,
+          };
+        },
+      ),
     close: () => keys.close(),
   };
 }
@@ -113,7 +123,8 @@ class KeyAuthenticator implements Authenticator {
     return mapMaybePromise(this.#keys.identify(credentials), (key) => this.#toCaller(key));
   }
 
-  #toCaller({ id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access }: KnownKey): Caller {
+  #toCaller(key: KnownKey): Caller {
+    const { id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access, readAt, expiresAt } = key;
     if (isAdmin) throw new ServiceError('is_admin_key');
     return {
       tenant,
@@ -123,6 +134,8 @@ class KeyAuthenticator implements Authenticator {
       access: access === 'read_write' || access === 'propose' ? 'read_write' : 'read_only',
       proposesAs: access === 'propose' ? id : undefined,
       autoCreate: tenant === null && this.#autoCreate,
+      readAt,
+      expiresAt,
     };
   }
 
@@ -136,14 +149,12 @@ class KeyAuthenticator implements Authenticator {
 }
 
 function toPrincipal(caller: Caller, credentials: Credentials): Principal {
-  const { tenant, tenantCreatedAt, actor, access, autoCreate, proposesAs } = caller;
+  const { tenant, managesStores: _, ...principal } = caller;
   const named = namedTenant(credentials);
-  if (tenant !== null) {
-    if (named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
-    return { tenant, tenantCreatedAt, actor, access, autoCreate, proposesAs };
-  }
-  if (named === undefined) throw new ServiceError('tenant_required');
-  return { tenant: named, actor, access, autoCreate };
+  if (tenant !== null && named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
+  const own = tenant ?? named;
+  if (own === undefined) throw new ServiceError('tenant_required');
+  return { ...principal, tenant: own };
 }
 
 const DEFAULT_TENANT = 'default';

@@ -162,6 +162,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
     if (token === undefined) throw new ServiceError('unauthorized');
     let claim: unknown;
     let subject: unknown;
+    let expiresAt: number;
     try {
       const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
         issuer,
@@ -173,6 +174,8 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       });
       claim = payload[tenantClaim];
       subject = payload.sub ?? null;
+      const remainingMs = (Number(payload.exp) + clockSkewSeconds) * 1000 - Date.now();
+      expiresAt = performance.now() + remainingMs;
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       // With a single configured key, jose throws a TypeError for a token that does not match the key.
@@ -188,6 +191,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       autoCreate,
       managesStores: false,
       actor: { type: 'jwt', subject },
+      expiresAt,
     };
   }
 }

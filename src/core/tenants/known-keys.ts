@@ -25,6 +25,7 @@ export interface KnownKey
     'id' | 'tenant' | 'tenantCreatedAt' | 'isAdmin' | 'onlyTenants' | 'managesStores' | 'access' | 'isRevoked'
   > {
   actor: Actor;
+  readAt: number;
   expiresAt: number;
   lastUsedAt: number;
 }
@@ -159,6 +160,7 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
     access,
     isRevoked,
     actor: { type: isAdmin ? 'admin_key' : 'api_key', id, label, ...(source === '' ? {} : { source }) },
+    readAt: now,
     expiresAt: now + (expiresInMs ?? Number.POSITIVE_INFINITY),
     lastUsedAt: now - (usedMsAgo ?? Number.POSITIVE_INFINITY),
   };

@@ -38,6 +38,8 @@ export interface TenantPolicy
    * same ID.
    */
   createdAt: string | null;
+  /** Time of the lookup, by `performance.now()`. */
+  readAt: number;
 }
 
 /**
@@ -72,9 +74,10 @@ export class TenantPolicyCache {
       // If a tenant is removed from the cache during a lookup, waiting requests still get the result.
       ignoreFetchAbort: true,
       fetchMethod: async (tenant, _, { context: ip }) => {
+        const readAt = performance.now();
         const found = lookups.run(ip, () => tenants.find(tenant));
         const [row] = await Promise.all([found, keptOut?.check()]);
-        return { row, policy: this.#toPolicy(row ?? {}) };
+        return { row, policy: this.#toPolicy(row ?? {}, readAt) };
       },
     });
   }
@@ -117,12 +120,11 @@ export class TenantPolicyCache {
     this.#cache.delete(tenant);
   }
 
-  #toPolicy({
-    mounts = [],
-    draftOf = null,
-    createdAt,
-    ...own
-  }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf' | 'createdAt'>>): TenantPolicy {
+  #toPolicy(
+    row: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf' | 'createdAt'>>,
+    readAt = performance.now(),
+  ): TenantPolicy {
+    const { mounts = [], draftOf = null, createdAt, ...own } = row;
     const settings = effectiveSettings(own, this.#config);
     const {
       maxFileBytes,
@@ -149,6 +151,7 @@ export class TenantPolicyCache {
       mounts,
       draftOf,
       createdAt: createdAt ?? NO_TENANT,
+      readAt,
     };
   }
 }

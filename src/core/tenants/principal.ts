@@ -3,8 +3,16 @@ import { ServiceError } from '../errors/errors.ts';
 import type { Actor } from '../memory/origin.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 
+/** The time in which an identified caller remains valid. Times refer to `performance.now()`. */
+export interface Validity {
+  /** Time of the lookup. By default, the time of the identification. */
+  readAt?: number;
+  /** The credential's own expiry. By default, the credential does not expire. */
+  expiresAt?: number;
+}
+
 /** The authenticated caller of a request, with its tenant and access. */
-export interface Principal {
+export interface Principal extends Validity {
   tenant: string;
   /** Actor recorded in the history. */
   actor: Actor;
@@ -21,7 +29,8 @@ export interface Principal {
 
 /** A request's caller, before the tenant is known. */
 export interface Caller
-  extends Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
+  extends Validity,
+    Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
   /** The caller's only tenant; null means all tenants. */
   tenant: string | null;
   /** Whether the caller may create, change, archive, and delete stores, and redact versions. */

@@ -70,7 +70,7 @@ export class DraftRedirect implements Redirect {
 
   async #toDraft(
     request: FastifyRequest,
-    { principal, policy: { mounts } }: RequestContext,
+    { principal, policy: { mounts, readAt } }: RequestContext,
     draft: string,
   ): Promise<RequestContext> {
     const policy = await this.#policies.policyFor(draft, { autoCreate: false, ip: request.ip });
@@ -82,7 +82,7 @@ export class DraftRedirect implements Redirect {
         access: 'read_write',
         autoCreate: false,
       },
-      policy: { ...policy, mounts: readOnly(mounts) },
+      policy: { ...policy, mounts: readOnly(mounts), readAt: Math.min(readAt, policy.readAt) },
     };
   }
 }

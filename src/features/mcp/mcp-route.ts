@@ -60,7 +60,7 @@ const load = () => {
 export async function mcpRoute(app: FastifyInstance, services: Services): Promise<void> {
   const sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
   const order = new CallOrder();
-  const subscriptions = new Subscriptions(app, services);
+  const subscriptions = new Subscriptions(services);
   app.decorateRequest('mcpPlace');
   app.addHook('onListen', async () => {
     const { warmUp } = await load();
@@ -171,14 +171,14 @@ async function exchange(request: FastifyRequest, services: Services): Promise<Mc
   }
 }
 
-/** Sends changes to files until the client disconnects or the service stops. */
+/** Sends changes to files until the client disconnects, the credential ends, or the service stops. */
 async function subscribe(
   request: FastifyRequest,
   reply: FastifyReply,
   subscriptions: Subscriptions,
 ): Promise<FastifyReply> {
   const { openSubscription } = await load();
-  await subscriptions.admit(request);
+  const ending = request.server.streams.open(request, reply);
   request.logEntry.command = 'subscriptions/listen';
   const inFlight = requireInFlight(request);
   const { response, end } = await inFlight.work(0, () =>
@@ -192,7 +192,8 @@ async function subscribe(
   reply.code(response.status).headers({ 'X-Accel-Buffering': 'no', Connection: 'close' });
   reply.type(response.headers.get('Content-Type') ?? 'application/json');
   if (response.body === null) return reply.send();
-  subscriptions.keep(request, { end });
+  if (ending.aborted) await end();
+  else ending.addEventListener('abort', end);
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
 }
 

@@ -1,53 +1,20 @@
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { identifyAsNew } from '../../core/agents/redirect.ts';
-import { ServiceError } from '../../core/errors/errors.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
 import type { Changes, Watched } from '../../core/files/watches.ts';
-import { countedTenant, type RequestContext, requireContext } from '../../core/http/authentication.ts';
+import { type RequestContext, requireContext } from '../../core/http/authentication.ts';
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { parsePath, ROOT } from '../../core/memory/path.ts';
-import { NO_TENANT } from '../../core/tenants/queries.ts';
-import { RequestLimiter } from '../../core/tenants/request-limiter.ts';
 import type { SubscribedFiles } from './exchange.ts';
 import { parseUri } from './resource-uri.ts';
 
-/** Limits on open subscriptions, per replica and per tenant. A subscription uses no slot. */
-const MAX_OPEN = { total: 1000, perKey: 100 };
-/**
- * Interval at which an open subscription's credential is checked again, as for a new request. Keys and policies are
- * cached for `AUTH_CACHE_SECONDS`.
- */
-const CHECK_CREDENTIAL_MS = 1000;
-
-interface Open {
-  end(): Promise<void>;
-}
-
-/** A replica's open subscriptions. */
+/** Watches the files of open subscriptions. */
 export class Subscriptions {
   readonly #services: Services;
-  readonly #limiter = new RequestLimiter({ ...MAX_OPEN, maxWaiting: 0, maxWaitMs: 0 });
-  readonly #open = new Set<Open>();
 
-  constructor(app: FastifyInstance, services: Services) {
+  constructor(services: Services) {
     this.#services = services;
-    // An open stream would delay the shutdown until its timeout.
-    app.addHook('preClose', async () => {
-      await Promise.all([...this.#open].map((subscription) => subscription.end()));
-    });
-  }
-
-  /**
-   * Counts a subscription until its connection closes.
-   *
-   * @throws ServiceError 429 or 503 if too many subscriptions are open
-   */
-  async admit(request: FastifyRequest): Promise<void> {
-    const slot = this.#limiter.slot(countedTenant(requireContext(request)));
-    request.onClose.push(() => slot.release());
-    await slot.acquire(1);
   }
 
   /** Returns a source for changes to a caller's files, after reading the files' current state. */
@@ -77,33 +44,6 @@ export class Subscriptions {
       },
     };
   }
-
-  /** Ends a subscription when the service stops, or when its caller loses the access to the memory. */
-  keep(request: FastifyRequest, subscription: Open): void {
-    const before = requireContext(request);
-    const check = async () => {
-      try {
-        await identifyAsNew(request);
-      } catch (error) {
-        if (!(error instanceof ServiceError) || error.status >= 500) return;
-        return subscription.end();
-      }
-      // The host subscribes again, and then watches the new mounts or the new draft.
-      if (!hasSameMemories(before, requireContext(request))) await subscription.end();
-    };
-    let isChecking = false;
-    const timer = setInterval(async () => {
-      if (isChecking) return;
-      isChecking = true;
-      await check();
-      isChecking = false;
-    }, CHECK_CREDENTIAL_MS).unref();
-    this.#open.add(subscription);
-    request.onClose.push(() => {
-      clearInterval(timer);
-      this.#open.delete(subscription);
-    });
-  }
 }
 
 /** A memory in which a caller sees files: the caller's own memory, or a mounted memory. */
@@ -115,13 +55,6 @@ interface SeenMemory {
 function seenMemories({ principal, policy: { mounts } }: RequestContext): SeenMemory[] {
   const mounted = mounts.map((mount) => ({ tenant: mount.tenant, mount }));
   return [{ tenant: principal.tenant, mount: undefined }, ...mounted];
-}
-
-/** Whether two contexts have the same memories. A later tenant with the same ID has another memory. */
-function hasSameMemories(before: RequestContext, now: RequestContext): boolean {
-  const { createdAt } = before.policy;
-  const isReplaced = createdAt !== NO_TENANT && createdAt !== now.policy.createdAt;
-  return !isReplaced && JSON.stringify(seenMemories(before)) === JSON.stringify(seenMemories(now));
 }
 
 /** Divides a subscription's files among the caller's memory and the mounted memories that can be read. */

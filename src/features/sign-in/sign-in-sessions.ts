@@ -101,7 +101,8 @@ export class Sessions {
     const signedIn = await this.#open('session', headers.cookie, session);
     if (signedIn === undefined || (await this.#ended.has(signedIn.jti)))
       throw new ServiceError('unauthorized');
-    return { actor: signedIn.actor, access: signedIn.access, onlyTenants: null };
+    const { actor, access, exp } = signedIn;
+    return { actor, access, onlyTenants: null, expiresAt: performance.now() + exp * 1000 - Date.now() };
   }
 
   /** Returns an authenticator that accepts sessions in addition to keys. A key in the header precedes the session. */
