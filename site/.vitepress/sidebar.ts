@@ -24,6 +24,7 @@ const GUIDES: Record<string, string[]> = {
     'docs/any-language.md',
     'docs/mounts.md',
     'docs/drafts.md',
+    'docs/folder-sync.md',
     'docs/memory-stores.md',
     'docs/costs.md',
   ],

@@ -14,6 +14,7 @@ import { reads } from '../features/reads/feature.ts';
 import { search } from '../features/search/feature.ts';
 import { secrets } from '../features/secrets/feature.ts';
 import { signIn } from '../features/sign-in/feature.ts';
+import { sync } from '../features/sync/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
 import { COMMANDS, OPERATION_IDS, sortByNames } from './order.ts';
 
@@ -31,6 +32,7 @@ export const FEATURES: readonly Feature[] = [
   health,
   mcp,
   memoryStores,
+  sync,
 ];
 
 /** Returns the admin API operations, in document order. */

@@ -366,6 +366,16 @@ export interface components {
             /** @description Whether the file gets a new text: merged lines, or a resolution's text. */
             merged: boolean;
         };
+        FileHash: {
+            path: string;
+            /**
+             * Format: uuid
+             * @description Identifies the file across edits and renames.
+             */
+            memory_id: string;
+            size_bytes: number;
+            content_sha256: string;
+        };
         /** @description Sizes are recorded once an hour; null where they were not. */
         FleetDay: {
             /**
@@ -396,6 +406,14 @@ export interface components {
             bytes: number;
             history_bytes: number;
             history_versions: number;
+        };
+        HashPage: {
+            files: components["schemas"]["FileHash"][];
+            /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
+            next: string | null;
+            tenant_created_at: components["schemas"]["Time"];
+            /** @description Time of the latest change to the tenant's files; null if there was none. */
+            last_change_at: components["schemas"]["Time"] | null;
         };
         Health: {
             /** @constant */
@@ -1211,8 +1229,10 @@ export type DraftResolutionInput = components['schemas']['DraftResolutionInput']
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];
 export type FileChange = components['schemas']['FileChange'];
+export type FileHash = components['schemas']['FileHash'];
 export type FleetDay = components['schemas']['FleetDay'];
 export type FleetTotals = components['schemas']['FleetTotals'];
+export type HashPage = components['schemas']['HashPage'];
 export type Health = components['schemas']['Health'];
 export type HealthFinding = components['schemas']['HealthFinding'];
 export type Hit = components['schemas']['Hit'];

@@ -187,7 +187,7 @@ export async function isServed(directory: string): Promise<boolean> {
  *
  * @returns undefined when another connection holds the lock
  */
-function lockFile(path: string): DatabaseSync | undefined {
+export function lockFile(path: string): DatabaseSync | undefined {
   try {
     closeSync(openSync(path, 'ax', 0o600));
   } catch (error) {
