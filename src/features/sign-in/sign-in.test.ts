@@ -65,6 +65,7 @@ describe('the session cookie', () => {
     expect(await sessions(url).authenticate(withCookie(header))).toStrictEqual({
       ...person,
       onlyTenants: null,
+      expiresAt: expect.any(Number),
     });
   });
 
