@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Caller } from '../../src/core/cli/caller.ts';
 import { loadConfig } from '../../src/core/config.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
+import { listHashes } from '../../src/features/sync/hash-operation.ts';
 import { localCaller } from '../../src/service/local-caller.ts';
 import { CollectedOutput } from '../support/collected-output.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -88,6 +89,17 @@ async function change(editor: Editor, lines: Lines, random: Random): Promise<Fil
   return files;
 }
 
+/** Returns a caller that lists few files on a page, and runs `onPage` before each page. */
+function listInPages(caller: Caller, onPage: () => Promise<unknown>): Caller {
+  const call = async (operation: { id: string }, input: { query?: object }) => {
+    const isList = operation.id === listHashes.id;
+    if (isList) await onPage();
+    const paged = isList ? { ...input, query: { ...input.query, limit: 3 } } : input;
+    return caller.call(operation as typeof listHashes, paged as object);
+  };
+  return { ...caller, call: call as unknown as Caller['call'] };
+}
+
 describeServiceOnOwnDatabase('random synchronizations', (service) => {
   let root: string;
   let caller: Caller;
@@ -147,7 +159,12 @@ describeServiceOnOwnDatabase('random synchronizations', (service) => {
         };
       };
       const sync = async (device: Device, intercept?: Intercept) => {
-        const { changes, ...result } = await device.sync(caller, tenant, intercept);
+        const isDisturbed = intercept !== undefined && random.below(3) === 0;
+        const changeAgain = async () => {
+          if (isDisturbed && random.below(4) === 0) await change(agent, lines, random);
+        };
+        const paged = listInPages(caller, changeAgain);
+        const { changes, ...result } = await device.sync(paged, tenant, intercept);
         for (const { action } of changes) {
           if (action === 'merge') seen.merges++;
           if (action === 'rename') seen.renames++;

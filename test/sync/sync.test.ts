@@ -227,7 +227,7 @@ describeServiceOnOwnDatabase('sync', (service) => {
       code: 0,
       stdout: 'memory: create other.md\n',
       stderr:
-        'Skipped image.png: it is not UTF-8 text.\nSkipped linked: it is a symbolic link.\nSkipped back\\slash.md: its name is not valid in a memory.\nChanged: 1 in the memory, 0 in the directory.\n',
+        'image.png: skipped, because it is not UTF-8 text.\nlinked: skipped, because it is a symbolic link.\nback\\slash.md: skipped, because its name is not valid in a memory.\nChanged: 1 in the memory, 0 in the directory.\n',
     });
     await execute(device.tenant, cmd.replace('/memories/linked/a.md', 'a', 'b'));
     await device.sync();
@@ -250,6 +250,23 @@ describeServiceOnOwnDatabase('sync', (service) => {
     expect(await device.files()).toStrictEqual(await memory(device.tenant));
   });
 
+  it('replaces an empty directory by a file, but not in the memory', async () => {
+    const device = new Device(await newTenant());
+    await mkdir(join(device.directory, 'a/b'), { recursive: true });
+    await mkdir(join(device.directory, 'c'));
+    await execute(device.tenant, cmd.create('/memories/c', 'file\n'));
+    await execute(device.tenant, cmd.create('/memories/d/e', 'file\n'));
+    await execute(device.tenant, cmd.delete('/memories/d/e'));
+    await device.put('d', 'file\n');
+    expect(await device.sync()).toStrictEqual({
+      code: 1,
+      stdout: 'local: create c\n',
+      stderr:
+        'd: unfinished, because it is changing, or its path is occupied.\nChanged: 0 in the memory, 1 in the directory.\nmemory-service: 1 file could not be synchronized.\n',
+    });
+    expect(await device.files()).toStrictEqual({ c: 'file\n', d: 'file\n' });
+  });
+
   it('keeps a local secret that the memory masks', async () => {
     const tenant = await newTenant();
     await runOn(service(), ['tenants', 'set', tenant, '--secrets', 'mask']);
@@ -258,7 +275,7 @@ describeServiceOnOwnDatabase('sync', (service) => {
     await device.put('a.md', `one\ntoken ${token}\nthree\nfour\n`);
     expect(await device.sync()).toMatchObject({
       code: 0,
-      stderr: 'Skipped a.md: the memory masks its secrets.\nChanged: 1 in the memory, 0 in the directory.\n',
+      stderr: 'a.md: the memory masks its secrets.\nChanged: 1 in the memory, 0 in the directory.\n',
     });
     await device.sync();
     expect((await device.sync()).stdout).toBe('');
@@ -315,7 +332,7 @@ describeServiceOnOwnDatabase('sync', (service) => {
     await device.put('small.md', 'small\n');
     const { code, stdout, stderr } = await device.sync();
     expect([code, stdout]).toStrictEqual([1, 'memory: create small.md\n']);
-    expect(stderr).toContain('Rejected large.md: ');
+    expect(stderr).toContain('large.md: rejected. ');
     expect(stderr).toContain('memory-service: 1 file could not be synchronized.\n');
     expect(await device.read('large.md')).toBe('more than ten bytes\n');
   });

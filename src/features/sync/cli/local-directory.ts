@@ -128,6 +128,7 @@ export class LocalDirectory {
     if (!(await this.#makeDirectories(path))) return false;
     const target = this.#resolve(path);
     const unfinished = join(this.root, STATE_DIRECTORY, 'unfinished');
+    if (expected === null) await removeEmptyDirectory(target);
     // After an interruption, it may be a link to a complete file.
     await rm(unfinished, { force: true });
     await writeDurably(unfinished, text, 0o666);
@@ -150,13 +151,8 @@ export class LocalDirectory {
     if (found === null) return true;
     if (found !== expected) return false;
     await unlink(target);
-    for (const directory of ancestorPaths(path).slice(1).reverse()) {
-      const isRemoved = await rmdir(this.#resolve(directory)).then(
-        () => true,
-        () => false,
-      );
-      if (!isRemoved) break;
-    }
+    for (const directory of ancestorPaths(path).slice(1).reverse())
+      await removeEmptyDirectory(this.#resolve(directory));
     return true;
   }
 
@@ -237,6 +233,11 @@ async function readHash(file: string): Promise<string | null> {
   const kind = await getKind(file);
   if (kind === undefined) return null;
   return kind === 'file' ? hash('sha256', await readBytes(file), 'hex') : kind;
+}
+
+/** Removes a directory if it is empty. */
+async function removeEmptyDirectory(directory: string): Promise<void> {
+  await rmdir(directory).catch(() => {});
 }
 
 async function copyMode(from: string, to: string): Promise<void> {

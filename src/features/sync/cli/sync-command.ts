@@ -131,10 +131,12 @@ class Report {
   }
 
   notes({ notes, rejected, unfinished }: SyncResult): void {
-    this.#lines([...notes].map(([path, reason]) => `Skipped ${shownPath(path)}: ${reason}.`));
-    this.#lines([...rejected].map(([path, reason]) => `Rejected ${shownPath(path)}: ${reason}`));
+    this.#lines([...notes].map(([path, reason]) => `${shownPath(path)}: ${reason}.`));
+    this.#lines([...rejected].map(([path, reason]) => `${shownPath(path)}: rejected. ${reason}`));
     this.#lines(
-      unfinished.map((path) => `Unfinished ${shownPath(path)}: it is changing, or its path is occupied.`),
+      unfinished.map(
+        (path) => `${shownPath(path)}: unfinished, because it is changing, or its path is occupied.`,
+      ),
     );
   }
 

@@ -32,7 +32,7 @@ export interface SyncOptions {
 }
 
 export interface SyncResult {
-  /** Reasons why files or names were skipped. */
+  /** Notes about files or names, for example why a file was skipped. */
   notes: Map<string, string>;
   /** Reasons why the memory rejected files. */
   rejected: Map<MemoryPath, string>;
@@ -67,8 +67,8 @@ const REJECTED: ReadonlySet<ErrorReason> = new Set([
 
 /** Maximum passes while files change. */
 const MAX_PASSES = 4;
-/** Maximum concurrent reads. */
-const MAX_READS = 8;
+/** Maximum concurrent requests. */
+const MAX_REQUESTS = 8;
 
 /** Synchronizes both sides, in several passes if files change during the synchronization. */
 export async function synchronize(sides: Sides, options: SyncOptions): Promise<SyncResult> {
@@ -172,12 +172,14 @@ class SyncPass {
   /** Returns a function that selects the paths to synchronize, and notes the reasons for skipped files. */
   async #filter(tree: LocalTree, listed: RemoteTree): Promise<(path: MemoryPath) => boolean> {
     const { notes } = this.#result;
-    for (const [path, reason] of [...tree.skipped, ...tree.invalidNames]) notes.set(path, reason);
+    for (const [path, reason] of [...tree.skipped, ...tree.invalidNames])
+      notes.set(path, `skipped, because ${reason}`);
     const remotePaths = listed.files.map(({ path }) => path).filter((path) => !tree.isIgnored(path, 'file'));
     const variants = this.#options.isCaseInsensitive
       ? findCaseVariants(remotePaths, (path) => tree.files.has(path))
       : new Set<MemoryPath>();
-    for (const path of variants) notes.set(path, 'another file has the same name in another case');
+    for (const path of variants)
+      notes.set(path, 'skipped, because another file has the same name in another case');
     // In an inconsistent list, a file that was renamed meanwhile may be missing.
     const ids = new Set(listed.files.flatMap(({ path, memoryId }) => [path, memoryId]));
     const isUnsure = ({ path, memoryId }: BaseFile) =>
@@ -234,14 +236,24 @@ class SyncPass {
     const isCopy = ({ copyOf }: PlannedFile) => copyOf !== undefined;
     // Local copies come first, so that the memory's contents can replace the originals.
     const uncopied = await this.#repeat(planned.filter(isCopy), (file) => this.#copy(file));
-    await this.#readContents(planned);
-    const order = ({ original, target }: PlannedFile) =>
-      target === null ? 0 : original !== null && original.path !== target.path ? 1 : 2;
-    const remaining = planned.filter((file) => !uncopied.has(file)).toSorted((a, b) => order(a) - order(b));
-    const rejected = await this.#repeat(remaining, (file) => this.#changeMemory(file));
+    const active = planned.filter((file) => !uncopied.has(file));
+    await this.#repeat(active.filter(isRead), (file) => this.#readOriginal(file), MAX_REQUESTS);
+    const isNew = ({ base, original }: PlannedFile) => base === null && original === null;
+    const isMoved = ({ original, target }: PlannedFile) => target !== null && original?.path !== target.path;
+    const [created, changed] = [active.filter(isNew), active.filter((file) => !isNew(file))];
+    // Deletions come first, because they may make way for other files, and moves come before edits at the new paths.
+    const ordered = [
+      ...changed.filter(({ target }) => target === null),
+      ...changed.filter(isMoved),
+      ...changed.filter((file) => file.target !== null && !isMoved(file)),
+    ];
+    const failed = new Set([
+      ...(await this.#repeat(ordered, (file) => this.#changeMemory(file))),
+      ...(await this.#repeat(created, (file) => this.#changeMemory(file), MAX_REQUESTS)),
+    ]);
     // The memory changes first, so that it contains the contents of the files that are replaced or deleted locally.
     await this.#repeat(
-      remaining.filter((file) => !rejected.has(file)),
+      active.filter((file) => !failed.has(file)),
       (file) => this.#changeLocal(file),
     );
   }
@@ -254,16 +266,18 @@ class SyncPass {
   async #repeat(
     files: readonly PlannedFile[],
     step: (file: PlannedFile) => Promise<'done' | 'blocked' | 'rejected'>,
+    concurrency = 1,
   ): Promise<Set<PlannedFile>> {
     const failed = new Set<PlannedFile>();
     let blocked = files;
     for (let before = Infinity; blocked.length > 0 && blocked.length < before; ) {
       before = blocked.length;
       const again: PlannedFile[] = [];
-      for (const file of blocked) {
-        const outcome = await step(file);
-        if (outcome === 'blocked') again.push(file);
-        if (outcome === 'rejected') failed.add(file);
+      for (let from = 0; from < blocked.length; from += concurrency) {
+        const files = blocked.slice(from, from + concurrency);
+        const outcomes = await Promise.all(files.map(step));
+        again.push(...files.filter((_, i) => outcomes[i] === 'blocked'));
+        for (const file of files.filter((_, i) => outcomes[i] === 'rejected')) failed.add(file);
       }
       blocked = again;
     }
@@ -289,18 +303,10 @@ class SyncPass {
     return 'done';
   }
 
-  /** Reads the contents that the local side lacks, several at a time. */
-  async #readContents(planned: readonly PlannedFile[]): Promise<void> {
-    const missing = planned.filter(
-      ({ draft, original, target }) =>
-        original !== null && original.versionId === target?.sha256 && draft?.versionId !== target.sha256,
-    );
-    for (let from = 0; from < missing.length; from += MAX_READS) {
-      const reads = missing.slice(from, from + MAX_READS);
-      await Promise.all(
-        reads.map(({ original }) => original && this.#content(original.versionId, { remote: original.path })),
-      );
-    }
+  /** Reads a content from the memory into the base. */
+  async #readOriginal({ original }: PlannedFile): Promise<'done'> {
+    if (original !== null) await this.#content(original.versionId, { remote: original.path });
+    return 'done';
   }
 
   async #changeMemory(file: PlannedFile): Promise<'done' | 'blocked' | 'rejected'> {
@@ -405,6 +411,11 @@ class SyncPass {
   #report(changes: readonly SyncChange[]): void {
     for (const change of changes) this.#options.onChange(change);
   }
+}
+
+/** Whether the directory receives a content from the memory. */
+function isRead({ draft, original, target }: PlannedFile): boolean {
+  return original !== null && original.versionId === target?.sha256 && draft?.versionId !== target.sha256;
 }
 
 /** Returns undefined if a file does not exist any more. */
