@@ -95,6 +95,12 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     retry: false,
     remedy: 'Use a method of the header `Allow`.',
   }),
+  changes_expired: guide(new ServiceError('changes_expired', 'acme', '2026-11-22T09:30:00.123456Z'), {
+    retry: false,
+    remedy:
+      'Get a new position with `after=now`, read all files once, and continue from that position ([the change feed](feed.md#when-a-position-expires)).',
+    stores: [],
+  }),
   body_timeout: guide(new ServiceError('body_timeout'), {
     retry: true,
     retryNote: 'Use a faster connection.',

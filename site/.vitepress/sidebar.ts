@@ -14,6 +14,7 @@ const GUIDES: Record<string, string[]> = {
   'Build agents': [
     'docs/agents.md',
     'docs/context.md',
+    'docs/feed.md',
     'docs/memory-per-user.md',
     'docs/keep-secrets-out.md',
     'docs/any-model.md',
@@ -75,6 +76,7 @@ const SHORT_TITLES: Record<string, string> = {
   'docs/bad-day.md': 'A bad day',
   'docs/contract.md': 'The contract',
   'docs/context.md': 'Context',
+  'docs/feed.md': 'Change feed',
   'clients/typescript/README.md': 'TypeScript client',
   'clients/python/README.md': 'Python client',
   'clients/mcp/README.md': 'MCP server',

@@ -6,6 +6,7 @@ import type { Feature } from '../core/feature.ts';
 import { archive } from '../features/archive/feature.ts';
 import { context } from '../features/context/feature.ts';
 import { drafts } from '../features/drafts/feature.ts';
+import { feed } from '../features/feed/feature.ts';
 import { health } from '../features/health/feature.ts';
 import { incidents } from '../features/incidents/feature.ts';
 import { mcp } from '../features/mcp/feature.ts';
@@ -26,6 +27,7 @@ export const FEATURES: readonly Feature[] = [
   search,
   context,
   reads,
+  feed,
   drafts,
   incidents,
   archive,

@@ -93,6 +93,7 @@ export const OPERATION_IDS = [
   'importMemory',
   'listReads',
   'sumReads',
+  'listChanges',
   'listVersions',
   'getVersion',
   'countChanges',
@@ -135,7 +136,7 @@ export const OPERATION_IDS = [
 ];
 
 /** Paths at the start of openapi.yaml. */
-export const AGENT_PATHS = ['/execute', '/search', '/context', '/instructions', '/whoami'];
+export const AGENT_PATHS = ['/execute', '/search', '/context', '/v1/changes', '/instructions', '/whoami'];
 
 /**
  * Sorts items by their names' positions in a list.

@@ -7,6 +7,7 @@ import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { ERROR_CATALOG, type ErrorCode, type ErrorDefinition } from '../../src/core/errors/catalog.ts';
+import { encodeCursor } from '../../src/core/lib/cursor.ts';
 import { newApiKey } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { FirstKey } from '../../src/features/sign-in/first-key.ts';
@@ -208,6 +209,17 @@ const PROVOKED: readonly [ErrorCode, () => Promise<Received>][] = [
   ['invalid_parameter', () => send(open, { url: '/search', body: [] })],
   ['route_not_found', () => send(open, { method: 'GET', url: '/nothing' })],
   ['method_not_allowed', () => send(open, { method: 'GET' })],
+  [
+    'changes_expired',
+    async () => {
+      const read = (after: string) =>
+        send(keyed, { method: 'GET', url: `/v1/changes?after=${after}`, headers: bearer(keys.acme) });
+      const { cursor } = JSON.parse((await read('now')).body);
+      const position = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+      await keyed.query("UPDATE tenants SET history_since = '2026-11-22T09:30:00.123456Z' WHERE id = 'acme'");
+      return read(encodeCursor({ ...position, time: '2026-11-20T00:00:00.000000Z' }));
+    },
+  ],
   [
     'body_timeout',
     async () =>

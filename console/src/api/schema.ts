@@ -122,6 +122,32 @@ export interface components {
              */
             outcome: string | null;
         };
+        /** @description A change to a file, or a redaction. */
+        ChangeEvent: {
+            /** @description Reading goes on after the event with `after=CURSOR`. */
+            cursor: string;
+            /**
+             * @description `restored`: a deleted file exists again. `redacted`: the version lost its path and content.
+             * @enum {string}
+             */
+            type: "created" | "modified" | "renamed" | "deleted" | "restored" | "redacted";
+            /** @example acme */
+            tenant: string;
+            at: components["schemas"]["Time"];
+            /** @description The actor that made the change or the redaction. */
+            actor: components["schemas"]["Actor"];
+            /** @description The version that the change created, or the redacted version. Its path is the new path. */
+            version: components["schemas"]["Version"];
+            /** @description With `content=true`: the content after the change. Null for a deletion, and if the content was redacted or pruned. */
+            content?: string | null;
+        };
+        ChangePage: {
+            events: components["schemas"]["ChangeEvent"][];
+            /** @description The position after the page. Send it as `after` to read on, even after an empty page. */
+            cursor: string;
+            /** @description Whether more events are there already. */
+            has_more: boolean;
+        };
         Changed: {
             path: string;
             /** @enum {string} */
@@ -1216,6 +1242,8 @@ export type Activity = components['schemas']['Activity'];
 export type Actor = components['schemas']['Actor'];
 export type AdjacentChanges = components['schemas']['AdjacentChanges'];
 export type AuditEvent = components['schemas']['AuditEvent'];
+export type ChangeEvent = components['schemas']['ChangeEvent'];
+export type ChangePage = components['schemas']['ChangePage'];
 export type Changed = components['schemas']['Changed'];
 export type Conflict = components['schemas']['Conflict'];
 export type Context = components['schemas']['Context'];

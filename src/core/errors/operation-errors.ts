@@ -17,6 +17,10 @@ export const PARAMETER_ERRORS = {
     () =>
       'The query parameter `after` is not valid: use the `next` of the previous page, with the same other parameters.',
   ),
+  invalid_change_cursor: invalid(
+    () =>
+      'The query parameter `after` is not valid: use the `cursor` of an event or of a page of events, or `now`.',
+  ),
   both_preconditions: invalid(() => 'Send If-Match or If-None-Match, not both.'),
   invalid_if_none_match: invalid(() => 'The header If-None-Match must be * here.'),
   invalid_search: invalid((why: string) => why),

@@ -61,6 +61,16 @@ export const REQUEST_ERRORS = {
     description: 'The route does not support the method; `Allow` lists those that it does.',
     problem: (allowed: string) => ({ status: 405, message: `This route supports only: ${allowed}.` }),
   },
+  changes_expired: {
+    description: 'Changes after the position are no longer in the history.',
+    problem: (tenant: string, historySince: string | null) => ({
+      status: 410,
+      message:
+        historySince === null
+          ? `Another tenant has the ID ${tenant} now, or an import has replaced the tenant's history. Begin again with \`after=now\`, then read all files once.`
+          : `The position is before ${historySince}, where the history of tenant ${tenant} begins. Begin again with \`after=now\`, then read all files once.`,
+    }),
+  },
   body_timeout: {
     description: 'The body arrived too slowly.',
     problem: () => ({

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import type { Database } from '../../core/database/database.ts';
+import type { Query } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { History } from '../../core/history/history.ts';
+import { addChanges, type LogEntry } from '../../core/history/log.ts';
+import { toVersion } from '../../core/history/version.ts';
+import { decodeCursor, encodeCursor } from '../../core/lib/cursor.ts';
+import { storedTime } from '../../core/lib/rfc3339.ts';
+import { FIRST_ID } from '../../core/lib/uuids.ts';
+import {
+  type ChangedRow,
+  type FeedState,
+  feedStateQuery,
+  listChangesQuery,
+  listRedactionsQuery,
+  type Position,
+} from './change-queries.ts';
+
+/** The beginning of a reading: the start of the complete history, the latest change, or a cursor's position. */
+export type Start = 'history' | 'now' | Cursor;
+
+/** A position in a tenant's changes. It expires when another tenant gets the ID. */
+export interface Cursor extends Position {
+  /** The tenant's creation time; null if the tenant did not exist. */
+  createdAt: string | null;
+}
+
+/** A change to a file, or a redaction. */
+export interface FileEvent {
+  type: 'created' | 'modified' | 'renamed' | 'deleted' | 'restored' | 'redacted';
+  /** Position after the event. */
+  cursor: Cursor;
+  entry: LogEntry;
+  /** Whether the filter by an actor or a source matches. */
+  isWanted: boolean;
+}
+
+export interface Page {
+  events: FileEvent[];
+  cursor: Cursor;
+  hasMore: boolean;
+}
+
+const cursorSchema = z.strictObject({ createdAt: storedTime.nullable(), time: storedTime, id: z.guid() });
+
+export function formatCursor(cursor: Cursor): string {
+  return encodeCursor(cursor);
+}
+
+/** @throws ServiceError 400 if the text is not a cursor */
+export function parseStart(given: string | undefined): Start {
+  if (given === undefined) return 'history';
+  if (given === 'now') return given;
+  const cursor = decodeCursor(cursorSchema, given);
+  if (cursor === undefined) throw new ServiceError('invalid_change_cursor');
+  return cursor;
+}
+
+/** The position before all changes. */
+const FIRST = { time: '0001-01-01T00:00:00.000000Z', id: FIRST_ID };
+
+/**
+ * Reads a tenant's changes, in order: each change that was committed has a later time than all changes to the tenant
+ * that were committed before it.
+ */
+export class Changes {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Returns the position where reading begins. Throws `DatabaseError`. */
+  async begin(tenant: string, start: Start): Promise<Cursor> {
+    if (typeof start === 'object') return start;
+    const state = await this.#state(tenant);
+    if (state === undefined) return { createdAt: null, ...FIRST };
+    const { createdAt, historySince, now } = state;
+    return { createdAt, time: start === 'now' ? now : historySince, id: FIRST_ID };
+  }
+
+  /**
+   * Reads at most `limit` changes after a position.
+   *
+   * @param by an actor or a source, as in `VersionFilter`
+   * @throws ServiceError 410 if changes after the position are no longer in the history
+   * @throws DatabaseError
+   */
+  async page(
+    tenant: string,
+    cursor: Cursor,
+    { limit, by = null, until = null }: { limit: number; by?: string | null; until?: string | null },
+  ): Promise<Page> {
+    const { time, id } = cursor;
+    const params = { tenant, time, id, until, by, limit: limit + 1 };
+    const read = async (query: Query<typeof params, ChangedRow>) =>
+      (await this.#database.query(query, params)).rows;
+    const [changed, redacted] = await Promise.all([read(listChangesQuery), read(listRedactionsQuery)]);
+    // The state is read last, because changes that are pruned in the meantime would be missing without a notice.
+    const state = await this.#state(tenant);
+    requireComplete(tenant, cursor, state);
+    const createdAt = state?.createdAt ?? null;
+    const rows = mergeByPosition(changed, redacted).slice(0, limit);
+    const entries = await addChanges(
+      new History(this.#database),
+      tenant,
+      rows.map(({ row }) => toVersion(row)),
+    );
+    const events = rows.map(({ row, position, isRedaction }, i): FileEvent => {
+      const entry = entries[i] as LogEntry;
+      const type = isRedaction ? 'redacted' : changeType(entry);
+      return { type, cursor: { createdAt, ...position }, entry, isWanted: row.isWanted };
+    });
+    const last = events.at(-1)?.cursor ?? { ...cursor, createdAt };
+    return { events, cursor: last, hasMore: changed.length + redacted.length > limit };
+  }
+
+  async #state(tenant: string): Promise<FeedState | undefined> {
+    return (await this.#database.query(feedStateQuery, { tenant })).rows[0];
+  }
+}
+
+/** @throws ServiceError 410 */
+function requireComplete(tenant: string, { createdAt, time }: Cursor, state: FeedState | undefined): void {
+  if (createdAt === null) return;
+  const isSameTenant = state?.createdAt === createdAt;
+  if (!isSameTenant || time < state.historySince)
+    throw new ServiceError('changes_expired', tenant, isSameTenant ? state.historySince : null);
+}
+
+interface PositionedRow {
+  row: ChangedRow;
+  position: Position;
+  isRedaction: boolean;
+}
+
+/** Merges two ordered lists. The time of a redaction determines its position. */
+function mergeByPosition(changed: ChangedRow[], redacted: ChangedRow[]): PositionedRow[] {
+  const rows: PositionedRow[] = [
+    ...changed.map((row) => ({ row, position: { time: row.createdAt, id: row.id }, isRedaction: false })),
+    ...redacted.map((row) => ({
+      row,
+      position: { time: row.redactedAt as string, id: row.id },
+      isRedaction: true,
+    })),
+  ];
+  const key = ({ position: { time, id } }: PositionedRow) => `${time} ${id}`;
+  return rows.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+/** A deleted file that exists again keeps its ID. So does a file that a draft's merge creates. */
+function changeType({ version }: LogEntry): FileEvent['type'] {
+  const { operation, id, memoryId, draft } = version;
+  return operation === 'created' && id !== memoryId && draft === null ? 'restored' : operation;
+}

@@ -1,0 +1,89 @@
+import type { Database } from '../../core/database/database.ts';
+import { History } from '../../core/history/history.ts';
+import { ROOT } from '../../core/memory/path.ts';
+import { type ChangeEvent, eventRecord } from './change-event.ts';
+import { Changes, type Cursor, type FileEvent, type Page } from './changes.ts';
+
+/** Events that a reader wants. Undefined fields match all events. */
+export interface EventFilter {
+  /** A file, or a directory with everything below it. A redacted version has no path and always matches. */
+  path?: string | undefined;
+  types?: readonly FileEvent['type'][] | undefined;
+  /** An actor or a source, as in `VersionFilter`. */
+  by?: string | undefined;
+}
+
+export interface ReadOptions extends EventFilter {
+  limit: number;
+  /** Whether events have the contents. */
+  content: boolean;
+}
+
+export interface EventPage {
+  events: ChangeEvent[];
+  cursor: Cursor;
+  hasMore: boolean;
+}
+
+/** Maximum number of changes to examine for one page. */
+const MAX_EXAMINED = 2000;
+/** Size of the contents, in bytes, after which a page ends. */
+export const MAX_CONTENT_BYTES = 1024 * 1024;
+
+/**
+ * Reads the next events that match a filter. A page may have fewer events than the limit, even none, while there are
+ * more.
+ *
+ * @throws ServiceError 410 if changes after the position are no longer in the history
+ * @throws DatabaseError
+ */
+export async function readEvents(
+  database: Database,
+  tenant: string,
+  start: Cursor,
+  { limit, content, ...filter }: ReadOptions,
+): Promise<EventPage> {
+  const changes = new Changes(database);
+  const found: FileEvent[] = [];
+  let page: Page = { events: [], cursor: start, hasMore: true };
+  for (let examined = 0; page.hasMore && found.length < limit && examined < MAX_EXAMINED; ) {
+    page = await changes.page(tenant, page.cursor, { limit: limit - found.length, by: filter.by ?? null });
+    examined += page.events.length;
+    found.push(...page.events.filter((event) => isWanted(event, filter)));
+  }
+  const { cursor, hasMore } = page;
+  if (!content) {
+    return { events: found.map((event) => eventRecord(tenant, event, undefined)), cursor, hasMore };
+  }
+  const fitting = cutByContents(found);
+  const contents = await new History(database).contents(tenant, fitting.flatMap(storedFile));
+  const events = fitting.map((event) =>
+    eventRecord(tenant, event, contents.get(event.entry.version.id) ?? null),
+  );
+  const last = fitting.at(-1);
+  const isCut = last !== undefined && fitting.length < found.length;
+  return isCut ? { events, cursor: last.cursor, hasMore: true } : { events, cursor, hasMore };
+}
+
+function isWanted(event: FileEvent, { path = ROOT, types }: EventFilter): boolean {
+  if (!event.isWanted || !(types?.includes(event.type) ?? true)) return false;
+  if (path === ROOT || event.type === 'redacted') return true;
+  const { before, version } = event.entry;
+  const paths = [version.path, before.kind === 'file' ? before.path : null];
+  return paths.some((each) => each === path || each?.startsWith(`${path}/`));
+}
+
+/** Returns the events before the one that exceeds `MAX_CONTENT_BYTES`, and at least one. */
+function cutByContents(events: readonly FileEvent[]): FileEvent[] {
+  let bytes = 0;
+  const tooMany = events.findIndex(({ entry }, i) => {
+    bytes += entry.version.contentSizeBytes ?? 0;
+    return i > 0 && bytes > MAX_CONTENT_BYTES;
+  });
+  return events.slice(0, tooMany === -1 ? undefined : tooMany);
+}
+
+function storedFile({ type, entry: { version } }: FileEvent) {
+  const hasContent = type !== 'redacted' && version.contentSizeBytes !== null;
+  return hasContent ? [{ memoryId: version.memoryId, versionId: version.id }] : [];
+}
