@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { tenantId } from '../../../core/cli/arguments.ts';
-import type { Caller } from '../../../core/cli/caller.ts';
 import { type Cli, command } from '../../../core/cli/cli-command.ts';
 import { explain } from '../../../core/cli/hints.ts';
 import type { Io } from '../../../core/cli/io.ts';
@@ -15,14 +14,14 @@ import { toDeviceName } from './conflict-path.ts';
 import { LocalDirectory, makeStateDirectory } from './local-directory.ts';
 import { RemoteMemory } from './remote-memory.ts';
 import { STATE_DIRECTORY, SyncState } from './sync-state.ts';
-import { type Sides, type SyncOptions, type SyncResult, synchronize } from './synchronize.ts';
+import { type SyncOptions, type SyncResult, synchronize } from './synchronize.ts';
 import { LocalChanges, PolledChanges, runAfterChanges } from './watch.ts';
 
 interface Options {
   dryRun?: boolean;
   watch?: boolean;
   allowEmpty?: boolean;
-  device: string;
+  device?: string;
   json?: boolean;
 }
 
@@ -37,7 +36,7 @@ export const syncCommand = (cli: Cli) =>
     .option('--watch', 'continue to synchronize after each change, until interrupted')
     .option('--dry-run', 'list the changes without making them')
     .option('--allow-empty', 'delete the files on one side even if the other side has lost all its files')
-    .option('--device <name>', "this device's name in the names of conflict files", hostname())
+    .option('--device <name>', "this device's name in the names of conflict files (default: the host's name)")
     .option('--json', 'print each change as JSON, one object per line')
     .examples(
       'memory-service sync acme ./vault --dry-run',
@@ -45,63 +44,67 @@ export const syncCommand = (cli: Cli) =>
       'memory-service sync acme ./vault --watch',
     )
     .run(({ caller, io }, tenant: string, directory: string, options: Options) =>
-      withSides(caller, tenant, directory, (sides) => run(sides, options, io)),
+      run(new RemoteMemory(caller, tenant), tenant, directory, options, io),
     );
 
-async function withSides(
-  caller: Caller,
+async function run(
+  remote: RemoteMemory,
   tenant: string,
   directory: string,
-  work: (sides: Sides) => Promise<void>,
+  options: Options,
+  io: Io,
 ): Promise<void> {
-  const remote = new RemoteMemory(caller, tenant);
-  const { createdAt } = await remote.state();
+  // Fails for an unknown tenant before the directory is created.
+  await remote.state();
   await makeStateDirectory(directory);
   const lock = lockFile(join(directory, STATE_DIRECTORY, 'lock'));
   if (lock === undefined) throw new OperatorError(`Another process is synchronizing ${directory}.`);
+  const local = new LocalDirectory(directory);
+  const report = new Report(io, options.json ?? false);
+  const { dryRun = false, allowEmpty = false } = options;
+  const syncOptions: SyncOptions = {
+    device: toDeviceName(options.device ?? hostname()),
+    dryRun,
+    allowEmpty,
+    isCaseInsensitive: await local.isCaseInsensitive(),
+    onChange: (change) => report.change(change),
+  };
+  const runOnce = async () => {
+    const state = await SyncState.open(directory, tenant, (await remote.state()).createdAt);
+    const result = await synchronize({ local, remote, state }, syncOptions).finally(() => state.close());
+    report.notes(result);
+    return result;
+  };
   try {
-    const state = await SyncState.open(directory, tenant, createdAt);
-    await work({ local: new LocalDirectory(directory), remote, state }).finally(() => state.close());
+    if (options.watch && !dryRun) return await watch(runOnce, local, remote, report);
+    const { rejected, unfinished } = await runOnce();
+    report.summary(dryRun ? 'To change' : 'Changed');
+    const failed = rejected.size + unfinished.length;
+    if (failed > 0) throw new OperatorError(`${amount(failed, 'file')} could not be synchronized.`);
   } finally {
     lock.close();
   }
 }
 
-async function run(sides: Sides, options: Options, io: Io): Promise<void> {
-  const { dryRun = false, allowEmpty = false, watch = false } = options;
-  const report = new Report(io, options.json ?? false);
-  const syncOptions: SyncOptions = {
-    device: toDeviceName(options.device),
-    dryRun,
-    allowEmpty,
-    isCaseInsensitive: await sides.local.isCaseInsensitive(),
-    onChange: (change) => report.change(change),
-  };
-  if (!watch || dryRun) {
-    const result = await synchronize(sides, syncOptions);
-    report.notes(result);
-    report.summary(dryRun ? 'To change' : 'Changed');
-    const failed = result.rejected.size + result.unfinished.length;
-    if (failed > 0) throw new OperatorError(`${amount(failed, 'file')} could not be synchronized.`);
-    return;
-  }
+/** Synchronizes after each change, until the process is interrupted. */
+async function watch(
+  runOnce: () => Promise<SyncResult>,
+  { root }: LocalDirectory,
+  remote: RemoteMemory,
+  report: Report,
+): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  const local = new LocalChanges(sides.local.root, ({ message }) => report.problem(message));
+  const local = new LocalChanges(root, ({ message }) => report.problem(message));
   const onFailure = (error: unknown) => report.failure(error);
   let changedAt: string | null = null;
   const task = async () => {
-    try {
-      const result = await synchronize(sides, syncOptions);
-      report.notes(result);
-      changedAt = result.changedAt;
-    } catch (error) {
-      report.failure(error);
-    }
+    const result = await runOnce().catch(onFailure);
+    if (result !== undefined) changedAt = result.changedAt;
     return changedAt;
   };
   try {
-    await runAfterChanges(task, local, new PolledChanges(sides.remote), { signal: stop.signal, onFailure });
+    await runAfterChanges(task, local, new PolledChanges(remote), { signal: stop.signal, onFailure });
   } finally {
     local.close();
   }

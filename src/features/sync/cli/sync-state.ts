@@ -43,7 +43,7 @@ export class SyncState {
   static async open(root: string, tenant: string, createdAt: string): Promise<SyncState> {
     const directory = join(root, STATE_DIRECTORY);
     const file = join(directory, 'state.jsonl');
-    const { header, files } = parseJournal(existsSync(file) ? await readFile(file, 'utf8') : '');
+    const { header, files, lineCount } = parseJournal(existsSync(file) ? await readFile(file, 'utf8') : '');
     if (header !== undefined && header.tenant !== tenant)
       throw new OperatorError(
         `${root} is synchronized with the tenant ${header.tenant}. ${startOver(directory)}`,
@@ -55,11 +55,13 @@ export class SyncState {
     await mkdir(join(directory, 'objects'), { recursive: true, mode: 0o700 });
     // Git ignores the directory, including this file.
     await writeFile(join(directory, '.gitignore'), '*\n');
-    const lines: Line[] = [{ version: 1, tenant, createdAt }];
-    for (const [path, file] of files) lines.push({ path, file });
-    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-    await writeDurably(`${file}.new`, text);
-    await rename(`${file}.new`, file);
+    // The journal of earlier synchronizations has more lines than the base.
+    if (header === undefined || lineCount > files.size + 1) {
+      const lines: Line[] = [{ version: 1, tenant, createdAt }];
+      for (const [path, file] of files) lines.push({ path, file });
+      await writeDurably(`${file}.new`, formatLines(lines));
+      await rename(`${file}.new`, file);
+    }
     return new SyncState(directory, files, await open(file, 'a'));
   }
 
@@ -74,7 +76,7 @@ export class SyncState {
     const isMoved = before !== undefined && before.path !== after?.path;
     if (isMoved && this.#files.get(before.path) === before) lines.push({ path: before.path, file: null });
     if (after !== null) lines.push({ path: after.path, file: after });
-    await this.#journal.appendFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    await this.#journal.appendFile(formatLines(lines));
     for (const line of lines) applyLine(this.#files, line);
   }
 
@@ -120,7 +122,8 @@ export class SyncState {
 function parseJournal(text: string) {
   const files = new Map<MemoryPath, BaseFile>();
   let header: Header | undefined;
-  for (const each of text.split('\n')) {
+  const texts = text.split('\n');
+  for (const each of texts) {
     let line: Line;
     try {
       line = JSON.parse(each);
@@ -131,8 +134,10 @@ function parseJournal(text: string) {
     if ('version' in line) header = line;
     else applyLine(files, line);
   }
-  return { header, files };
+  return { header, files, lineCount: texts.filter((each) => each !== '').length };
 }
+
+const formatLines = (lines: readonly Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
 function applyLine(files: Map<MemoryPath, BaseFile>, line: Line): void {
   if ('version' in line) return;

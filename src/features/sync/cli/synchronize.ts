@@ -235,9 +235,14 @@ class SyncPass {
   async #apply(planned: readonly PlannedFile[]): Promise<void> {
     const isCopy = ({ copyOf }: PlannedFile) => copyOf !== undefined;
     // Local copies come first, so that the memory's contents can replace the originals.
-    const uncopied = await this.#repeat(planned.filter(isCopy), (file) => this.#copy(file));
+    const uncopied = await this.#repeat(planned.filter(isCopy), (file) => this.#copy(file), localChanges);
     const active = planned.filter((file) => !uncopied.has(file));
-    await this.#repeat(active.filter(isRead), (file) => this.#readOriginal(file), MAX_REQUESTS);
+    await this.#repeat(
+      active.filter(isRead),
+      (file) => this.#readOriginal(file),
+      () => [],
+      MAX_REQUESTS,
+    );
     const isNew = ({ base, original }: PlannedFile) => base === null && original === null;
     const isMoved = ({ original, target }: PlannedFile) => target !== null && original?.path !== target.path;
     const [created, changed] = [active.filter(isNew), active.filter((file) => !isNew(file))];
@@ -247,25 +252,29 @@ class SyncPass {
       ...changed.filter(isMoved),
       ...changed.filter((file) => file.target !== null && !isMoved(file)),
     ];
+    const changeMemory = (file: PlannedFile) => this.#changeMemory(file);
     const failed = new Set([
-      ...(await this.#repeat(ordered, (file) => this.#changeMemory(file))),
-      ...(await this.#repeat(created, (file) => this.#changeMemory(file), MAX_REQUESTS)),
+      ...(await this.#repeat(ordered, changeMemory, memoryChanges)),
+      ...(await this.#repeat(created, changeMemory, memoryChanges, MAX_REQUESTS)),
     ]);
     // The memory changes first, so that it contains the contents of the files that are replaced or deleted locally.
     await this.#repeat(
       active.filter((file) => !failed.has(file)),
       (file) => this.#changeLocal(file),
+      (file) => (isCopy(file) ? [] : localChanges(file)),
     );
   }
 
   /**
-   * Applies a step to files. Files that another file blocks are repeated until none of them succeeds.
+   * Applies a step to files, and reports the changes in order. Files that another file blocks are repeated until none
+   * of them succeeds.
    *
    * @returns the files for which the step did not succeed
    */
   async #repeat(
     files: readonly PlannedFile[],
     step: (file: PlannedFile) => Promise<'done' | 'blocked' | 'rejected'>,
+    getChanges: (file: PlannedFile) => SyncChange[],
     concurrency = 1,
   ): Promise<Set<PlannedFile>> {
     const failed = new Set<PlannedFile>();
@@ -276,6 +285,7 @@ class SyncPass {
       for (let from = 0; from < blocked.length; from += concurrency) {
         const files = blocked.slice(from, from + concurrency);
         const outcomes = await Promise.all(files.map(step));
+        for (const file of files.filter((_, i) => outcomes[i] === 'done')) this.#report(getChanges(file));
         again.push(...files.filter((_, i) => outcomes[i] === 'blocked'));
         for (const file of files.filter((_, i) => outcomes[i] === 'rejected')) failed.add(file);
       }
@@ -299,7 +309,6 @@ class SyncPass {
     if (before === null && !(await this.#sides.local.write(path, text, null))) return 'blocked';
     this.#localHashes.set(path, sha256);
     this.#preserved.add(sha256);
-    this.#report([{ side: 'conflict', action: 'copy', path: copyOf, to: path }]);
     return 'done';
   }
 
@@ -310,8 +319,7 @@ class SyncPass {
   }
 
   async #changeMemory(file: PlannedFile): Promise<'done' | 'blocked' | 'rejected'> {
-    const changes = memoryChanges(file);
-    if (changes.length === 0) return 'done';
+    if (memoryChanges(file).length === 0) return 'done';
     const { base, draft, original, target } = file;
     // An editor may have replaced the file by deleting and creating it.
     if (draft === null && base !== null && target === null && (await this.#sides.local.exists(base.path)))
@@ -327,7 +335,6 @@ class SyncPass {
       if (target !== null) this.#result.rejected.set(target.path, explain(error));
       return 'rejected';
     }
-    this.#report(changes);
     if (target === null) return 'done';
     this.#preserved.add(target.sha256);
     if (original === null || draft === null || base === null || this.#masked.has(file)) return 'done';
@@ -373,7 +380,6 @@ class SyncPass {
       if (!(await local.delete(draft.path, draft.versionId))) return 'blocked';
       this.#localHashes.delete(draft.path);
     }
-    if (copyOf === undefined) this.#report(localChanges(file));
     const memoryId = original?.memoryId ?? null;
     const maskedAs = this.#masked.get(file);
     const masked = maskedAs !== undefined && { sha256: maskedAs, maskedFrom: target?.sha256 };
