@@ -440,7 +440,7 @@ const CAPACITY = {
   }),
   MAX_STREAMS: integer(0).default(1000).register(documentation, {
     effect: 'Maximum number of open streams on each listener: event streams and MCP subscriptions.',
-    more: 'Further streams get 503. A stream takes about 50 KB of memory, and no slot.',
+    more: 'Further streams get 503. A stream takes about 60 KB of memory and no slot. See [streams](capacity.md#streams).',
     zero: 'no limit',
     example: '5000',
   }),

@@ -11,6 +11,7 @@ import { availableParallelism } from 'node:os';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/core/database/database.ts';
 import type { QueryExecutor } from '../../src/core/database/query.ts';
+import { Keys } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { type Admin, makeKey, openAdmin, problem } from '../support/admin.ts';
 import { END, entry } from '../support/create-archive.ts';
@@ -121,6 +122,22 @@ describeService(
       const tenant = await largeTenant(admin);
       const connection = once(admin.app.server, 'connection');
       const download = await open(admin, `/tenants/${tenant}/export`);
+      const [socket] = await connection;
+      if (!socket.destroyed) await once(socket, 'close');
+      await expect(download.toArray()).rejects.toThrow('aborted');
+      await expect.poll(openArchives).toStrictEqual([]);
+      await admin.app.close();
+    });
+
+    it('closes the connection during an archive download when its admin key is revoked', {
+      tags: 'long',
+    }, async () => {
+      const admin = await listen({ TRANSFER_TIMEOUT_MS: '600000', AUTH_CACHE_SECONDS: '1' });
+      const tenant = await largeTenant(admin);
+      const key = await makeKey(service(), { isAdmin: true });
+      const connection = once(admin.app.server, 'connection');
+      const download = await open({ ...admin, key }, `/tenants/${tenant}/export`);
+      await new Keys(service().database).revoke(key.id);
       const [socket] = await connection;
       if (!socket.destroyed) await once(socket, 'close');
       await expect(download.toArray()).rejects.toThrow('aborted');

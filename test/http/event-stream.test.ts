@@ -11,7 +11,7 @@ import { accessLog } from '../../src/core/http/access-log.ts';
 import { type EventStream, streamEvents } from '../../src/core/http/event-stream.ts';
 import { createHttpServer } from '../../src/core/http/http-server.ts';
 import { slowClients } from '../../src/core/http/slow-clients.ts';
-import { type StreamCallers, streams } from '../../src/core/http/streams.ts';
+import { openStreams, type StreamCallers, streams } from '../../src/core/http/streams.ts';
 
 const TRANSFER_TIMEOUT_MS = 300;
 
@@ -241,6 +241,7 @@ it('rejects streams beyond the limits of a tenant and of the replica, until anot
   ]).toMatchObject([429, '5', { code: 'too_many_streams' }]);
   await open('/', 'other');
   const full = await open('/', 'other');
+  expect(openStreams()).toBe(3);
   expect([full.statusCode, JSON.parse(await readUntil(full))]).toMatchObject([503, { code: 'streams_full' }]);
   first?.destroy();
   await ended;

@@ -235,24 +235,41 @@ describe('a subscription', () => {
     expect(messages.at(-1)).toMatchObject({ id: 7, result: { resultType: 'complete' } });
   });
 
-  it('ends a subscription if its key is revoked, or if its tenant is deleted and created again', async () => {
-    const revoked = await fixture.tenantWithKey();
-    const replaced = await fixture.tenantWithKey();
-    const subscriptions = await Promise.all(
-      [revoked, replaced].map(({ key }) =>
-        listenToNotifications(fixture.url, { resourcesListChanged: true }, requestHeaders(key)),
-      ),
+  const untilIn = (ms: number) => new Date(Date.now() + ms).toISOString();
+  it.each<[string, (keys: Keys, tenants: Tenants, id: string, tenant: string) => Promise<unknown>]>([
+    ['its key is revoked', (keys, _, id) => keys.revoke(id)],
+    ['its key expires', (keys, _, id) => keys.update(id, { expiresAt: untilIn(1500) })],
+    ["its key's secret was replaced", (keys, _, id) => keys.rotate(id, 0)],
+    ['its tenant is suspended', (_keys, tenants, _id, tenant) => tenants.suspend(tenant, true)],
+    ['its tenant is deleted', (_keys, tenants, _id, tenant) => tenants.delete(tenant)],
+    [
+      'its tenant is deleted and created again',
+      async (_keys, tenants, _id, tenant) => {
+        await tenants.delete(tenant);
+        await tenants.create(tenant);
+      },
+    ],
+    [
+      'its tenant gets a mount',
+      async (_keys, _tenants, _id, tenant) => {
+        const team = await fixture.tenantWithKey();
+        const mount = { name: 'team', tenant: team.tenant, access: 'read_only', instructions: '' } as const;
+        await setMount(fixture.database(), tenant, mount);
+      },
+    ],
+  ])('ends a subscription if %s', async (_, change) => {
+    const { key, tenant } = await fixture.tenantWithKey();
+    const { messages, ended } = await listenToNotifications(
+      fixture.url,
+      { resourcesListChanged: true },
+      requestHeaders(key),
     );
-    for (const { messages } of subscriptions) await expect.poll(() => messages).toHaveLength(1);
+    await expect.poll(() => messages).toHaveLength(1);
     const keys = new Keys(fixture.database());
-    for (const { id } of await keys.list({ ...ALL_KEYS, tenant: revoked.tenant })) await keys.revoke(id);
-    const tenants = new Tenants(fixture.database());
-    await tenants.delete(replaced.tenant);
-    await tenants.create(replaced.tenant);
-    for (const { messages } of subscriptions) {
-      await expect.poll(() => messages, { timeout: 20_000 }).toHaveLength(2);
-      expect(messages.at(-1)).toMatchObject({ id: 7, result: { resultType: 'complete' } });
-    }
+    const [{ id = '' } = {}] = await keys.list({ ...ALL_KEYS, tenant });
+    await change(keys, new Tenants(fixture.database()), id, tenant);
+    await ended;
+    expect(messages.at(-1)).toMatchObject({ id: 7, result: { resultType: 'complete' } });
   });
 
   it.each([

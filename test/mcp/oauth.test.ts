@@ -5,7 +5,8 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { initialize, requestHeaders } from '../support/mcp.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
+import { headersFor, initialize, modern, requestHeaders } from '../support/mcp.ts';
 import { freshTenant, type Service, startSharedService } from '../support/test-service.ts';
 
 describe('OAuth for MCP', () => {
@@ -56,6 +57,28 @@ describe('OAuth for MCP', () => {
       .setExpirationTime(Math.floor(Date.now() / 1000) + 60)
       .sign(privateKey);
     expect((await sendRequest({ authorization: `Bearer ${token}` })).statusCode).toBe(200);
+  });
+
+  it('ends a subscription when its token expires', async () => {
+    const strict = await startSharedService('postgres', { ...settings, JWT_CLOCK_SKEW_SECONDS: '0' });
+    onTestFinished(() => strict.close());
+    await new Tenants(strict.database).create('expiring');
+    const token = await new SignJWT({
+      iss: settings.JWT_ISSUER,
+      aud: settings.JWT_AUDIENCE,
+      tenant: 'expiring',
+    })
+      .setProtectedHeader({ alg: 'EdDSA' })
+      .setExpirationTime(Math.floor(Date.now() / 1000) + 2)
+      .sign(privateKey);
+    const message = modern('subscriptions/listen', { notifications: { resourcesListChanged: true } }, 7);
+    const { body } = await strict.app.inject({
+      method: 'POST',
+      url: '/mcp',
+      payload: message,
+      headers: { ...requestHeaders(token), ...headersFor(message) },
+    });
+    expect(body).toContain('"resultType":"complete"');
   });
 
   it('provides metadata that the official client reads', async () => {

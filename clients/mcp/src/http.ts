@@ -46,7 +46,7 @@ export interface HttpOptions {
   stopping?: AbortSignal;
 }
 
-/** Maximum number of open subscriptions, of all callers and of one caller. The service has the same limits. */
+/** Maximum number of open subscriptions, of all callers and of one caller. The service has the same limits by default. */
 const SUBSCRIPTIONS = { total: 1000, perKey: 100, maxWaiting: 0, maxWaitMs: 0 };
 const CONCURRENCY = { total: 64, perKey: 32, maxWaiting: 1000, maxWaitMs: 1000 };
 /** Maximum bytes of bodies and responses in memory. Parsing and sending a body takes several times its size. */

@@ -77,6 +77,9 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
         await reserveResponse(request, Buffer.byteLength(encoded.body));
         reply.type('text/plain; charset=utf-8');
       }
+      // A slow client may read an archive for hours after its key was revoked.
+      if (encoded.body instanceof Readable)
+        request.server.streams.watch(request, reply).addEventListener('abort', () => reply.raw.destroy());
       return reply.send(encoded.body);
     },
   };

@@ -13,6 +13,7 @@ import { prunedSinceStart } from '../history/pruning.ts';
 import { droppedLogLines } from '../lib/logger.ts';
 import { prefers } from './accept.ts';
 import type { Capacity } from './capacity.ts';
+import { openStreams } from './streams.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -87,6 +88,14 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         this.set(capacity.bytes.current.inFlight);
+      },
+    });
+    new Gauge({
+      name: 'memory_streams_open',
+      help: 'Open streams on all listeners: event streams and MCP subscriptions.',
+      registers: [this.registry],
+      collect() {
+        this.set(openStreams());
       },
     });
     new Gauge({

@@ -53,21 +53,28 @@ export const streams = fp<{ config: StreamConfig; callers: StreamCallers }>(
   { name: 'streams', dependencies: ['access-log'] },
 );
 
-interface Stream {
+interface Watched {
   readonly request: FastifyRequest;
   readonly ending: AbortController;
+  /** Whether the response would last until the service stops, and so delay its shutdown. */
+  readonly endsOnStop: boolean;
   /** Time at which the caller is verified again. */
   verifyAt: number;
   /** Time at which the credential expires. */
   expiresAt: number;
 }
 
+let openCount = 0;
+
+/** Returns the number of open streams on all listeners. */
+export const openStreams = () => openCount;
+
 /** The streams on a listener: responses that last until the client, the service, or the credential ends them. */
 export class Streams {
   readonly #limiter: ConcurrencyLimiter;
   readonly #callers: StreamCallers;
   readonly #cacheMs: number;
-  readonly #open = new Set<Stream>();
+  readonly #watched = new Set<Watched>();
   readonly #work = new Set<Promise<unknown>>();
   // A timer that a request starts would continue the request's trace.
   readonly #timer = setInterval(() => this.#verifyDue(), SEARCH_EVERY_MS).unref();
@@ -101,14 +108,30 @@ export class Streams {
     if (reply.raw.destroyed) throw new ServiceError('client_gone');
     if (this.#isEnding) throw new ServiceError('shutting_down');
     const slot = this.#limiter.slot(this.#callers.countedAs(request));
-    request.onClose.push(() => slot.release());
+    request.onClose.push(() => {
+      openCount -= slot.units;
+      slot.release();
+    });
     void slot.acquire(1);
+    openCount++;
     this.#callers.releaseCapacity?.(request);
+    return this.#watch(request, reply, true);
+  }
+
+  /**
+   * Watches a long response of a limited size, such as an archive. The returned signal aborts like a stream's signal,
+   * but not when the service stops, because the client can still receive the rest.
+   */
+  watch(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+    return this.#watch(request, reply, false);
+  }
+
+  #watch(request: FastifyRequest, reply: FastifyReply, endsOnStop: boolean): AbortSignal {
     const ending = new AbortController();
-    const stream = { request, ending, verifyAt: 0, expiresAt: Number.POSITIVE_INFINITY };
-    this.#open.add(stream);
+    const watched = { request, ending, endsOnStop, verifyAt: 0, expiresAt: Number.POSITIVE_INFINITY };
+    this.#watched.add(watched);
     const disconnected = disconnectSignal(request, reply);
-    const leave = () => this.#end(stream, disconnected.reason);
+    const leave = () => this.#end(watched, disconnected.reason);
     if (disconnected.aborted) leave();
     else disconnected.addEventListener('abort', leave);
     return ending.signal;
@@ -124,7 +147,8 @@ export class Streams {
   /** Ends all streams, and rejects new streams. */
   end(): void {
     this.#isEnding = true;
-    for (const stream of this.#open) this.#end(stream, new ServiceError('shutting_down'));
+    for (const watched of this.#watched)
+      if (watched.endsOnStop) this.#end(watched, new ServiceError('shutting_down'));
   }
 
   async close(): Promise<void> {
@@ -132,31 +156,31 @@ export class Streams {
     await Promise.allSettled(this.#work);
   }
 
-  #end(stream: Stream, reason: ServiceError): void {
-    this.#open.delete(stream);
-    stream.ending.abort(reason);
+  #end(watched: Watched, reason: ServiceError): void {
+    this.#watched.delete(watched);
+    watched.ending.abort(reason);
   }
 
   async #verifyDue(): Promise<void> {
-    for await (const stream of timeSliced([...this.#open]))
-      if (stream.verifyAt <= performance.now()) void this.#verify(stream);
+    for await (const watched of timeSliced([...this.#watched]))
+      if (watched.verifyAt <= performance.now()) void this.#verify(watched);
   }
 
-  async #verify(stream: Stream): Promise<void> {
+  async #verify(watched: Watched): Promise<void> {
     const now = performance.now();
     // Prevents a second verification while this one runs.
-    stream.verifyAt = Number.POSITIVE_INFINITY;
+    watched.verifyAt = Number.POSITIVE_INFINITY;
     try {
       const { readAt = now, expiresAt = Number.POSITIVE_INFINITY } = await this.#callers.verify(
-        stream.request,
+        watched.request,
       );
-      stream.expiresAt = expiresAt;
-      stream.verifyAt = Math.min(readAt + this.#cacheMs, expiresAt);
+      watched.expiresAt = expiresAt;
+      watched.verifyAt = Math.min(readAt + this.#cacheMs, expiresAt);
     } catch (error) {
       const problem = problemFor(error);
-      if (isFinal(problem)) this.#end(stream, problem);
-      else if (stream.expiresAt <= now) this.#end(stream, new ServiceError('unauthorized'));
-      else stream.verifyAt = Math.min(now + RETRY_MS, stream.expiresAt);
+      if (isFinal(problem)) this.#end(watched, problem);
+      else if (watched.expiresAt <= now) this.#end(watched, new ServiceError('unauthorized'));
+      else watched.verifyAt = Math.min(now + RETRY_MS, watched.expiresAt);
     }
   }
 }
