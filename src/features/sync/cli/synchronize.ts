@@ -362,29 +362,40 @@ class SyncPass {
   }
 
   async #changeLocal(file: PlannedFile): Promise<'done' | 'blocked'> {
-    const { local } = this.#sides;
-    const { draft, original, target, copyOf } = file;
-    if (target !== null) {
-      const { path, sha256 } = target;
-      const text = await this.#content(sha256, { local: copyOf ?? draft?.path, remote: path });
-      if (text === undefined) return 'blocked';
-      const before = this.#localHashes.get(path) ?? null;
-      if (before !== sha256) {
-        if (before !== null && !this.#preserved.has(before)) return 'blocked';
-        if (!(await local.write(path, text, before))) return 'blocked';
-        this.#localHashes.set(path, sha256);
-      }
-    }
-    if (draft !== null && !this.#targets.has(draft.path)) {
-      if (!this.#preserved.has(draft.versionId)) return 'blocked';
-      if (!(await local.delete(draft.path, draft.versionId))) return 'blocked';
-      this.#localHashes.delete(draft.path);
-    }
-    const memoryId = original?.memoryId ?? null;
+    const { draft, original, target } = file;
+    const steps = [() => this.#writeLocal(file), () => this.#deleteLocal(file)];
+    // On a case-insensitive file system, a new name in another case is free only after the deletion.
+    if (this.#options.isCaseInsensitive && draft?.path.toLowerCase() === target?.path.toLowerCase())
+      steps.reverse();
+    for (const step of steps) if (!(await step())) return 'blocked';
     const maskedAs = this.#masked.get(file);
     const masked = maskedAs !== undefined && { sha256: maskedAs, maskedFrom: target?.sha256 };
+    const memoryId = original?.memoryId ?? null;
     await this.#setBase(file, target && { ...target, memoryId, ...masked });
     return 'done';
+  }
+
+  /** Writes a file's target. Returns false if the path is blocked, or has a content that would be lost. */
+  async #writeLocal({ draft, target, copyOf }: PlannedFile): Promise<boolean> {
+    if (target === null) return true;
+    const { path, sha256 } = target;
+    const text = await this.#content(sha256, { local: copyOf ?? draft?.path, remote: path });
+    const before = this.#localHashes.get(path) ?? null;
+    if (text === undefined) return false;
+    if (before === sha256) return true;
+    if (before !== null && !this.#preserved.has(before)) return false;
+    if (!(await this.#sides.local.write(path, text, before))) return false;
+    this.#localHashes.set(path, sha256);
+    return true;
+  }
+
+  /** Deletes a file that was moved or deleted. Returns false if its content has changed or would be lost. */
+  async #deleteLocal({ draft }: PlannedFile): Promise<boolean> {
+    if (draft === null || this.#targets.has(draft.path)) return true;
+    if (!this.#preserved.has(draft.versionId)) return false;
+    if (!(await this.#sides.local.delete(draft.path, draft.versionId))) return false;
+    this.#localHashes.delete(draft.path);
+    return true;
   }
 
   async #setBase(file: PlannedFile, after: BaseFile | null): Promise<void> {
