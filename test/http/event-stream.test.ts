@@ -145,6 +145,13 @@ it('continues after a client has caught up', async () => {
   );
 });
 
+it('ends the work for HEAD after the response headers', async () => {
+  const { port } = app.server.address() as AddressInfo;
+  const { status, headers } = await fetch(`http://127.0.0.1:${port}/`, { method: 'HEAD' });
+  expect([status, headers.get('content-type')]).toStrictEqual([200, 'text/event-stream']);
+  expect(await ended).toMatchObject({ code: 'client_gone' });
+});
+
 it('ends the work when the client disconnects', async () => {
   const response = await open();
   response.destroy();
