@@ -86,10 +86,19 @@ describe('the command sync', { tags: 'long' }, () => {
     const other = start();
     expect(await other.exit).toBe(1);
     expect(other.output()).toBe(`memory-service: Another process is synchronizing ${device.directory}.`);
+    await rename(device.directory, `${device.directory}-moved`);
+    await mkdir(device.directory);
+    await agent.put('second.md', 'second\n');
+    await watching.line(/ is not available, or has lost its state\.$/);
+    expect(await device.files()).toStrictEqual({});
+    await rm(device.directory, { recursive: true });
+    await rename(`${device.directory}-moved`, device.directory);
+    await watching.line(/^local: create second\.md$/);
     watching.child.kill('SIGINT');
     expect(await watching.exit).toBe(0);
-    expect(await device.files()).toStrictEqual({ 'first.md': 'first\n' });
-    expect(await agent.files()).toStrictEqual({ 'first.md': 'first\n' });
+    const files = { 'first.md': 'first\n', 'second.md': 'second\n' };
+    expect(await device.files()).toStrictEqual(files);
+    expect(await agent.files()).toStrictEqual(files);
   });
 
   it('loses no file if it is killed repeatedly', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { tenantId } from '../../../core/cli/arguments.ts';
@@ -57,7 +58,8 @@ async function run(
   // Fails for an unknown tenant before the directory is created.
   await remote.state();
   await makeStateDirectory(directory);
-  const lock = lockFile(join(directory, STATE_DIRECTORY, 'lock'));
+  const lockPath = join(directory, STATE_DIRECTORY, 'lock');
+  const lock = lockFile(lockPath);
   if (lock === undefined) throw new OperatorError(`Another process is synchronizing ${directory}.`);
   const local = new LocalDirectory(directory);
   const report = new Report(io, options.json ?? false);
@@ -70,6 +72,9 @@ async function run(
     onChange: (change) => report.change(change),
   };
   const runOnce = async () => {
+    // A disk that was removed while the command watches may leave an empty directory.
+    if (!existsSync(lockPath))
+      throw new OperatorError(`${directory} is not available, or has lost its state.`);
     const state = await SyncState.open(directory, tenant, (await remote.state()).createdAt);
     const result = await synchronize({ local, remote, state }, syncOptions).finally(() => state.close());
     report.notes(result);
