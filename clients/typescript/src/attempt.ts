@@ -3,7 +3,7 @@ import { isObject, type Read, readResponse } from './response.ts';
 import { injectTrace } from './tracing.ts';
 
 /** One HTTP request. */
-export interface Attempt<Result> {
+export interface RequestOptions {
   /** Name of the service for messages, with its URL if the URL may be wrong. */
   service: string;
   fetch: typeof globalThis.fetch;
@@ -12,48 +12,102 @@ export interface Attempt<Result> {
   /** By default, GET without a body and POST with one. */
   method?: string;
   body: string | undefined;
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
+}
+
+/** A request whose response is one JSON value. */
+export interface Attempt<Result> extends RequestOptions {
   read: Read<Result>;
   /** Reads a rejection that is a result for the caller instead of a fault. */
   readRejection?: Read<Result>;
-  timeoutMs: number;
-  signal: AbortSignal | undefined;
 }
 
 /** Sends a request once. Never throws; an error is returned as a fault. */
 export async function attempt<Result>(
   options: Attempt<Result>,
 ): Promise<{ result: Result } | { fault: Fault }> {
-  const { service, fetch, url, body, read, timeoutMs, signal } = options;
-  // Created here, so that a request without a response can be found in the service's log.
-  const requestId = crypto.randomUUID();
-  const headers = new Headers(options.headers);
-  headers.set('X-Request-Id', requestId);
-  injectTrace(headers);
-
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal?.reason);
-  const timer = setTimeout(() => controller.abort(), timeoutMs);
-  signal?.addEventListener('abort', abort, { once: true });
-  if (signal?.aborted) abort();
+  const request = new LimitedRequest(options);
   try {
+    const response = await request.send();
+    return readResponse(response, await response.text(), request, options.read, options.readRejection);
+  } catch (cause) {
+    return { fault: request.toFault(cause) };
+  } finally {
+    request.end();
+  }
+}
+
+/** A request that ends at its time limit, or when the caller's signal aborts. */
+export class LimitedRequest {
+  readonly service: string;
+  readonly url: URL;
+  readonly headers: Headers;
+  // Created here, so that a request without a response can be found in the service's log.
+  readonly requestId = crypto.randomUUID();
+  readonly #options: RequestOptions;
+  readonly #controller = new AbortController();
+  readonly #abort = () => this.#controller.abort(this.#options.signal?.reason);
+  #timeoutMs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: RequestOptions) {
+    const { service, url, headers, signal } = options;
+    this.#options = options;
+    this.service = service;
+    this.url = url;
+    this.headers = new Headers(headers);
+    this.headers.set('X-Request-Id', this.requestId);
+    injectTrace(this.headers);
+    signal?.addEventListener('abort', this.#abort, { once: true });
+    if (signal?.aborted) this.#abort();
+  }
+
+  send(): Promise<Response> {
+    const { fetch, url, method, body, timeoutMs } = this.#options;
+    this.setTimeLimit(timeoutMs);
     // A redirect could send the memory's contents to an unknown address, or turn POST into GET.
     const init: RequestInit = {
-      method: options.method ?? (body === undefined ? 'GET' : 'POST'),
-      headers,
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: this.headers,
       body: body ?? null,
       redirect: 'manual',
-      signal: controller.signal,
+      signal: this.#controller.signal,
     };
-    const response = await fetch(url, init);
-    const request = { service, url, headers, requestId };
-    return readResponse(response, await response.text(), request, read, options.readRejection);
-  } catch (cause) {
-    if (signal?.aborted) return { fault: { ...abortedFault(signal), requestId } };
-    const fault = controller.signal.aborted ? timeoutFault(url, timeoutMs) : networkFault(url, cause);
-    return { fault: { ...fault, requestId, cause } };
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
+    return fetch(url, init);
+  }
+
+  /** Replaces the time limit by a limit from now on. */
+  setTimeLimit(timeoutMs: number): void {
+    this.clearTimeLimit();
+    this.#timeoutMs = timeoutMs;
+    this.#timer = setTimeout(() => this.#controller.abort(), timeoutMs);
+  }
+
+  clearTimeLimit(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Converts an error of `fetch`, or of reading the response. */
+  toFault(cause: unknown): Fault {
+    const { signal, url } = this.#options;
+    const { requestId } = this;
+    if (signal?.aborted) return { ...abortedFault(signal), requestId };
+    const fault = this.#controller.signal.aborted
+      ? timeoutFault(url, this.#timeoutMs)
+      : networkFault(url, cause);
+    return { ...fault, requestId, cause };
+  }
+
+  end(): void {
+    this.clearTimeLimit();
+    this.#options.signal?.removeEventListener('abort', this.#abort);
+  }
+
+  /** Ends the request, and its connection if the response has not ended. */
+  cancel(): void {
+    this.end();
+    this.#controller.abort();
   }
 }
 

@@ -1,7 +1,17 @@
 import { type Attempt, abortedFault, attempt } from './attempt.ts';
 import { backoffMs, sleep } from './backoff.ts';
+import {
+  type ChangeEvent,
+  type ChangePage,
+  type ChangesOptions,
+  changesUrl,
+  followChanges,
+  type ListChangesOptions,
+  readChangePage,
+} from './changes.ts';
 import { type Context, type ContextOptions, readContext } from './context.ts';
 import { type Fault, MemoryServiceError } from './errors.ts';
+import { receiveEvents } from './event-stream.ts';
 import { MemoryFiles, type Rejected, type StoreRequest } from './files.ts';
 import { type Identity, readIdentity } from './identity.ts';
 import {
@@ -152,6 +162,68 @@ export class MemoryClient {
   }
 
   /**
+   * Returns a page of the changes to the memory, oldest first. Continue with the page's `cursor`.
+   *
+   * @throws MemoryServiceError when the service returns no page: with status 410, the position is older than the history
+   */
+  async listChanges({ signal, ...options }: ListChangesOptions = {}): Promise<ChangePage> {
+    const headers = this.#headersWithoutBody();
+    const url = changesUrl(this.#urls.changes, options);
+    return this.#request({ url, headers, body: undefined, read: readChangePage }, undefined, signal);
+  }
+
+  /**
+   * Yields the changes to the memory, oldest first, and waits for further ones. It continues after network errors,
+   * 429, and 5xx for as long as they last: after `maxRetries` failures in a row, it reports the outage like a failed
+   * call, and goes on. No change is lost or yielded twice.
+   *
+   * @throws MemoryServiceError after another rejection: 401 and 403 for the key, 404 for the tenant, or 410 for a
+   *   position that is older than the history, unless there is a `resync`
+   */
+  changes({
+    after,
+    resync,
+    signal,
+    ...filter
+  }: ChangesOptions = {}): AsyncGenerator<ChangeEvent, void, undefined> {
+    const { attemptTimeoutMs: timeoutMs, maxRetries } = this.#limits;
+    const common = {
+      service: 'The memory service',
+      fetch: this.#fetch,
+      body: undefined,
+      timeoutMs,
+      signal: signal ?? undefined,
+    };
+    const requestFor = (options: ListChangesOptions, accept: string) => {
+      const headers = this.#headersWithoutBody();
+      headers.set('Accept', accept);
+      return { ...common, headers, url: changesUrl(this.#urls.changes, options) };
+    };
+    const toError = (fault: Fault, tries: number) => {
+      const error = new MemoryServiceError(fault, { tries });
+      this.#report(fault, error);
+      return error;
+    };
+    return followChanges(
+      {
+        open: (position) => receiveEvents(requestFor({ ...filter, after: position }, 'text/event-stream')),
+        findEnd: () =>
+          attempt({
+            ...requestFor({ after: 'now', limit: 1 }, 'application/json'),
+            read: (body) => readChangePage(body)?.cursor,
+          }),
+        noteSuccess: () => this.#outage.end(),
+        noteRetry: (fault, failures, delayMs) => {
+          if (failures === maxRetries + 1) toError(fault, failures);
+          this.#logRetry(fault, delayMs);
+        },
+        toError,
+      },
+      { after, resync, signal },
+    );
+  }
+
+  /**
    * Returns the files of the memory as whole texts, for adapters of filesystems. They are read and written over the
    * Memory Stores API, without the directories that show other memories. Create them once for each conversation.
    *
@@ -242,11 +314,15 @@ export class MemoryClient {
       const wait = backoffMs(tries, fault.retryAfterMs);
       // A call whose next attempt would exceed the deadline fails immediately.
       if (performance.now() + wait >= deadline) throw reportFailure(fault, tries);
-      this.#logger.debug(`Retrying in ${(wait / 1000).toFixed(2)} s: ${fault.message}`);
+      this.#logRetry(fault, wait);
       await sleep(wait, signal);
       if (signal?.aborted)
         throw reportFailure({ ...abortedFault(signal), requestId: fault.requestId }, tries);
     }
+  }
+
+  #logRetry(fault: Fault, delayMs: number): void {
+    this.#logger.debug(`Retrying in ${(delayMs / 1000).toFixed(2)} s: ${fault.message}`);
   }
 
   #report(fault: Fault, error: MemoryServiceError): void {

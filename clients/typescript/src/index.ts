@@ -1,6 +1,16 @@
 /** The client of the memory service: `memory-service-client`. It has no dependencies. */
 export { createSerialRunner as inOrder } from './adapters/in-order.ts';
 export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
+export type {
+  Actor,
+  ChangeEvent,
+  ChangeFilter,
+  ChangePage,
+  ChangesOptions,
+  ChangeType,
+  ListChangesOptions,
+  Version,
+} from './changes.ts';
 export { type ExecuteOptions, type InstructionsOptions, MemoryClient } from './client.ts';
 export { type Context, type ContextOptions, MemoryContext } from './context.ts';
 export { MemoryServiceError } from './errors.ts';

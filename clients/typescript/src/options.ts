@@ -23,9 +23,9 @@ export interface MemoryClientOptions {
   /** Maximum number of retries of a call; 8 by default. */
   maxRetries?: number | undefined;
   /**
-   * Called for each call without a result, before it throws: for logs, and to end a run. Agent SDKs catch the errors of
-   * tools and show them only to the model. Without this option, the client logs a warning for the first such call, and
-   * again after a successful call.
+   * Called for each call without a result, before it throws, and for an outage that interrupts `changes`: for logs, and
+   * to end a run. Agent SDKs catch the errors of tools and show them only to the model. Without this option, the client
+   * logs a warning for the first such call, and again after a successful call.
    */
   onError?: ((error: MemoryServiceError) => void) | undefined;
   /** By default, warnings are sent to `console.warn`, and debug messages (each retry) are dropped. */
@@ -41,6 +41,7 @@ export const DEFAULTS = { timeoutMs: 30_000, attemptTimeoutMs: 10_000, maxRetrie
 export function serviceUrls(given: string | URL): {
   base: string;
   execute: URL;
+  changes: URL;
   context: URL;
   instructions: URL;
   whoami: URL;
@@ -63,6 +64,7 @@ export function serviceUrls(given: string | URL): {
   return {
     base,
     execute: endpointUrl('execute'),
+    changes: endpointUrl('v1/changes'),
     context: endpointUrl('context'),
     instructions: endpointUrl('instructions'),
     whoami: endpointUrl('whoami'),

@@ -51,12 +51,28 @@ export function readResponse<Result>(
   }
   const rejected = REJECTED.has(status) ? readRejection?.(parseJson(text)) : undefined;
   if (rejected !== undefined) return { result: rejected };
-  const { code, detail } = readProblem(headers.get('Content-Type') ?? '', text);
-  if (typeof code !== 'string' || typeof detail !== 'string') {
-    return { fault: { ...fault, code: `http_${status}`, message: foreignResponse(status, request) } };
-  }
-  const message = `${request.service} responded with ${status} ${code}: ${adviceOn(code, detail, request) ?? detail}`;
-  return { fault: { ...fault, code, message } };
+  const problem = toFault(readProblem(headers.get('Content-Type') ?? '', text), fault, request);
+  if (problem !== undefined) return { fault: problem };
+  return { fault: { ...fault, code: `http_${status}`, message: foreignResponse(status, request) } };
+}
+
+/** Converts a problem's JSON to a fault. Returns undefined if the problem does not come from the service. */
+function toFault(
+  { code, detail }: Record<string, unknown>,
+  fault: Omit<Fault, 'code' | 'message'>,
+  request: Request,
+): Fault | undefined {
+  if (typeof code !== 'string' || typeof detail !== 'string') return undefined;
+  const message = `${request.service} responded with ${fault.status} ${code}: ${adviceOn(code, detail, request) ?? detail}`;
+  return { ...fault, code, message };
+}
+
+/** Reads the problem with which the service ended an event stream. */
+export function readStreamProblem(text: string, request: Request): Fault | undefined {
+  const { status, ...problem } = parseJson(text);
+  if (typeof status !== 'number') return undefined;
+  const { requestId } = request;
+  return toFault(problem, { status, requestId, retryable: RETRYABLE.has(status) }, request);
 }
 
 /** Reads the error of a response: problem details, or an error of the Memory Stores API. */
@@ -105,10 +121,12 @@ function adviceOn(code: string, detail: string, { url, headers }: Request): stri
       return namesTenant ? `${detail} Check \`tenant\`.` : undefined;
     case 'tenant_suspended':
       return namesTenant ? `${detail} Check \`tenant\`, or have an operator resume it.` : undefined;
-    case 'route_not_found':
-      return url.pathname.endsWith('/context')
-        ? 'The service has no context. Update it, or check `url`.'
-        : `${withoutQuery(url)} does not exist. Check \`url\`.`;
+    case 'route_not_found': {
+      const route = /\/(changes|context)$/.exec(url.pathname)?.[1];
+      return route === undefined
+        ? `${withoutQuery(url)} does not exist. Check \`url\`.`
+        : `The service has no ${route}. Update it, or check \`url\`.`;
+    }
     default:
       return undefined;
   }
@@ -131,7 +149,7 @@ function withoutQuery({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
-function parseJson(text: string): Record<string, unknown> {
+export function parseJson(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : {};

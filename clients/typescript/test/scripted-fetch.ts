@@ -16,7 +16,7 @@ export interface Sent {
 }
 
 /** A response, a rejection, or `'hang'` for a request that ends only when it is aborted. */
-export type Step = Response | Error | 'hang';
+export type Step = Response | Error | 'hang' | ((signal: AbortSignal) => Response);
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 export const VIEW = { command: 'view', path: '/memories' } as const;
@@ -59,6 +59,7 @@ export function createScriptedClient(steps: Step[], options: Partial<MemoryClien
     if (step instanceof Response) return step.clone();
     if (step instanceof Error) throw step;
     const { signal } = init;
+    if (typeof step === 'function') return step(signal as AbortSignal);
     return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
   };
   const client = new MemoryClient({ url: 'http://memory.test:8080', fetch, ...options });
@@ -70,14 +71,20 @@ const { setImmediate: onNextTurn } = globalThis;
 /** Event loop turns in which a response is read. */
 const TURNS = 5;
 
-/** Returns a call's error. Fake timers skip all delays, but not before a response is read. */
+/** Returns a call's error. */
 export async function callError(
   client: MemoryClient,
   options: ExecuteOptions = {},
 ): Promise<MemoryServiceError> {
-  const caught = client.execute(VIEW, options).catch((error: unknown) => error);
+  const error = await skipDelays(client.execute(VIEW, options).catch((error: unknown) => error));
+  if (error instanceof MemoryServiceError) return error;
+  throw new Error(`not a MemoryServiceError: ${error}`);
+}
+
+/** Waits for a call that never rejects. Fake timers skip all delays, but not before a response is read. */
+export async function skipDelays<Result>(call: Promise<Result>): Promise<Result> {
   let isDone = false;
-  void caught.then(() => {
+  void call.then(() => {
     isDone = true;
   });
   for (;;) {
@@ -85,9 +92,7 @@ export async function callError(
     if (isDone) break;
     await vi.advanceTimersToNextTimerAsync();
   }
-  const error = await caught;
-  if (error instanceof MemoryServiceError) return error;
-  throw new Error(`not a MemoryServiceError: ${error}`);
+  return call;
 }
 
 export const failNetwork = () =>
