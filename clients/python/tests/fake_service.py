@@ -44,13 +44,21 @@ class Hang:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """Sends server-sent events, and then closes the connection, resets it, or sends nothing more."""
+
+    text: str
+    end: str = "closed"
+
+
+@dataclass(frozen=True)
 class ForwardAndDrop:
     """Forwards the request to the real service, and loses the response."""
 
     forward: Callable[[Received], None]
 
 
-Step: TypeAlias = Answer | Drop | Drip | Hang | ForwardAndDrop
+Step: TypeAlias = Answer | Drop | Drip | Hang | Stream | ForwardAndDrop
 
 
 def problem(status: int, code: str, detail: str = "Not now.", **headers: str) -> Answer:
@@ -111,6 +119,19 @@ def fake_service() -> Iterator[FakeService]:
                     self.end_headers()
                     while not fake.ended.wait(every):
                         self.wfile.write(b" ")
+                case Stream(text, end):
+                    self.send_response(200)
+                    self.send_header("Content-Type", "text/event-stream")
+                    self.send_header("Transfer-Encoding", "chunked")
+                    self.end_headers()
+                    data = text.encode()
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+                    if end == "closed":
+                        self.wfile.write(b"0\r\n\r\n")
+                    elif end == "reset":
+                        self.close_connection = True
+                    else:
+                        fake.ended.wait()
                 case Hang():
                     fake.ended.wait()
                     self.close_connection = True

@@ -6,7 +6,7 @@ from .context import AsyncMemoryContext, MemoryContext
 from .errors import MemoryServiceError
 from .search import MEMORY_SEARCH_TOOL, AsyncMemorySearchTool, MemorySearchTool
 from .tools import AsyncMemoryServiceTool, MemoryServiceTool
-from .types import Context, Identity, MemoryInput, MemoryResult, ToolUse
+from .types import ChangeEvent, ChangePage, Context, Identity, MemoryInput, MemoryResult, ToolUse
 
 __all__ = [
     "MEMORY_SEARCH_TOOL",
@@ -14,6 +14,8 @@ __all__ = [
     "AsyncMemoryContext",
     "AsyncMemorySearchTool",
     "AsyncMemoryServiceTool",
+    "ChangeEvent",
+    "ChangePage",
     "Context",
     "Identity",
     "MemoryClient",

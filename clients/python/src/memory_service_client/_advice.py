@@ -23,8 +23,8 @@ def advice(code: str, detail: str, headers: Mapping[str, str], url: str) -> str 
             return f"{detail} Check tenant."
         case "tenant_suspended" if names_tenant:
             return f"{detail} Check tenant, or have an operator resume it."
-        case "route_not_found" if url.endswith("/context"):
-            return "The service has no context. Update it, or check url."
+        case "route_not_found" if url.endswith(("/context", "/v1/changes")):
+            return f"The service has no {url.rpartition('/')[2]}. Update it, or check url."
         case "route_not_found":
             return f"{url} does not exist. Check url."
     return None

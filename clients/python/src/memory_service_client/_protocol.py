@@ -8,7 +8,7 @@ import socket
 import ssl
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 from urllib.parse import quote, urlencode
@@ -19,7 +19,7 @@ from anthropic.types.beta import BetaToolResultBlockParam
 from ._advice import advice, foreign_response
 from ._version import __version__
 from .errors import MemoryServiceError
-from .types import Context, Identity, MemoryResult, ToolUse
+from .types import ChangePage, Context, Identity, MemoryResult, ToolUse
 
 _TENANT = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 _API_KEY = re.compile(r"[\x21-\x7e]+")
@@ -167,6 +167,15 @@ def prepare_context(service: Endpoint, since: str | None, max_chars: int | None)
     return Call(None, _without_body(service), None, route=f"context?{given}" if given else "context")
 
 
+def prepare_changes(service: Endpoint, **query: object) -> Call:
+    """Returns the request for a page of changes. None and False select the default."""
+    given = {name: value for name, value in query.items() if value not in (None, False)}
+    if given.get("content"):
+        given["content"] = "true"
+    route = f"v1/changes?{urlencode(given, doseq=True)}" if given else "v1/changes"
+    return Call(None, _without_body(service), None, route=route)
+
+
 def prepare_store(
     service: Endpoint,
     store: str,
@@ -205,7 +214,7 @@ def _encode(value: Mapping[str, object]) -> bytes:
         return json.dumps(dict(value), allow_nan=False, separators=(",", ":")).encode()
 
 
-Result = MemoryResult | BetaToolResultBlockParam | Identity | Context | StoreReply
+Result = MemoryResult | BetaToolResultBlockParam | Identity | Context | ChangePage | StoreReply
 
 
 def read_response(
@@ -215,7 +224,7 @@ def read_response(
     status = response.status_code
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
-        return _result(call, _json_object(body)) or Fault(
+        return _result(call, json_object(body)) or Fault(
             foreign_response(status, service.named_url(call)),
             status=status,
             code="invalid_response",
@@ -224,24 +233,33 @@ def read_response(
         )
     problem: Mapping[str, object] = {}
     if response.headers.get("Content-Type", "").startswith("application/problem+json"):
-        problem = _json_object(body)
-    elif call.is_for_store and (error := _store_error(_json_object(body))):
+        problem = json_object(body)
+    elif call.is_for_store and (error := _store_error(json_object(body))):
         if status in _REJECTED:
             return StoreReply(error=error)
         problem = {"code": error["type"], "detail": error["message"]}
-    code, detail = problem.get("code"), problem.get("detail")
-    if isinstance(code, str) and isinstance(detail, str):
-        words = advice(code, detail, service.headers, service.named_url(call)) or detail
-        message = f"{service.name_for(call)} responded with {status} {code}: {words}"
-    else:
-        code, message = f"http_{status}", foreign_response(status, service.named_url(call))
+    fault = problem_fault({**problem, "status": status}, call, service, request_id) or Fault(
+        foreign_response(status, service.named_url(call)),
+        code=f"http_{status}",
+        status=status,
+        retryable=status in _RETRYABLE,
+        request_id=request_id,
+    )
+    return replace(fault, retry_after=_retry_after(response.headers.get("Retry-After"), now))
+
+
+def problem_fault(problem: Mapping[str, object], call: Call, service: Endpoint, request_id: str) -> Fault | None:
+    """Returns the fault that a problem describes, or None if the problem does not come from the service."""
+    status, code, detail = (problem.get(name) for name in ("status", "code", "detail"))
+    if not (isinstance(status, int) and isinstance(code, str) and isinstance(detail, str)):
+        return None
+    words = advice(code, detail, service.headers, service.named_url(call)) or detail
     return Fault(
-        message,
+        f"{service.name_for(call)} responded with {status} {code}: {words}",
         status=status,
         code=code,
         retryable=status in _RETRYABLE,
         request_id=request_id,
-        retry_after=_retry_after(response.headers.get("Retry-After"), now),
     )
 
 
@@ -260,6 +278,8 @@ def _result(call: Call, body: Mapping[str, object]) -> Result | None:
         return _identity(body)
     if call.route.startswith("context"):
         return _context(body)
+    if call.route.startswith("v1/changes"):
+        return _change_page(body)
     # Only the result of a tool has the field `is_error`.
     content, is_error = body.get("content"), body.get("is_error", None if call.route == "execute" else False)
     if not isinstance(content, str) or not isinstance(is_error, bool):
@@ -289,7 +309,12 @@ def _context(body: Mapping[str, object]) -> Context | None:
     return cast(Context, body) if is_context else None
 
 
-def _json_object(body: bytes) -> Mapping[str, object]:
+def _change_page(body: Mapping[str, object]) -> ChangePage | None:
+    is_page = isinstance(body.get("events"), list) and isinstance(body.get("cursor"), str)
+    return cast(ChangePage, body) if is_page and isinstance(body.get("has_more"), bool) else None
+
+
+def json_object(body: bytes) -> Mapping[str, object]:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

@@ -76,6 +76,17 @@ class Outage:
         self._retries_resume_at = -math.inf
 
 
+def backoff(timing: Timing, failures: int, fault: Fault) -> float:
+    """Returns the seconds until the next attempt, after 1 or more failures.
+
+    The delay has full jitter: it is random between 0 and a bound that doubles, so that clients that failed together do
+    not retry together. For the same reason, the delay is added to the time of `Retry-After`.
+    """
+    # The exponent is limited, because changes are retried for ever.
+    bound = min(_LAST_BOUND, _FIRST_BOUND * 2.0 ** min(failures - 1, 10))
+    return (fault.retry_after or 0.0) + timing.random() * bound
+
+
 class Tries:
     """The attempts of one call: their time limits, and the delays between them."""
 
@@ -90,16 +101,11 @@ class Tries:
         return max(_SHORTEST_TRY, min(self._limits.attempt_timeout, self._time_left()))
 
     def delay_after(self, fault: Fault) -> float | None:
-        """Returns the seconds until the next attempt, or None if there is no further attempt.
-
-        The delay has full jitter: it is random between 0 and a bound that doubles, so that clients that failed together
-        do not retry together. For the same reason, the delay is added to the time of `Retry-After`.
-        """
-        bound = min(_LAST_BOUND, _FIRST_BOUND * 2**self.failed)
+        """Returns the seconds until the next attempt, or None if there is no further attempt."""
         self.failed += 1
         if not fault.retryable or self.failed > self._max_retries:
             return None
-        delay = (fault.retry_after or 0.0) + self._timing.random() * bound
+        delay = backoff(self._timing, self.failed, fault)
         # A call whose next attempt would exceed the deadline fails immediately.
         return delay if delay + _SHORTEST_TRY <= self._time_left() else None
 

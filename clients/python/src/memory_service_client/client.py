@@ -4,6 +4,8 @@ import asyncio
 import logging
 import os
 import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast, overload
 
@@ -12,6 +14,7 @@ import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
 from typing_extensions import Self
 
+from ._changes import SILENCE, Feed, is_stream, is_temporary
 from ._protocol import (
     Call,
     Fault,
@@ -20,6 +23,7 @@ from ._protocol import (
     closed_loop_fault,
     endpoint,
     prepare,
+    prepare_changes,
     prepare_check,
     prepare_context,
     prepare_instructions,
@@ -28,11 +32,11 @@ from ._protocol import (
     timeout_fault,
     transport_fault,
 )
-from ._retry import Limits, Outage, Timing, Tries
+from ._retry import Limits, Outage, Timing, Tries, backoff
 from ._tracing import trace_headers
 from .errors import MemoryServiceError
 from .files import MemoryFiles
-from .types import Context, Identity, MemoryInput, MemoryResult, ToolUse
+from .types import ChangeEvent, ChangePage, ChangeType, Context, Identity, MemoryInput, MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
 _WARNED_ONCE = "The agent runs without its memory; further failures are not logged until a call succeeds."
@@ -112,12 +116,26 @@ class _BaseClient(Generic[_HttpClient]):
     def _delay_or_raise(self, call: Call, tries: Tries, fault: Fault) -> float:
         delay = tries.delay_after(fault)
         if delay is None:
-            error = fault.error(call, tries.failed)
-            if self._outage.record(fault, self._limits.timeout):
-                _log.warning("%s %s", error, _WARNED_ONCE)
-            raise error
+            raise self._report(call, fault, tries.failed)
         _log.debug("Retrying in %.2f s: %s", delay, fault.message)
         return delay
+
+    def _feed_delay_or_raise(self, feed: Feed) -> float:
+        fault = feed.fault
+        feed.failures += 1
+        if not is_temporary(fault):
+            raise self._report(feed.stream(), fault, feed.failures)
+        if feed.failures == self._limits.max_retries + 1:
+            self._report(feed.stream(), fault, feed.failures)
+        delay = backoff(self._timing, feed.failures, fault)
+        _log.debug("Retrying in %.2f s: %s", delay, fault.message)
+        return delay
+
+    def _report(self, call: Call, fault: Fault, tries: int) -> MemoryServiceError:
+        error = fault.error(call, tries)
+        if self._outage.record(fault, self._limits.timeout):
+            _log.warning("%s %s", error, _WARNED_ONCE)
+        return error
 
 
 class MemoryClient(_BaseClient[httpx2.Client]):
@@ -187,6 +205,96 @@ class MemoryClient(_BaseClient[httpx2.Client]):
             MemoryServiceError: The service returns no context.
         """
         return cast(Context, self._send(prepare_context(self._service, since, max_chars)))
+
+    def list_changes(
+        self,
+        *,
+        after: str | None = None,
+        path: str | None = None,
+        types: Sequence[ChangeType] | None = None,
+        by: str | None = None,
+        source: str | None = None,
+        content: bool = False,
+        limit: int = 100,
+    ) -> ChangePage:
+        """Returns a page of the changes to the memory, oldest first. Continue with the page's `cursor`.
+
+        Args:
+            after: The `cursor` of an event or a page, or `now`. Without it, the list begins with the history.
+            path: A file or a directory: only changes at or below it, such as `/memories/prefs`.
+            types: Only changes with these types.
+            by: Only changes by this actor: the ID or label of a key, the subject of a token, or `anonymous`.
+            source: Only changes with keys of this source. Not together with `by`.
+            content: Whether the events have the contents.
+            limit: Maximum number of events, 1 to 1000.
+
+        Raises:
+            MemoryServiceError: The service returns no page. With status 410, the position is older than the history.
+        """
+        query = {"after": after, "limit": limit, "path": path, "type": types, "by": by, "source": source}
+        return cast(ChangePage, self._send(prepare_changes(self._service, content=content, **query)))
+
+    def changes(
+        self,
+        *,
+        after: str | None = None,
+        path: str | None = None,
+        types: Sequence[ChangeType] | None = None,
+        by: str | None = None,
+        source: str | None = None,
+        content: bool = False,
+        resync: Callable[[str], object] | None = None,
+    ) -> Generator[ChangeEvent, None, None]:
+        """Yields the changes to the memory, oldest first, and waits for further ones.
+
+        Continues after network errors, 429, and 5xx for as long as they last, and logs a warning after `max_retries`
+        failures in a row. No change is lost or yielded twice.
+
+        Args:
+            after: The `cursor` of an event or a page, or `now`. Without it, the changes begin with the history.
+            path: As in `list_changes`, like `types`, `by`, `source`, and `content`.
+            resync: Called when the position is older than the history, or another tenant has the ID. It must read all
+                files once. Then the changes after its argument, a cursor, follow.
+
+        Raises:
+            MemoryServiceError: Another rejection: 401 and 403 for the key, 404 for the tenant, or 410 for a position
+                that is older than the history, unless there is a `resync`.
+        """
+        feed = Feed(self._service, after, path=path, type=types, by=by, source=source, content=content)
+        while True:
+            yield from self._receive(feed)
+            if feed.fault.status == 410 and resync is not None:
+                end = self._try(feed.end(), self._limits.single)
+                if not isinstance(end, Fault):
+                    resync(feed.move_to(end))
+                    continue
+                feed.fault = end
+            self._timing.sleep(self._feed_delay_or_raise(feed))
+
+    def _receive(self, feed: Feed) -> Generator[ChangeEvent, None, None]:
+        """Yields the changes in one stream, and sets the feed's fault."""
+        call = feed.stream()
+        request_id, request = self._request(call, SILENCE)
+        has_begun = False
+        try:
+            with self._http().stream(**request) as response:
+                has_begun = is_stream(response)
+                if not has_begun:
+                    reply = read_response(call, self._service, response, response.read(), request_id, self._timing.now)
+                    feed.fault = cast(Fault, reply)
+                    return
+                for event in httpx2.EventSource(response, max_event_size=None):
+                    self._outage.end()
+                    received = feed.read(event, request_id)
+                    if isinstance(received, Fault):
+                        feed.fault = received
+                        return
+                    if received is not None:
+                        yield received
+            feed.fault = feed.ended(request_id)
+        except httpx2.RequestError as error:
+            fault = transport_fault(error, self._service, request_id)
+            feed.fault = feed.broken(fault) if has_begun else fault
 
     def files(self) -> MemoryFiles:
         """Returns the files of the memory as whole texts, for adapters of filesystems.
@@ -295,6 +403,71 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
     async def context(self, *, since: str | None = None, max_chars: int | None = None) -> Context:
         """Returns the memory for an agent before its first token, like `MemoryClient.context`."""
         return cast(Context, await self._send(prepare_context(self._service, since, max_chars)))
+
+    async def list_changes(
+        self,
+        *,
+        after: str | None = None,
+        path: str | None = None,
+        types: Sequence[ChangeType] | None = None,
+        by: str | None = None,
+        source: str | None = None,
+        content: bool = False,
+        limit: int = 100,
+    ) -> ChangePage:
+        """Returns a page of the changes to the memory, like `MemoryClient.list_changes`."""
+        query = {"after": after, "limit": limit, "path": path, "type": types, "by": by, "source": source}
+        return cast(ChangePage, await self._send(prepare_changes(self._service, content=content, **query)))
+
+    async def changes(
+        self,
+        *,
+        after: str | None = None,
+        path: str | None = None,
+        types: Sequence[ChangeType] | None = None,
+        by: str | None = None,
+        source: str | None = None,
+        content: bool = False,
+        resync: Callable[[str], Awaitable[object]] | None = None,
+    ) -> AsyncGenerator[ChangeEvent, None]:
+        """Yields the changes to the memory, like `MemoryClient.changes`."""
+        feed = Feed(self._service, after, path=path, type=types, by=by, source=source, content=content)
+        while True:
+            async with aclosing(self._receive(feed)) as changes:
+                async for change in changes:
+                    yield change
+            if feed.fault.status == 410 and resync is not None:
+                end = await self._try(feed.end(), self._limits.single)
+                if not isinstance(end, Fault):
+                    await resync(feed.move_to(end))
+                    continue
+                feed.fault = end
+            await self._timing.async_sleep(self._feed_delay_or_raise(feed))
+
+    async def _receive(self, feed: Feed) -> AsyncGenerator[ChangeEvent, None]:
+        call = feed.stream()
+        request_id, request = self._request(call, SILENCE)
+        has_begun = False
+        try:
+            async with self._http().stream(**request) as response:
+                has_begun = is_stream(response)
+                if not has_begun:
+                    body = await response.aread()
+                    reply = read_response(call, self._service, response, body, request_id, self._timing.now)
+                    feed.fault = cast(Fault, reply)
+                    return
+                async for event in httpx2.EventSource(response, max_event_size=None):
+                    self._outage.end()
+                    received = feed.read(event, request_id)
+                    if isinstance(received, Fault):
+                        feed.fault = received
+                        return
+                    if received is not None:
+                        yield received
+            feed.fault = feed.ended(request_id)
+        except httpx2.RequestError as error:
+            fault = transport_fault(error, self._service, request_id)
+            feed.fault = feed.broken(fault) if has_begun else fault
 
     async def _send(self, prepared: Call) -> Result:
         tries = Tries(self._limits, self._timing, self._outage)

@@ -138,3 +138,82 @@ class Context(TypedDict):
 
     version: str
     """Version of the memory, for `since` in the next call."""
+
+
+ChangeType: TypeAlias = Literal["created", "modified", "renamed", "deleted", "restored", "redacted"]
+"""A later version of the service may add types."""
+
+Actor: TypeAlias = dict[str, str | None]
+"""The actor that made a change, such as `{"type": "api_key", "id": …, "label": …}`."""
+
+
+class Version(TypedDict):
+    """A change to one file. A later version of the service may add fields."""
+
+    id: str
+
+    memory_id: str
+    """Identifies the file across edits and renames."""
+
+    operation: str
+
+    path: str | None
+    """Path after the change, or the last path of a deleted file. None once redacted."""
+
+    previous_path: str | None
+
+    previous_version: str | None
+    """The version that it replaced. None if there was none or it has been pruned."""
+
+    content_sha256: str | None
+    content_size_bytes: int | None
+
+    created_at: str
+    """ISO 8601."""
+
+    actor: Actor
+    request_id: str | None
+    tool_use_id: str | None
+
+    via_tenant: str | None
+    """The tenant that mounts this memory, if the change came through its mount."""
+
+    source: str | None
+
+    draft: str | None
+    """The draft from which the version was merged."""
+
+    approved_by: Actor | None
+    redacted_at: str | None
+    redacted_by: Actor | None
+
+
+class ChangeEvent(TypedDict):
+    """A change to a file, or a redaction. A later version of the service may add fields."""
+
+    cursor: str
+    """Position after the event. Save it when you have handled the event, and continue with `after`."""
+
+    type: ChangeType
+    tenant: str
+
+    at: str
+    """ISO 8601."""
+
+    actor: Actor
+
+    version: Version
+    """The version that the change created, or the redacted version."""
+
+    content: NotRequired[str | None]
+    """With `content=True`: the content after the change. None for a deletion, or once redacted or pruned."""
+
+
+class ChangePage(TypedDict):
+    events: list[ChangeEvent]
+
+    cursor: str
+    """Position after the page."""
+
+    has_more: bool
+    """Whether there are more events already."""
