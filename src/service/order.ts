@@ -27,6 +27,7 @@ export const COMMANDS = [
   'redact',
   'history',
   'log',
+  'changes',
   'reads',
   'show',
   'diff',

@@ -12,7 +12,7 @@ import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { isObject } from '../lib/json.ts';
 import { JSON_LINES } from '../lib/operation.ts';
 import { currentOperator } from './cli-session.ts';
-import { apiName, request } from './http-client.ts';
+import { apiName, lostConnection, request } from './http-client.ts';
 import type { Io } from './io.ts';
 import type { AdminTarget } from './profiles.ts';
 
@@ -199,7 +199,7 @@ async function resultIn(
     else if (type === 'result') return rest;
     else throw errorWith(parts) ?? problemDetail(problem) ?? lostForm(name);
   }
-  throw new OperatorError(`The connection to ${name} was lost during the response.`);
+  throw lostConnection(name);
 }
 
 async function* linesIn(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<string> {
@@ -227,7 +227,10 @@ function responseError({ status, headers }: Response, text: string, name: string
   if (known !== undefined) return known;
   const location = headers.get('location');
   const what = location === null ? `status ${status}` : `a redirect to ${location}`;
-  return new OperatorError(`${capitalize(name)} responded with ${what}: it may not be an admin API.`);
+  return new OperatorError(`${capitalize(name)} responded with ${what}: it may not be an admin API.`, {
+    // A proxy responds with these statuses while the service restarts.
+    isTemporary: status >= 502 && status <= 504,
+  });
 }
 
 /** Returns the error in a response's header; undefined without one, or for an error from another version. */

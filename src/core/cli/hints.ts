@@ -20,6 +20,7 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
   was_directory: (tenant, path, at) => `List it with: memory-service ls ${tenant} ${path} --at ${at}`,
   directory_not_recursive: () => 'Add --recursive.',
   no_such_version: (tenant) => `See: memory-service log ${tenant}`,
+  changes_expired: (tenant) => `For example: memory-service changes ${tenant} --after now --follow`,
   cannot_restore: (tenant, version) =>
     version === null
       ? 'Restore a directory that contains both paths, or move what is there out of the way.'

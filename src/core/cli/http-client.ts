@@ -65,7 +65,7 @@ export function request(
         try {
           yield* message;
         } catch {
-          throw bodyFailure ?? new OperatorError(`The connection to ${name} was lost during the response.`);
+          throw bodyFailure ?? lostConnection(name);
         }
       };
       const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
@@ -103,7 +103,11 @@ export function apiName({ origin }: URL, service: LocalService | undefined): str
 }
 
 function unreachable(name: string, reason: string): OperatorError {
-  return new OperatorError(`${capitalize(name)} cannot be reached: ${reason}.`);
+  return new OperatorError(`${capitalize(name)} cannot be reached: ${reason}.`, { isTemporary: true });
+}
+
+export function lostConnection(name: string): OperatorError {
+  return new OperatorError(`The connection to ${name} was lost during the response.`, { isTemporary: true });
 }
 
 function explainFault(name: string, error: NodeJS.ErrnoException): Error {

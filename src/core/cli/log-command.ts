@@ -248,7 +248,7 @@ async function* formatLog(
       stdout,
       isOfMany ? `${tenant.padEnd(COLUMNS.tenant)}  ${formatVersion(version)}` : formatVersion(version),
     );
-  let head = isOfMany ? `${'TENANT'.padEnd(COLUMNS.tenant)}  ${HEAD}` : HEAD;
+  let head = isOfMany ? `${'TENANT'.padEnd(COLUMNS.tenant)}  ${VERSION_HEAD}` : VERSION_HEAD;
   for await (const version of versions) {
     if (!patch) {
       yield `${head}${versionText(version)}\n`;
@@ -263,7 +263,8 @@ async function* formatLog(
 }
 
 const COLUMNS = { tenant: 20, time: 27, version: 36, operation: 9, size: 9, actor: 20 } as const;
-const HEAD = formatRow('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
+/** Heading of the lines that `formatVersion` returns, with a line break. */
+export const VERSION_HEAD = formatRow('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
 
 function formatRow(
   time: string,
@@ -289,7 +290,8 @@ function shorten(text: string, width: number): string {
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-function formatVersion(version: VersionEntry): string {
+/** Formats a version, or another event of the version, as a line. */
+export function formatVersion(version: Omit<VersionEntry, 'operation'> & { operation: string }): string {
   const {
     created_at: createdAt,
     id,
@@ -305,7 +307,10 @@ function formatVersion(version: VersionEntry): string {
   return formatRow(displayTime(createdAt), id, operation, size, actor, paths);
 }
 
-function redactionText({ redacted_at: at, redacted_by: actor }: VersionEntry): string {
+function redactionText({
+  redacted_at: at,
+  redacted_by: actor,
+}: Pick<VersionEntry, 'redacted_at' | 'redacted_by'>): string {
   const by = actor === null ? '' : ` by ${actorText(actor)}`;
   return `(redacted ${at === null ? '' : displayTime(at)}${by})`;
 }

@@ -52,9 +52,12 @@ export function reasonDescription(reason: ErrorReason): string {
 export class OperatorError extends Error {
   override name = 'OperatorError';
   readonly exitCode: number;
+  /** Whether the same command can succeed later, as after a lost connection. */
+  readonly isTemporary: boolean;
 
-  constructor(message: string, { exitCode = 1 }: { exitCode?: number } = {}) {
+  constructor(message: string, { exitCode = 1, isTemporary = false } = {}) {
     super(message);
     this.exitCode = exitCode;
+    this.isTemporary = isTemporary;
   }
 }
