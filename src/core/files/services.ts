@@ -58,6 +58,7 @@ export class Services {
     this.accessTimes = new AccessTimes(database, this.writes);
     this.storedResults = new StoredResultLimit(database, config.MAX_TENANT_STORED_RESULTS);
     this.watches = new Watches(database);
+    this.writes.onWrite = (tenant) => this.watches.noteWrite(tenant);
   }
 
   /** Returns how to handle secrets and kept-out texts in a write that begins now; undefined stores every text. */

@@ -7,7 +7,7 @@ import { NO_TENANT } from '../tenants/queries.ts';
 import { VISIBLE } from './read-queries.ts';
 
 /** The minimum time between two checks for changes. Each check reads one row per tenant. */
-const CHECK_EVERY_MS = 1000;
+const CHECK_EVERY_MS = 500;
 /** Rest after each check, as a multiple of the check's duration. */
 const REST = 9;
 /** Maximum number of tenants to look up at the same time. */
@@ -114,6 +114,7 @@ interface Follower {
   /** Time when the latest reported change was made; undefined before the first report. */
   at: State['at'];
   readonly onChange: () => Promise<void>;
+  readonly hearsWrites: boolean;
 }
 
 /**
@@ -123,7 +124,7 @@ interface Follower {
 export class Watches {
   readonly #database: Database;
   readonly #watchers = new Map<string, Set<Watcher>>();
-  readonly #followers = new Map<string, Follower>();
+  readonly #followers = new Map<string, Set<Follower>>();
   #timer: NodeJS.Timeout;
   #lastCheck: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -155,13 +156,24 @@ export class Watches {
 
   /**
    * Reports each change to a tenant by any replica, until the returned function is called. The first check reports a
-   * change too. A tenant has one follower at most.
+   * change too.
+   *
+   * @param options.hearsWrites reports this process's writes immediately; then a check reports them a second time
    */
-  follow(tenant: string, onChange: () => Promise<void>): () => void {
-    this.#followers.set(tenant, { at: undefined, onChange });
+  follow(tenant: string, onChange: () => Promise<void>, { hearsWrites = false } = {}): () => void {
+    const follower = { at: undefined, onChange, hearsWrites };
+    const followers = this.#followers.get(tenant) ?? new Set();
+    this.#followers.set(tenant, followers.add(follower));
     return () => {
-      this.#followers.delete(tenant);
+      followers.delete(follower);
+      if (followers.size === 0 && this.#followers.get(tenant) === followers) this.#followers.delete(tenant);
     };
+  }
+
+  /** Tells the followers that hear writes about a write by this process. */
+  noteWrite(tenant: string): void {
+    for (const { hearsWrites, onChange } of this.#followers.get(tenant) ?? [])
+      if (hearsWrites) void onChange();
   }
 
   close(): void {
@@ -192,10 +204,10 @@ export class Watches {
     }
   }
 
-  /** Reports changes to the tenant to its watchers and its follower. */
+  /** Reports changes to the tenant to its followers and watchers. */
   async #report(tenant: string, at: State['at']): Promise<void> {
-    const follower = this.#followers.get(tenant);
-    if (follower !== undefined && (at === undefined || follower.at !== at)) {
+    for await (const follower of timeSliced([...(this.#followers.get(tenant) ?? [])])) {
+      if (at !== undefined && follower.at === at) continue;
       follower.at = at;
       await follower.onChange();
     }

@@ -67,6 +67,8 @@ export class WriteQueue {
   readonly #single: QueryExecutor;
   readonly #limits: BatchLimits;
   readonly #tracer: StatementTracer | undefined;
+  /** Hears of each tenant after a write, whether it succeeded or not. */
+  onWrite: (tenant: string) => void = () => {};
   #waiting: QueuedWrite[] = [];
   /** Tenants with a running statement. */
   readonly #busyTenants = new Set<string>();
@@ -197,7 +199,10 @@ export class WriteQueue {
       sent = this.#sentFailure(writes, error);
     }
     shared?.end();
-    for (const { tenant } of writes) this.#busyTenants.delete(tenant);
+    for (const { tenant } of writes) {
+      this.#busyTenants.delete(tenant);
+      this.onWrite(tenant);
+    }
     this.#waiting.unshift(...sent.again);
     if (isWorthSending(this.#waiting.length, writes.length)) {
       this.#dispatch();

@@ -17,7 +17,8 @@ export interface ServerSentEvent {
   id?: string;
   /** Event type. No line break. The default is `message`. */
   event?: string;
-  data: string;
+  /** Undefined sends only the ID, which clients remember without reporting an event. */
+  data?: string;
 }
 
 export interface EventStream {
@@ -93,7 +94,7 @@ function formatEvent({ id, event, data }: ServerSentEvent): string {
   const lines = [
     ...(id === undefined ? [] : [`id: ${id}`]),
     ...(event === undefined ? [] : [`event: ${event}`]),
-    ...data.split(/\r\n|\r|\n/).map((line) => `data: ${line}`),
+    ...(data === undefined ? [] : data.split(/\r\n|\r|\n/).map((line) => `data: ${line}`)),
   ];
   return `${lines.join('\n')}\n\n`;
 }

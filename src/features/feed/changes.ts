@@ -112,7 +112,7 @@ export class Changes {
       const type = isRedaction ? 'redacted' : changeType(entry);
       return { type, cursor: { createdAt, ...position }, entry, isWanted: row.isWanted };
     });
-    const last = events.at(-1)?.cursor ?? { ...cursor, createdAt };
+    const last = events.at(-1)?.cursor ?? cursor;
     return { events, cursor: last, hasMore: changed.length + redacted.length > limit };
   }
 
