@@ -116,9 +116,9 @@ def test_opens_another_stream_when_one_is_silent(
 
 def test_sends_the_filter_with_each_request(flavor: str, fake: FakeService, timing: Timing) -> None:
     fake.script = [Stream(RETRY), Stream(event("1"), "silent")]
-    options = {"after": "now", "path": "/memories/a", "types": ["created", "deleted"], "by": "me", "content": True}
+    options = {"after": "1", "path": "/memories/a", "types": ["created", "deleted"], "by": "me", "content": True}
     follow(flavor, fake.url, 1, options, timing)
-    expected = "/v1/changes?after=now&path=%2Fmemories%2Fa&type=created&type=deleted&by=me&content=true"
+    expected = "/v1/changes?after=1&path=%2Fmemories%2Fa&type=created&type=deleted&by=me&content=true"
     assert [request.path for request in fake.received] == [expected, expected]
 
 
@@ -161,14 +161,23 @@ def test_other_rejections_are_raised(
 
 def test_takes_a_new_position_before_resync(flavor: str, fake: FakeService, timing: Timing) -> None:
     expired = problem(410, "changes_expired")
-    fake.script = [expired, problem(503, "overloaded"), expired, page(PAGE), Stream(event("8"), "silent")]
+    fake.script = [expired, problem(503, "overloaded"), page(PAGE), Stream(event("8"), "silent")]
     followed = follow(flavor, fake.url, 1, {"after": "1"}, timing, resync=True)
     assert (followed.cursors, followed.resyncs) == (["8"], ["7"])
     assert [request.path for request in fake.received] == [
         "/v1/changes?after=1",
         "/v1/changes?after=now&limit=1",
-        "/v1/changes?after=1",
         "/v1/changes?after=now&limit=1",
+        "/v1/changes?after=7",
+    ]
+
+
+def test_continues_from_one_position_after_now(flavor: str, fake: FakeService, timing: Timing) -> None:
+    fake.script = [page(PAGE), Drop(), Stream(event("8"), "silent")]
+    assert follow(flavor, fake.url, 1, {"after": "now"}, timing).cursors == ["8"]
+    assert [request.path for request in fake.received] == [
+        "/v1/changes?after=now&limit=1",
+        "/v1/changes?after=7",
         "/v1/changes?after=7",
     ]
 

@@ -137,32 +137,42 @@ export async function* followChanges(
   { after, resync, signal }: Pick<ChangesOptions, 'after' | 'resync' | 'signal'>,
 ): AsyncGenerator<ChangeEvent, void, undefined> {
   let position = after;
+  let isExpired = false;
   for (let failures = 0; !signal?.aborted; ) {
-    const events = source.open(position);
-    let next = await events.next();
-    try {
-      for (; !next.done; next = await events.next()) {
-        const { type, data, id } = next.value;
-        failures = 0;
-        source.noteSuccess();
-        position = id ?? position;
-        if (type === 'message' && data !== '') yield parseJson(data) as unknown as ChangeEvent;
-      }
-    } finally {
-      // Closes the connection when the caller leaves the loop.
-      await events.return(undefined as never);
-    }
-    let fault = next.value;
-    if (fault.status === 410 && resync !== undefined) {
+    let fault: Fault;
+    if (position === 'now') {
+      // A stream after `now` would lose the changes before its first event if it broke.
       const end = await source.findEnd();
       if ('result' in end) {
-        await resync(end.result);
+        if (isExpired) await resync?.(end.result);
+        isExpired = false;
         position = end.result;
         continue;
       }
       fault = end.fault;
+    } else {
+      const events = source.open(position);
+      let next = await events.next();
+      try {
+        for (; !next.done; next = await events.next()) {
+          const { type, data, id } = next.value;
+          failures = 0;
+          source.noteSuccess();
+          position = id ?? position;
+          if (type === 'message' && data !== '') yield parseJson(data) as unknown as ChangeEvent;
+        }
+      } finally {
+        // Closes the connection when the caller leaves the loop.
+        await events.return(undefined as never);
+      }
+      fault = next.value;
     }
     if (signal?.aborted) return;
+    if (fault.status === 410 && resync !== undefined) {
+      isExpired = true;
+      position = 'now';
+      continue;
+    }
     failures++;
     if (!isTemporary(fault)) throw source.toError(fault, failures);
     const delayMs = backoffMs(failures, fault.retryAfterMs);

@@ -91,17 +91,14 @@ describe('client changes', () => {
   });
 
   it('sends the filter with each request', async () => {
-    const options: ChangesOptions = { after: 'now', path: '/memories/a', types: ['created', 'deleted'] };
+    const options: ChangesOptions = { after: '1', path: '/memories/a', types: ['created', 'deleted'] };
     const { requests } = await follow([stream(RETRY), stream(event('1'))], 1, {
       ...options,
       by: 'laptop',
       content: true,
     });
     const filter = 'path=%2Fmemories%2Fa&by=laptop&content=true&type=created&type=deleted';
-    expect(requests).toStrictEqual([
-      `0 /v1/changes?after=now&${filter}`,
-      `1200 /v1/changes?after=now&${filter}`,
-    ]);
+    expect(requests).toStrictEqual([`0 /v1/changes?after=1&${filter}`, `1200 /v1/changes?after=1&${filter}`]);
   });
 
   it('waits with backoff and for Retry-After while the service is unavailable, and warns once', async () => {
@@ -170,7 +167,6 @@ describe('client changes', () => {
       [
         problemResponse(410, 'changes_expired', 'Detail.'),
         busyResponse(),
-        problemResponse(410, 'changes_expired', 'Detail.'),
         okResponse({ events: [], cursor: '7', has_more: false }),
         stream(event('8')),
       ],
@@ -182,8 +178,20 @@ describe('client changes', () => {
     expect(requests).toStrictEqual([
       '0 /v1/changes?after=1',
       '0 /v1/changes?after=now&limit=1',
-      '200 /v1/changes?after=1',
       '200 /v1/changes?after=now&limit=1',
+      '200 /v1/changes?after=7',
+    ]);
+  });
+
+  it('continues from one position after `now` when the first stream breaks', async () => {
+    const { requests } = await follow(
+      [okResponse({ events: [], cursor: '7', has_more: false }), failNetwork(), stream(event('8'))],
+      1,
+      { after: 'now' },
+    );
+    expect(requests).toStrictEqual([
+      '0 /v1/changes?after=now&limit=1',
+      '0 /v1/changes?after=7',
       '200 /v1/changes?after=7',
     ]);
   });

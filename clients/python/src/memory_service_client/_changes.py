@@ -29,6 +29,7 @@ class Feed:
         self.failures = 0
         self._service = service
         self._after = after
+        self._is_expired = False
         self._filters = filters
         self._retry = _RETRY
 
@@ -62,10 +63,20 @@ class Feed:
         message = "The memory service ended the stream."
         return self.broken(Fault(message, code="network_error", retryable=True, request_id=request_id))
 
-    def move_to(self, page: Result) -> str:
-        """Moves the position to the end of a page, and returns it."""
+    def move_to(self, page: Result) -> str | None:
+        """Moves the position to the end of a page. Returns it if the earlier position had expired."""
         self._after = cast(ChangePage, page)["cursor"]
-        return self._after
+        was_expired, self._is_expired = self._is_expired, False
+        return self._after if was_expired else None
+
+    def expire(self) -> None:
+        """Moves the position to the latest change, which is not known yet."""
+        self._after, self._is_expired = "now", True
+
+    @property
+    def needs_end(self) -> bool:
+        """Whether to request the end first. A stream after `now` would lose changes if it broke before an event."""
+        return self._after == "now"
 
 
 def is_stream(response: httpx2.Response) -> bool:

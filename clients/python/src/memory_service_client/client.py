@@ -262,13 +262,19 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         """
         feed = Feed(self._service, after, path=path, type=types, by=by, source=source, content=content)
         while True:
-            yield from self._receive(feed)
-            if feed.fault.status == 410 and resync is not None:
+            if feed.needs_end:
                 end = self._try(feed.end(), self._limits.single)
                 if not isinstance(end, Fault):
-                    resync(feed.move_to(end))
+                    cursor = feed.move_to(end)
+                    if cursor is not None and resync is not None:
+                        resync(cursor)
                     continue
                 feed.fault = end
+            else:
+                yield from self._receive(feed)
+            if feed.fault.status == 410 and resync is not None:
+                feed.expire()
+                continue
             self._timing.sleep(self._feed_delay_or_raise(feed))
 
     def _receive(self, feed: Feed) -> Generator[ChangeEvent, None, None]:
@@ -433,15 +439,21 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         """Yields the changes to the memory, like `MemoryClient.changes`."""
         feed = Feed(self._service, after, path=path, type=types, by=by, source=source, content=content)
         while True:
-            async with aclosing(self._receive(feed)) as changes:
-                async for change in changes:
-                    yield change
-            if feed.fault.status == 410 and resync is not None:
+            if feed.needs_end:
                 end = await self._try(feed.end(), self._limits.single)
                 if not isinstance(end, Fault):
-                    await resync(feed.move_to(end))
+                    cursor = feed.move_to(end)
+                    if cursor is not None and resync is not None:
+                        await resync(cursor)
                     continue
                 feed.fault = end
+            else:
+                async with aclosing(self._receive(feed)) as changes:
+                    async for change in changes:
+                        yield change
+            if feed.fault.status == 410 and resync is not None:
+                feed.expire()
+                continue
             await self._timing.async_sleep(self._feed_delay_or_raise(feed))
 
     async def _receive(self, feed: Feed) -> AsyncGenerator[ChangeEvent, None]:
