@@ -87,9 +87,15 @@ it('describes in the OpenAPI documents each error that an operation can return',
   const text = documents.map(([name]) => readFileSync(file(name), 'utf8')).join('');
   const codes = new Set(Object.keys(ERROR_CATALOG).map((reason) => reasonCode(reason as ErrorReason)));
   const missing = [...codes].filter((code) => !text.includes(`code: ${code}\n`));
-  // Errors without an operation: invalid URLs, unknown methods, clients that have disconnected, and the link for the
-  // first key.
-  expect(missing).toStrictEqual(['invalid_url', 'method_not_allowed', 'client_gone', 'has_admin_key']);
+  // Errors without an operation: invalid URLs, unknown methods, clients that have disconnected, the last event in a
+  // stream, and the link for the first key.
+  expect(missing).toStrictEqual([
+    'invalid_url',
+    'method_not_allowed',
+    'client_gone',
+    'access_changed',
+    'has_admin_key',
+  ]);
 });
 
 interface Media {
