@@ -21,6 +21,7 @@ BEGIN
   END LOOP;
   UPDATE tenants AS t SET history_bytes = t.history_bytes + bytes, last_change_at = opened.at
   WHERE t.id = p_tenant AND redacted > 0;
+  PERFORM memory_log_change(p_tenant, opened.at) WHERE redacted > 0;
   RETURN redacted;
 END
 $$;

@@ -154,6 +154,7 @@ BEGIN
     history_since = CASE WHEN p_is_lost THEN p_at ELSE t.history_since END, last_change_at = p_at
   WHERE t.id = p_tenant
   RETURNING t.history_bytes, COALESCE(t.max_history_bytes, p_max_history_bytes) AS max_history_bytes INTO tenant;
+  PERFORM memory_log_change(p_tenant, p_at);
   IF p_max_history_bytes IS NOT NULL AND tenant.history_bytes > NULLIF(tenant.max_history_bytes, 0) THEN
     PERFORM memory_prune_after_write(p_tenant, tenant.history_bytes, tenant.max_history_bytes, p_history_bytes);
   END IF;
@@ -167,6 +168,7 @@ DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, 1, NULL, NULL, true);
 BEGIN
   UPDATE tenants AS t SET last_change_at = opened.at WHERE t.id = p_tenant;
+  PERFORM memory_log_change(p_tenant, opened.at);
   RETURN opened.at;
 END
 $$;

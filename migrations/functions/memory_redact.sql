@@ -55,6 +55,7 @@ BEGIN
   freed_directories := memory_forget_directories(p_tenant, emptied);
   SELECT count(*) INTO same_path FROM versions AS v WHERE v.tenant_id = p_tenant AND v.path = ANY (erased.paths);
   UPDATE tenants AS t SET history_bytes = t.history_bytes + done.bytes - freed_directories, last_change_at = opened.at WHERE t.id = p_tenant;
+  PERFORM memory_log_change(p_tenant, opened.at);
   outcome := 'redacted';
 END
 $$;

@@ -74,6 +74,7 @@ BEGIN
       history_bytes = t.history_bytes + kept_bytes,
       history_since = CASE WHEN opened.keeps_history THEN t.history_since ELSE opened.at END
     WHERE t.id = p_tenant;
+    PERFORM memory_log_change(p_tenant, opened.at);
     IF opened.history_bytes + kept_bytes > NULLIF(max_history_bytes, 0) THEN
       PERFORM memory_prune_after_write(p_tenant, opened.history_bytes + kept_bytes, max_history_bytes, kept_bytes);
     END IF;

@@ -418,6 +418,12 @@ const RETENTION = {
     more: 'See [audit trail](admin-api.md#audit-trail).',
     example: '90d',
   }),
+  CHANGE_LOG_DAYS: quantity('days', 0, 7).default(7).register(documentation, {
+    effect: "Days for which the log of all tenants' changes is kept, at least.",
+    more: 'Rows are removed after at most one and a half times as many days.',
+    zero: 'no log',
+    example: '2d',
+  }),
   USAGE_DAYS: quantity('days', 1, 36_500).default(400).register(documentation, {
     effect: 'Days for which the usage by day is kept, of each tenant and in total.',
     more: 'See [usage by day](admin-api.md#usage-by-day).',

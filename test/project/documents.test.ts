@@ -44,11 +44,11 @@ it('docs/design.md shows every table in its diagram', () => {
   expect(picture.split(/,(?: |<br>)/).sort()).toStrictEqual(tables.toSorted());
 });
 
-it('docs/scaling.md restores every table, and the tenants table first', () => {
+it('docs/scaling.md restores every table except the change log, and the tenants table first', () => {
   const [, list = ''] = /for table in ([^;]+); do/.exec(read('docs/scaling.md')) ?? [];
   const restored = list.split(/[\s\\]+/);
   expect(restored[0]).toBe('tenants');
-  expect(restored.toSorted()).toStrictEqual(tables.toSorted());
+  expect(restored.toSorted()).toStrictEqual(tables.filter((name) => !name.startsWith('change_')).toSorted());
 });
 
 it("docs/history.md lists a version's fields", () => {

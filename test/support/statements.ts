@@ -18,7 +18,13 @@ export const batchQueries = definedQueries.flatMap(({ batch }) => batch ?? []);
 const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);
 
 /** Statements on the Citus catalog, which a plain server lacks. */
-const OF_CITUS: ReadonlySet<string> = new Set(['is_distributed', 'node_settings', 'node_of_tenant']);
+const OF_CITUS: ReadonlySet<string> = new Set([
+  'is_distributed',
+  'node_settings',
+  'node_of_tenant',
+  'node_snapshots',
+  'hold_shards',
+]);
 
 /** Every statement in the service, except batches (`batchQueries`) and calls to write functions (`writeFunctions`). */
 export const statements = definedQueries.filter(

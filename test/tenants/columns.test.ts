@@ -14,7 +14,7 @@ import { cmd } from '../support/step-table.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
 /** Tables without tenant data. */
-const OF_INSTALLATION = ['ended_sessions', 'fleet_usage', 'installation'];
+const OF_INSTALLATION = ['change_log_state', 'change_ticks', 'ended_sessions', 'fleet_usage', 'installation'];
 
 describeServiceOnOwnDatabase(
   "a tenant's ID",
@@ -55,7 +55,9 @@ describeServiceOnOwnDatabase(
     const columns = () =>
       service().query(
         `SELECT table_name::text AS table, column_name::text AS column FROM information_schema.columns
-       WHERE table_schema = 'public' AND table_name IN (SELECT tablename FROM pg_tables WHERE schemaname = 'public')
+       WHERE table_schema = 'public' AND table_name IN (
+         SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+       )
        ORDER BY 1, 2`,
       );
 
@@ -75,6 +77,7 @@ describeServiceOnOwnDatabase(
     /** Creates a tenant with rows in every table, and its ID in every column that can contain the ID. */
     const useEverything = async (id: string) => {
       const other = freshTenant('other');
+      await service().query('INSERT INTO change_log_state VALUES (0, now()) ON CONFLICT DO NOTHING');
       for (const each of [id, other]) await call('POST', '/tenants', { id: each });
       await call('PATCH', `/tenants/${id}`, { name: `Notes of ${id}`, metadata: { owner: id } });
       await call('PUT', `/tenants/${other}/mounts/shared`, { tenant: id, access: 'read_only' });
@@ -125,6 +128,7 @@ describeServiceOnOwnDatabase(
       await call('POST', `/tenants/${id}/copy`, { to: copy });
       expect(await columnsWith(copy)).toStrictEqual([
         'audit_events.details',
+        'change_log.tenant_id',
         'entries.tenant_id',
         'jobs.arrived',
         'kept_out.tenant_id',
@@ -141,6 +145,7 @@ describeServiceOnOwnDatabase(
       const records = [
         'audit_events.details',
         'audit_events.tenant_id',
+        'change_log.tenant_id',
         'receipts.body',
         'receipts.tenant_id',
       ];
@@ -166,6 +171,7 @@ describeServiceOnOwnDatabase(
       expect(await columnsWith(id)).toStrictEqual([
         'audit_events.details',
         'audit_events.tenant_id',
+        'change_log.tenant_id',
         'jobs.arrived',
         'jobs.only_tenants',
         // Replicas read there that the entries are removed.

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError } from '../errors/errors.ts';
@@ -22,6 +22,7 @@ export const TENANT_TABLES = [
   'public.draft_base',
   'public.job_outcomes',
   'public.reads',
+  'public.change_log',
 ];
 
 /**
@@ -33,6 +34,7 @@ export const REFERENCE_TABLES = [
   'public.api_keys',
   'public.installation',
   'public.kept_out',
+  'public.change_log_state',
   'drizzle.__drizzle_migrations',
 ];
 
@@ -42,6 +44,7 @@ export const REFERENCE_TABLES = [
  */
 export const COORDINATOR_TABLES = [
   'public.audit_events',
+  'public.change_ticks',
   'public.ended_sessions',
   'public.fleet_usage',
   'public.jobs',
@@ -298,7 +301,9 @@ export async function distribute(client: pg.ClientBase, directory: string): Prom
       await client.query('SELECT citus_add_local_table_to_metadata($1)', [table]);
     }
     await copyFunctions(client);
-    await client.query(readFileSync(join(directory, 'citus/memory_hold_shard.sql'), 'utf8'));
+    for (const file of readdirSync(join(directory, 'citus')).sort()) {
+      await client.query(readFileSync(join(directory, 'citus', file), 'utf8'));
+    }
     const functions = await queryRows<{ name: string }>(client, UNDISTRIBUTED_FUNCTIONS, [
       DELEGATED_FUNCTIONS,
     ]);

@@ -7,6 +7,12 @@ import { replaceReaderQuery } from './queries.ts';
 import { forgottenId } from './receipt.ts';
 import { forgetReceipts } from './receipts.ts';
 
+/** No index finds the rows, because it would slow down each write. */
+const forgetChangesQuery = defineQuery<{ tenant: string }>(
+  'forget_tenant_changes',
+  'DELETE FROM change_log WHERE tenant_id = $tenant',
+);
+
 /** An event that contains the ID, or the last event on its page. */
 interface Found {
   id: string;
@@ -124,7 +130,7 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
 /**
  * Replaces a deleted tenant's ID with a hash, which is the same everywhere: in the audit trail, in the jobs, and in
  * other tenants' mounts and records of reads. Deletes the receipts that contain the ID. The hash's salt is random and
- * not stored, so that a guessed ID cannot be verified against the hash. If the call is interrupted, repeat it.
+ * not stored, so that a guessed ID cannot be verified against the hash. Deletes the tenant's rows in the change log. If the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
  */
@@ -139,6 +145,7 @@ export async function forgetTenant(
   await forgetMounts(database, tenant, hash);
   await database.query(replaceReaderQuery, { tenant, to: hash });
   await forgetInJobs(database, tenant, hash);
+  await database.query(forgetChangesQuery, { tenant });
   let events = 0;
   for (let after: EventPosition | undefined = BEFORE_ALL; after !== undefined; ) {
     const rows: Found[] = await findMentions(database, tenant, after);

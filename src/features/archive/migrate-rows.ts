@@ -8,12 +8,15 @@ import {
   type Value,
 } from '../../core/database/query.ts';
 
+/** Whether a table is migrated. The change log has the numbers of its server's transactions. */
+const isMigrated = (name: string) => name.startsWith('public.') && !name.startsWith('public.change_');
+
 /** Tables with a tenant column. `tenants` is first, because other rows refer to it. */
-export const TABLES_OF_TENANTS: readonly string[] = TENANT_TABLES;
+export const TABLES_OF_TENANTS: readonly string[] = TENANT_TABLES.filter(isMigrated);
 
 /** Tables without a tenant column. Excludes the list of applied migrations, which is not data. */
-export const SHARED_TABLES: readonly string[] = [...REFERENCE_TABLES, ...COORDINATOR_TABLES].filter((name) =>
-  name.startsWith('public.'),
+export const SHARED_TABLES: readonly string[] = [...REFERENCE_TABLES, ...COORDINATOR_TABLES].filter(
+  isMigrated,
 );
 
 /** Assumed row size without the row's texts. */

@@ -3,14 +3,21 @@ import type { Feature } from '../../core/feature.ts';
 import * as operations from './changes-operation.ts';
 import { changesCommand } from './cli/changes-command.ts';
 
-/** The change feed: a tenant's changes in order, from a position on. */
+/** The change feed: a tenant's changes in order, from a position on. Maintains all tenants' change log. */
 export const feed: Feature = {
   name: 'feed',
   uses: [],
   operations: operationsIn(operations),
   commands: [changesCommand],
-  async start({ services }) {
-    const { changesRoute } = await import('./changes-route.ts');
-    return { agentRoutes: (app) => changesRoute(app, services) };
+  async start({ config, database, services }) {
+    const [{ changesRoute }, { FleetLog }] = await Promise.all([
+      import('./changes-route.ts'),
+      import('./fleet-log.ts'),
+    ]);
+    const fleetLog = new FleetLog(database);
+    return {
+      agentRoutes: (app) => changesRoute(app, services),
+      everySecond: { 'change log': () => fleetLog.maintain(config.CHANGE_LOG_DAYS) },
+    };
   },
 };

@@ -3,5 +3,6 @@
 export * from './draft-tables.ts';
 export * from './file-tables.ts';
 export * from './incident-tables.ts';
+export * from './log-tables.ts';
 export * from './read-tables.ts';
 export * from './tenant-tables.ts';

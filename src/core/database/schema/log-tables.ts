@@ -1,0 +1,62 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  smallint,
+  timestamp,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import { key } from './columns.ts';
+
+/*
+ * The fleet's change log (docs/decisions/0032-change-log.md). The functions that write append to it, and
+ * src/features/feed/fleet-log.ts reads it.
+ */
+
+/**
+ * One row for each change, partitioned by `part`: three partitions, which are truncated in turn. A row has no path and
+ * no content. There is no key, because a row is never updated, and an index would slow down each write.
+ */
+export const changeLog = pgTable(
+  'change_log',
+  {
+    tenantId: key('tenant_id').notNull(),
+    /** The change's time, which always increases within a tenant. */
+    at: timestamp('at', { withTimezone: true }).notNull(),
+    /** The change's transaction, in its node's numbering. */
+    xid: bigint('xid', { mode: 'bigint' }).notNull(),
+    /** Citus node that numbered the transaction; 0 on one server. */
+    node: integer('node').notNull(),
+    part: smallint('part').notNull(),
+  },
+  (t) => [index('change_log_xid').on(t.xid)],
+);
+
+/** The partition that gets new rows: a single row; no row while the log is off. On Citus, every node has it. */
+export const changeLogState = pgTable(
+  'change_log_state',
+  {
+    part: smallint('part').notNull(),
+    /** When the partition was chosen. */
+    since: timestamp('since', { withTimezone: true }).notNull(),
+  },
+  // The condition keeps the planner, which avoids sequential scans, from reading the index for the row.
+  () => [uniqueIndex('change_log_state_row').on(sql`(1)`).where(sql`part >= 0`)],
+);
+
+/** Snapshots of the log, by which readers page: one row for each node and time. */
+export const changeTicks = pgTable(
+  'change_ticks',
+  {
+    at: timestamp('at', { withTimezone: true }).notNull(),
+    node: integer('node').notNull(),
+    /** The server's system identifier. Transaction numbers mean nothing on another server. */
+    system: key('system').notNull(),
+    /** A `pg_snapshot`. */
+    snapshot: key('snapshot').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.at, t.node] })],
+);
