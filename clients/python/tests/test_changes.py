@@ -195,3 +195,35 @@ def test_lists_one_page(flavor: str, fake: FakeService) -> None:
         with MemoryClient(fake.url) as memory:
             assert memory.list_changes(after="now", limit=1) == PAGE
     assert fake.received[0].path == "/v1/changes?after=now&limit=1"
+
+
+def test_yields_the_changes_by_the_service(flavor: str, service_url: str, tenant: str) -> None:
+    path = "/memories/ü.md"
+
+    def texts(changes: list[ChangeEvent]) -> list[str]:
+        return [f"{change['type']} {change['version']['path']} {change.get('content')}" for change in changes]
+
+    async def main() -> list[ChangeEvent]:
+        async with AsyncMemoryClient(service_url, tenant=tenant) as memory:
+            await memory.execute({"command": "create", "path": path, "file_text": "one"})
+            found = []
+            async for change in memory.changes(content=True):
+                found.append(change)
+                if len(found) == 2:
+                    break
+                await memory.execute({"command": "delete", "path": path})
+            return found
+
+    def run() -> list[ChangeEvent]:
+        with MemoryClient(service_url, tenant=tenant) as memory:
+            memory.execute({"command": "create", "path": path, "file_text": "one"})
+            found = []
+            for change in memory.changes(content=True):
+                found.append(change)
+                if len(found) == 2:
+                    break
+                memory.execute({"command": "delete", "path": path})
+            return found
+
+    found = anyio.run(main) if flavor == "async" else run()
+    assert texts(found) == [f"created {path} one", f"deleted {path} None"]

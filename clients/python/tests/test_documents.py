@@ -41,6 +41,7 @@ DOCUMENTS: dict[str, list[tuple[str, list[list[Block]]]]] = {
         ("I will.\n", [[{**CREATED[0], "is_error": False}]]),
         (f"{LISTING} False\n", []),
         AGENT,
+        ("created /memories/tea.md Green\ndeleted /memories/tea.md None\n", []),
         ("none read_write\n", []),
     ],
     "docs/agents.md": [],
