@@ -22,6 +22,8 @@ export interface AgentFixture {
   /** Returns a client with a service key, by default for a new tenant. */
   client(options?: Partial<MemoryClientOptions>): MemoryClient;
   database(): Service['database'];
+  /** Runs SQL on the service's database. */
+  query: Service['query'];
   /** Creates a tenant and returns a key for it. */
   tenantKey(access?: 'read_write' | 'read_only'): Promise<string>;
   /** Creates a tenant and returns its ID and a key. */
@@ -60,6 +62,10 @@ export function useAgentFixture(env: Record<string, string> = {}): AgentFixture 
     database: () => {
       if (!service) throw new Error('the service is started in beforeAll');
       return service.database;
+    },
+    query: async (sql: string, parameters?: unknown[]) => {
+      if (!service) throw new Error('the service is started in beforeAll');
+      return service.query(sql, parameters);
     },
     tenantKey: async (access: 'read_write' | 'read_only' = 'read_write') =>
       (await fixture.tenantWithKey(access)).key,
