@@ -61,6 +61,12 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
   const PLACES = [
     'api_keys reference <none> 2',
     'audit_events local <none> 0',
+    'change_log distributed tenant_id 1',
+    'change_log_0 distributed tenant_id 1',
+    'change_log_1 distributed tenant_id 1',
+    'change_log_2 distributed tenant_id 1',
+    'change_log_state reference <none> 2',
+    'change_ticks local <none> 0',
     'draft_base distributed tenant_id 1',
     'drafts distributed tenant_id 1',
     'drizzle.__drizzle_migrations reference <none> 2',

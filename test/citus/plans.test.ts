@@ -17,6 +17,7 @@ const THROUGH_COORDINATOR = new Set([
   'import_versions',
   'import_past_directories',
   'insert_entries',
+  'insert_tick',
   // Rows from another tenant.
   'copy_entries',
   'copy_versions',
@@ -38,6 +39,9 @@ const NOT_DISTRIBUTED = new Set([
   'try_lock',
   'lock_until_end',
   'table_columns',
+  'current_snapshot',
+  'next_tick_time',
+  'forget_changes',
 ]);
 
 describe.skipIf(!isCitus())('the Citus plan for the statement', { tags: 'citus' }, () => {

@@ -81,18 +81,16 @@ describeServiceOnOwnDatabase("the fleet's change log", (service) => {
     expect((await readAll(log(), from)).map(([name]) => name)).toStrictEqual([tenant, tenant]);
   });
 
-  it('rejects the position of a reader that has not read the forgotten rows, and no other position', async () => {
+  it('rejects the position of a reader that has not read the forgotten rows', async () => {
     const [tenant, behind] = [freshTenant(), await startPosition(log())];
     await run(service(), tenant, cmd.create('/memories/a.md', 'one'));
-    const current = await startPosition(log());
+    await startPosition(log());
     for (let part = 0; part < 3; part++) {
       await service().query('UPDATE change_log_state SET since = $1::timestamptz', ['2026-01-01T00:00:00Z']);
       await log().prune(7);
       if (part < 2) expect(await readAll(log(), behind)).toHaveLength(1);
     }
     expect(await log().page(behind, 10)).toBeUndefined();
-    expect(await log().page(current, 10)).toStrictEqual({ changes: [], position: current });
-    expect(await log().oldest()).toStrictEqual(current);
   });
 
   it('makes a tick only if there are rows that the last one does not see', async () => {

@@ -61,6 +61,8 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'select_tenants',
   'count_selected_tenants',
   'list_job_outcomes',
+  'find_unseen_change',
+  'read_changes',
 ]);
 
 /** Statements on keys: a key is found by its hash before its tenant is known, and operators list and revoke keys. */

@@ -112,7 +112,7 @@ function insertTick(query: QueryExecutor, at: string, snapshots: Snapshots): Pro
 
 const forgetChangesQuery = defineQuery<{ part: number }, { node: number; xid: string }>(
   'forget_changes',
-  'SELECT node, xid::text AS xid FROM memory_forget_changes($part)',
+  'SELECT node, xid::text AS xid FROM memory_forget_changes($part::integer)',
 );
 
 /** Deletes the ticks that do not see every transaction up to a node's `xid`, and all earlier ticks. */
@@ -270,7 +270,7 @@ const readTicksQuery = defineQuery<
 SELECT ${time('at')} AS at, node, system, snapshot FROM change_ticks
 WHERE at = $after::text::timestamptz OR at = COALESCE($until::text::timestamptz, (
   SELECT max(later.at) FROM (
-    SELECT DISTINCT t.at FROM change_ticks AS t WHERE t.at > $after::text::timestamptz ORDER BY t.at LIMIT $ticks
+    SELECT DISTINCT t.at FROM change_ticks AS t WHERE t.at > $after::text::timestamptz ORDER BY t.at LIMIT $ticks::bigint
   ) AS later
 ))
 `,

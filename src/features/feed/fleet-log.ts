@@ -47,14 +47,12 @@ const readChangesQuery = defineQuery<
 >(
   'read_changes',
   `
-SELECT p.tenant_id AS tenant, ${time('p.at')} AS at FROM (
-  SELECT DISTINCT c.at, c.tenant_id
-  FROM unnest($nodes::integer[], $firsts::text[], $ends::text[], $snapshots::text[]) AS r (node, first, "end", snapshot)
-  JOIN change_log AS c ON c.node = r.node AND c.xid >= r.first::bigint AND c.xid < r."end"::bigint
-  WHERE pg_visible_in_snapshot(c.xid::text::xid8, r.snapshot::pg_snapshot)
-    AND (c.at, c.tenant_id) > ($at::text::timestamptz, $after)
-  ORDER BY c.at, c.tenant_id LIMIT $limit
-) AS p ORDER BY p.at, p.tenant_id
+SELECT c.tenant_id AS tenant, ${time('c.at')} AS at
+FROM unnest($nodes::integer[], $firsts::text[], $ends::text[], $snapshots::text[]) AS r (node, first, "end", snapshot)
+JOIN change_log AS c ON c.node = r.node AND c.xid >= r.first::bigint AND c.xid < r."end"::bigint
+WHERE pg_visible_in_snapshot(c.xid::text::xid8, r.snapshot::pg_snapshot)
+  AND (c.at, c.tenant_id) > ($at::text::timestamptz, $after)
+GROUP BY c.at, c.tenant_id ORDER BY c.at, c.tenant_id LIMIT $limit
 `,
 );
 
@@ -67,7 +65,7 @@ const stopLogQuery = defineQuery<Record<string, never>>('stop_change_log', 'DELE
 
 const switchPartQuery = defineQuery<{ part: number; now: string }>(
   'switch_change_log',
-  'UPDATE change_log_state SET part = $part::smallint, since = $now::text::timestamptz',
+  'UPDATE change_log_state SET part = $part::integer, since = $now::text::timestamptz',
 );
 
 const LIVE_MS = 200;
