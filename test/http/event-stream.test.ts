@@ -30,7 +30,10 @@ const waitForEnd = async ({ signal }: EventStream) => {
   noteEnd(signal.reason);
 };
 
-beforeEach(async () => {
+beforeEach(() => start(TRANSFER_TIMEOUT_MS));
+afterEach(() => app.close());
+
+async function start(timeoutMs: number): Promise<void> {
   ended = new Promise((resolve) => {
     noteEnd = resolve;
   });
@@ -45,7 +48,7 @@ beforeEach(async () => {
   const lines = { write: (line: string) => void log.push(JSON.parse(line)) };
   app = createHttpServer(config, { log: pino({ level: 'debug' }, lines), requestTimeoutMs: 0 });
   await app.register(accessLog);
-  await app.register(slowClients, { timeoutMs: TRANSFER_TIMEOUT_MS });
+  await app.register(slowClients, { timeoutMs });
   const callers: StreamCallers = {
     countedAs: ({ headers }) => String(headers['x-tenant-id']),
     verify: (request) => verify(request),
@@ -57,8 +60,7 @@ beforeEach(async () => {
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
   log = [];
-});
-afterEach(() => app.close());
+}
 
 /** Opens a stream. The caller reads the response. */
 async function open(path = '/', tenant = 'acme'): Promise<IncomingMessage> {
@@ -236,6 +238,22 @@ it('ends all streams when the service stops, and waits for their work', async ()
   release();
   await closing;
   expect(finished).toStrictEqual(['work', 'app']);
+});
+
+it('does not wait for a client that does not read when the service stops', async () => {
+  await app.close();
+  await start(600_000);
+  work = async (stream) => {
+    while (!stream.signal.aborted) await stream.send({ data: 'x'.repeat(1024) }).catch(noteEnd);
+  };
+  const connection = once(app.server, 'connection');
+  const stalled = await open();
+  stalled.pause();
+  const [socket] = await connection;
+  await expect.poll(() => socket.writableNeedDrain).toBe(true);
+  await app.close();
+  expect(await ended).toMatchObject({ code: 'shutting_down' });
+  stalled.destroy();
 });
 
 it('rejects streams beyond the limits of a tenant and of the replica, until another ends', async () => {

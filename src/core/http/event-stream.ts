@@ -58,10 +58,10 @@ export async function streamEvents(
     if (output.writableEnded) return;
     clearInterval(heartbeat);
     if (error !== undefined) request.logEntry.outcome = error.code;
-    const isBehind = output.writableNeedDrain;
+    const isBehind = output.writableNeedDrain || reply.raw.writableNeedDrain;
     output.end(error && formatProblem(error, request));
     // A client that is behind could delay the end.
-    if (isBehind) reply.raw.destroy();
+    if (isBehind && signal.aborted) reply.raw.destroy();
   };
   const send = async (event: ServerSentEvent) => {
     signal.throwIfAborted();
