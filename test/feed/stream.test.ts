@@ -41,6 +41,8 @@ interface Message {
 class Client {
   readonly #response: IncomingMessage;
   readonly #messages: AsyncIterator<Message>;
+  /** Position at the start, which the first message has. */
+  start: string | undefined;
 
   private constructor(response: IncomingMessage) {
     this.#response = response.setEncoding('utf8').on('error', () => {});
@@ -58,7 +60,9 @@ class Client {
     request.on('error', () => {});
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     expect([response.statusCode, response.headers['content-type']]).toStrictEqual([200, 'text/event-stream']);
-    return new Client(response);
+    const client = new Client(response);
+    client.start = (await client.next()).id;
+    return client;
   }
 
   async *#read(): AsyncGenerator<Message> {
@@ -111,6 +115,20 @@ it("sends the changes by any replica, and continues after the last event's ID", 
   expect(await again.change()).toBe('renamed /memories/c');
   await run(replicas[0], tenant, cmd.delete('/memories/c'));
   expect(await again.change()).toBe('deleted /memories/c');
+  again.close();
+});
+
+it('continues after the start of a stream that broke before its first event', async () => {
+  const tenant = freshTenant();
+  const headers = { 'x-tenant-id': tenant };
+  const client = await Client.open(replicas[0], '?after=now', headers);
+  client.close();
+  await run(replicas[1], tenant, cmd.create('/memories/a', '1'));
+  const again = await Client.open(replicas[0], '?after=now', {
+    ...headers,
+    'last-event-id': client.start ?? '',
+  });
+  expect(await again.change()).toBe('created /memories/a');
   again.close();
 });
 

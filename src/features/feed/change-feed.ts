@@ -27,6 +27,8 @@ export class ChangeFeed implements FeatureService {
     const unfollow = this.#services.watches.follow(tenant, wake, { hearsWrites: true });
     stream.signal.addEventListener('abort', wake);
     try {
+      // A client whose first stream breaks without an event would otherwise begin again, after another `now`.
+      await stream.send({ id: formatCursor(start) });
       for (let cursor = start; !stream.signal.aborted; ) {
         // A change during the read ends the next wait.
         const changed = new Promise<void>((resolve) => {
