@@ -58,6 +58,12 @@ describeServiceOnOwnDatabase('sync', (service) => {
   };
   const memory = (tenant: string) => new Agent(service(), tenant).files();
 
+  function openCaller() {
+    const database = { ...service().database, close: async () => {} };
+    const io = { stdin: Readable.from([]), stdout: new CollectedOutput(), stderr: new CollectedOutput() };
+    return localCaller(async () => ({ config: loadConfig({ AUTH: 'none' }), database }), io)();
+  }
+
   it('copies the files of both sides to the other side, byte for byte', async () => {
     const device = new CommandDevice(await newTenant());
     await execute(device.tenant, cmd.create('/memories/people/ada.md', '\uFEFFLives in Lyon.\r\n'));
@@ -249,12 +255,35 @@ describeServiceOnOwnDatabase('sync', (service) => {
     expect(await device.files()).toStrictEqual({ c: 'file\n', d: 'file\n' });
   });
 
+  it('keeps a file that was moved to a deleted path, if the memory changes the path meanwhile', async () => {
+    const device = new CommandDevice(await newTenant());
+    const agent = new Agent(service(), device.tenant);
+    for (const name of ['deleted', 'moved', 'other']) await device.put(name, `${name}\n`);
+    await device.run();
+    await device.delete('deleted');
+    await device.rename('moved', 'deleted');
+    await agent.rename('deleted', 'renamed');
+    await agent.rename('other', 'deleted');
+    const caller = await openCaller();
+    let isChanged = false;
+    await device.sync(caller, device.tenant, async (call) => {
+      // The memory has deleted the only other file with the content.
+      if (!isChanged && (await agent.files()).moved === undefined) {
+        isChanged = true;
+        await agent.put('renamed', 'changed\n');
+      }
+      return call();
+    });
+    await caller.close();
+    expect(isChanged).toBe(true);
+    expect(Object.values(await device.files()).sort()).toStrictEqual(['changed\n', 'moved\n', 'other\n']);
+    expect(await memory(device.tenant)).toStrictEqual(await device.files());
+  });
+
   it('leaves out names that differ only in case on a case-insensitive file system', async () => {
     const device = new CommandDevice(await newTenant());
     for (const name of ['a', 'A', 'b']) await execute(device.tenant, cmd.create(`/memories/${name}`, name));
-    const database = { ...service().database, close: async () => {} };
-    const io = { stdin: Readable.from([]), stdout: new CollectedOutput(), stderr: new CollectedOutput() };
-    const caller = await localCaller(async () => ({ config: loadConfig({ AUTH: 'none' }), database }), io)();
+    const caller = await openCaller();
     const sync = () => device.sync(caller, device.tenant, undefined, { isCaseInsensitive: true });
     expect((await sync()).notes).toStrictEqual(
       new Map([['/memories/a', 'skipped, because another file has the same name in another case']]),

@@ -174,6 +174,8 @@ function rank({ original, draft, target }: PlannedFile): number {
 function placeFiles(files: PlannedFile[], label: (local: MemoryPath) => string): PlannedFile[] {
   const tree = new TargetTree();
   const placed: PlannedFile[] = [];
+  // A copy does not take the path of a file that is moved or deleted in the same synchronization.
+  const occupied = new Set(files.flatMap(({ draft, original }) => [draft?.path, original?.path]));
   for (const file of files.toSorted((a, b) => rank(a) - rank(b))) {
     const { original, draft, target, copyOf } = file;
     if (target === null) {
@@ -181,19 +183,17 @@ function placeFiles(files: PlannedFile[], label: (local: MemoryPath) => string):
       continue;
     }
     const { path, sha256 } = target;
-    let free: MemoryPath = path;
-    for (let attempt = 1; !tree.isFree(free); attempt++) {
-      // The same content is at the path already, for example after an interruption.
-      if (original === null && tree.has({ path: free, sha256 })) break;
-      const conflict = addConflictLabel(
-        path,
-        tree.blockingPath(path),
-        label(copyOf ?? draft?.path ?? path),
-        attempt,
-      );
-      free = attempt === 1 && original !== null && tree.isFree(original.path) ? original.path : conflict;
+    const candidates = original === null ? [path] : [path, original.path];
+    let free = candidates.find((candidate) => tree.isFree(candidate));
+    // The same content is at a path already, for example after an interruption.
+    const isPresent = (each: MemoryPath) => original === null && tree.has({ path: each, sha256 });
+    for (let attempt = 1; free === undefined && !candidates.some(isPresent); attempt++) {
+      const name = label(copyOf ?? draft?.path ?? path);
+      const conflict = addConflictLabel(path, tree.blockingPath(path), name, attempt);
+      candidates.push(conflict);
+      if (tree.isFree(conflict) && !occupied.has(conflict)) free = conflict;
     }
-    if (!tree.isFree(free)) continue;
+    if (free === undefined) continue;
     tree.add({ path: free, sha256 });
     const isMoved = original === null && free !== draft?.path && draft !== null;
     placed.push({ ...file, target: { path: free, sha256 }, ...(isMoved && { copyOf: draft.path }) });

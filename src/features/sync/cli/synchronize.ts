@@ -9,7 +9,15 @@ import { findCaseVariants } from './case-variants.ts';
 import { localChanges, memoryChanges, type SyncChange } from './changes.ts';
 import { conflictLabel } from './conflict-path.ts';
 import type { LocalDirectory, LocalTree } from './local-directory.ts';
-import { type BaseFile, filesToMerge, type PlannedFile, pairFiles, planFiles, type Side } from './plan.ts';
+import {
+  type BaseFile,
+  filesToMerge,
+  type PlannedFile,
+  pairFiles,
+  planFiles,
+  type Side,
+  sameContent,
+} from './plan.ts';
 import type { RemoteMemory, RemoteTree } from './remote-memory.ts';
 import type { SyncState } from './sync-state.ts';
 
@@ -88,12 +96,16 @@ class SyncPass {
   readonly #result: SyncResult;
   readonly #bases: Map<MemoryPath, BaseFile>;
   /**
-   * Content hashes in the memory, in the base, in another local file, or in a merged text. Only files with
-   * such contents are replaced or deleted locally.
+   * Content hashes that the memory has after the synchronization, in a file or in a merged text, or that were copied.
+   * Only local files with such contents, and local files that equal their base, are replaced or deleted.
    */
   readonly #preserved = new Set<string>();
+  /** IDs of files with merged lines. */
+  readonly #merged = new Set<string>();
+  /** Local files that equal their base. */
+  readonly #unchanged = new Set<MemoryPath>();
   #localHashes = new Map<MemoryPath, string>();
-  #targets = new Set<MemoryPath>();
+  readonly #targets = new Set<MemoryPath>();
   /** Content hashes after the memory masked secrets. */
   readonly #masked = new Map<PlannedFile, string>();
   /** Entries that this pass has added to the base. */
@@ -120,9 +132,6 @@ class SyncPass {
       return this.#result;
     }
     this.#localHashes = new Map(Array.from(tree.files.values(), ({ path, sha256 }) => [path, sha256]));
-    for (const { sha256 } of listed.files) this.#preserved.add(sha256);
-    for (const { sha256, maskedFrom = sha256 } of this.#bases.values())
-      this.#preserved.add(sha256).add(maskedFrom);
     await this.#apply(planned);
     await this.#sides.state.deleteUnusedContents();
     return this.#result;
@@ -162,10 +171,13 @@ class SyncPass {
       conflictLabel(this.#options.device, tree.files.get(path)?.modifiedAt ?? new Date());
     const unfinished = new Set(this.#result.unfinished);
     const files = pairs.filter(({ draft }) => draft === null || !unfinished.has(draft.path));
-    for (const { id, draft } of files)
-      if (draft !== null && typeof texts.get(id) === 'string') this.#preserved.add(draft.versionId);
+    for (const [id, text] of texts) if (text !== null) this.#merged.add(id);
     const planned = planFiles(files, texts, label);
-    this.#targets = new Set(planned.flatMap(({ target }) => target?.path ?? []));
+    for (const { base, draft, original, target } of planned) {
+      if (target !== null) this.#targets.add(target.path);
+      if (original !== null && original.versionId === target?.sha256) this.#preserved.add(target.sha256);
+      if (base !== null && draft !== null && sameContent(base, draft)) this.#unchanged.add(draft.path);
+    }
     return planned.filter((file) => !this.#isComplete(file));
   }
 
@@ -252,7 +264,12 @@ class SyncPass {
       ...changed.filter(isMoved),
       ...changed.filter((file) => file.target !== null && !isMoved(file)),
     ];
-    const changeMemory = (file: PlannedFile) => this.#changeMemory(file);
+    const changeMemory = async (file: PlannedFile) => {
+      const outcome = await this.#changeMemory(file);
+      if (outcome === 'done' && file.draft !== null && this.#merged.has(file.id))
+        this.#preserved.add(file.draft.versionId);
+      return outcome;
+    };
     const failed = new Set([
       ...(await this.#repeat(ordered, changeMemory, memoryChanges)),
       ...(await this.#repeat(created, changeMemory, memoryChanges, MAX_REQUESTS)),
@@ -383,7 +400,7 @@ class SyncPass {
     const before = this.#localHashes.get(path) ?? null;
     if (text === undefined) return false;
     if (before === sha256) return true;
-    if (before !== null && !this.#preserved.has(before)) return false;
+    if (before !== null && !this.#isReplaceable(path, before)) return false;
     if (!(await this.#sides.local.write(path, text, before))) return false;
     this.#localHashes.set(path, sha256);
     return true;
@@ -392,10 +409,14 @@ class SyncPass {
   /** Deletes a file that was moved or deleted. Returns false if its content has changed or would be lost. */
   async #deleteLocal({ draft }: PlannedFile): Promise<boolean> {
     if (draft === null || this.#targets.has(draft.path)) return true;
-    if (!this.#preserved.has(draft.versionId)) return false;
+    if (!this.#isReplaceable(draft.path, draft.versionId)) return false;
     if (!(await this.#sides.local.delete(draft.path, draft.versionId))) return false;
     this.#localHashes.delete(draft.path);
     return true;
+  }
+
+  #isReplaceable(path: MemoryPath, sha256: string): boolean {
+    return this.#unchanged.has(path) || this.#preserved.has(sha256);
   }
 
   async #setBase(file: PlannedFile, after: BaseFile | null): Promise<void> {
