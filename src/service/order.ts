@@ -94,6 +94,7 @@ export const OPERATION_IDS = [
   'importMemory',
   'listReads',
   'sumReads',
+  'listAllChanges',
   'listChanges',
   'listVersions',
   'getVersion',

@@ -52,6 +52,19 @@ export const OPERATION_ERRORS = {
     (tenant: string, path: string) =>
       `Tenant ${tenant} already has ${path}. Rename or delete it, or choose another name for the mount.`,
   ),
+  log_position_expired: {
+    code: 'changes_expired' as const,
+    description: 'Changes after the position are no longer in the history.',
+    problem: () => ({
+      status: 410,
+      message:
+        "The position is older than the log of all tenants' changes (CHANGE_LOG_DAYS), or from another database. Begin again with `after=now`, then read all files once.",
+    }),
+  },
+  change_log_off: rejected(
+    () =>
+      "The log of all tenants' changes is off (CHANGE_LOG_DAYS=0), or was turned on a moment ago. Read each tenant's changes, or turn it on and try again.",
+  ),
   no_such_mount: notFound((tenant: string, name: string) => `Tenant ${tenant} has no mount ${name}.`),
   unknown_key: notFound((id: string) => `Key ${id} does not exist.`),
   no_such_key: notFound((id: string) => `Key ${id} does not exist or is already revoked.`),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { actor, tenantId, time } from '../../core/admin/fields.ts';
 import { entryRecord, versionSchema } from '../../core/admin/version-operations.ts';
-import { type FileEvent, formatCursor } from './changes.ts';
+import type { FileEvent } from './changes.ts';
 
 export const EVENT_TYPES = ['created', 'modified', 'renamed', 'deleted', 'restored', 'redacted'] as const;
 
@@ -37,10 +37,16 @@ export const pageSchema = z
   })
   .meta({ id: 'ChangePage' });
 
+/** An event with its tenant, and with the position after it in the list that a caller reads. */
+export interface PlacedEvent {
+  tenant: string;
+  event: FileEvent;
+  cursor: string;
+}
+
 /** @param content undefined if the contents were not requested */
 export function eventRecord(
-  tenant: string,
-  { type, cursor, entry }: FileEvent,
+  { tenant, event: { type, entry }, cursor }: PlacedEvent,
   content: string | null | undefined,
 ): ChangeEvent {
   const version = entryRecord(entry);
@@ -49,7 +55,7 @@ export function eventRecord(
       ? { at: version.redacted_at, actor: version.redacted_by }
       : { at: version.created_at, actor: version.actor };
   return {
-    cursor: formatCursor(cursor),
+    cursor,
     type,
     tenant,
     at: at ?? version.created_at,

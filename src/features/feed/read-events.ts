@@ -1,8 +1,8 @@
 import type { Database } from '../../core/database/database.ts';
 import { History } from '../../core/history/history.ts';
 import { ROOT } from '../../core/memory/path.ts';
-import { type ChangeEvent, eventRecord } from './change-event.ts';
-import { Changes, type Cursor, type FileEvent, type Page } from './changes.ts';
+import { type ChangeEvent, eventRecord, type PlacedEvent } from './change-event.ts';
+import { Changes, type Cursor, type FileEvent, formatCursor, type Page } from './changes.ts';
 
 /** Events that a reader wants. Undefined fields match all events. */
 export interface EventFilter {
@@ -51,21 +51,38 @@ export async function readEvents(
     examined += page.events.length;
     found.push(...page.events.filter((event) => isWanted(event, filter)));
   }
-  const { cursor, hasMore } = page;
-  if (!content) {
-    return { events: found.map((event) => eventRecord(tenant, event, undefined)), cursor, hasMore };
-  }
-  const fitting = cutByContents(found);
-  const contents = await new History(database).contents(tenant, fitting.flatMap(storedFile));
-  const events = fitting.map((event) =>
-    eventRecord(tenant, event, contents.get(event.entry.version.id) ?? null),
-  );
-  const last = fitting.at(-1);
-  const isCut = last !== undefined && fitting.length < found.length;
-  return isCut ? { events, cursor: last.cursor, hasMore: true } : { events, cursor, hasMore };
+  const placed = found.map((event) => ({ tenant, event, cursor: formatCursor(event.cursor) }));
+  const events = await toRecords(database, placed, content);
+  const isCut = events.length < found.length;
+  const cursor = isCut ? (found[events.length - 1]?.cursor ?? start) : page.cursor;
+  return { events, cursor, hasMore: page.hasMore || isCut };
 }
 
-function isWanted(event: FileEvent, { path = ROOT, types }: EventFilter): boolean {
+/**
+ * Reads the contents of events, if they are wanted, and returns the events' records. With contents, the records end
+ * before the event that exceeds `MAX_CONTENT_BYTES`, but after one event at least.
+ */
+export async function toRecords(
+  database: Database,
+  events: readonly PlacedEvent[],
+  content: boolean,
+): Promise<ChangeEvent[]> {
+  if (!content) return events.map((event) => eventRecord(event, undefined));
+  const fitting = cutByContents(events);
+  const contents = new Map<string, string>();
+  for (const [tenant, own] of Map.groupBy(fitting, (each) => each.tenant)) {
+    const found = await new History(database).contents(tenant, own.flatMap(storedFile));
+    for (const [id, text] of found) contents.set(`${tenant} ${id}`, text);
+  }
+  return fitting.map((each) => {
+    const hasContent = storedFile(each).length > 0;
+    const text = contents.get(`${each.tenant} ${each.event.entry.version.id}`);
+    return eventRecord(each, hasContent ? (text ?? null) : null);
+  });
+}
+
+/** Whether a filter matches an event. */
+export function isWanted(event: FileEvent, { path = ROOT, types }: EventFilter): boolean {
   if (!event.isWanted || !(types?.includes(event.type) ?? true)) return false;
   if (path === ROOT || event.type === 'redacted') return true;
   const { before, version } = event.entry;
@@ -73,17 +90,22 @@ function isWanted(event: FileEvent, { path = ROOT, types }: EventFilter): boolea
   return paths.some((each) => each === path || each?.startsWith(`${path}/`));
 }
 
-/** Returns the events before the one that exceeds `MAX_CONTENT_BYTES`, and at least one. */
-function cutByContents(events: readonly FileEvent[]): FileEvent[] {
+function cutByContents(events: readonly PlacedEvent[]): PlacedEvent[] {
   let bytes = 0;
-  const tooMany = events.findIndex(({ entry }, i) => {
-    bytes += entry.version.contentSizeBytes ?? 0;
+  const tooMany = events.findIndex(({ event }, i) => {
+    bytes += event.entry.version.contentSizeBytes ?? 0;
     return i > 0 && bytes > MAX_CONTENT_BYTES;
   });
   return events.slice(0, tooMany === -1 ? undefined : tooMany);
 }
 
-function storedFile({ type, entry: { version } }: FileEvent) {
+/** Returns the version whose content an event has; none for a deletion or a redaction. */
+function storedFile({
+  event: {
+    type,
+    entry: { version },
+  },
+}: PlacedEvent) {
   const hasContent = type !== 'redacted' && version.contentSizeBytes !== null;
   return hasContent ? [{ memoryId: version.memoryId, versionId: version.id }] : [];
 }

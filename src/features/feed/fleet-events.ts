@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { Database } from '../../core/database/database.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { decodeCursor, encodeCursor } from '../../core/lib/cursor.ts';
+import { FIRST_ID } from '../../core/lib/uuids.ts';
+import type { ChangeEvent, PlacedEvent } from './change-event.ts';
+import { Changes, type Page } from './changes.ts';
+import { type FleetChange, type FleetLog, fleetPosition } from './fleet-log.ts';
+import { isWanted, type ReadOptions, toRecords } from './read-events.ts';
+
+/** A position in all tenants' events: in the log, and after an event in the log's next change. */
+const fleetCursor = z.strictObject({ log: fleetPosition, event: z.guid().nullable() });
+export type FleetCursor = z.infer<typeof fleetCursor>;
+
+interface FleetOptions extends ReadOptions {
+  /** The tenants to read; undefined for all. */
+  tenants: ReadonlySet<string> | undefined;
+}
+
+/** Number of tenants whose changes are read at the same time. */
+const MAX_CONCURRENT_TENANTS = 8;
+
+/**
+ * Returns the position where reading begins: the log's start, its end for `now`, or a cursor's position.
+ *
+ * @throws ServiceError 400 if the text is not a cursor, or 409 while the log is off
+ */
+export async function beginFleet(log: FleetLog, given: string | undefined): Promise<FleetCursor> {
+  if (given !== undefined && given !== 'now') {
+    const cursor = decodeCursor(fleetCursor, given);
+    if (cursor === undefined) throw new ServiceError('invalid_change_cursor');
+    return cursor;
+  }
+  const position = await (given === 'now' ? log.latest() : log.oldest());
+  if (position === undefined) throw new ServiceError('change_log_off');
+  return { log: position, event: null };
+}
+
+/**
+ * Reads the next events in all tenants. A page may have fewer events than the limit, even none, while there are more.
+ *
+ * @throws ServiceError 410 if the log begins after the position
+ * @throws DatabaseError
+ */
+export async function readFleetEvents(
+  database: Database,
+  log: FleetLog,
+  start: FleetCursor,
+  { limit, content, tenants, ...filter }: FleetOptions,
+): Promise<{ events: ChangeEvent[]; cursor: string; hasMore: boolean }> {
+  const page = await log.page(start.log, limit);
+  if (page === undefined) throw new ServiceError('log_position_expired');
+  const changes = page.changes.filter(({ tenant }) => tenants?.has(tenant) ?? true);
+  const read = await readTenants(database, changes, { limit, by: filter.by, first: start.event });
+  const found: PlacedEvent[] = [];
+  let cursor = start;
+  const place = () => encodeCursor(cursor);
+  const ended = () => finish(database, found, { content, cursor: place(), hasMore: true });
+  for (const change of page.changes) {
+    const { events = [], hasMore = false } = read.get(change.tenant) ?? {};
+    const own = events.filter((event) => event.cursor.time === change.at);
+    const isWhole = !hasMore || change.at < (events.at(-1)?.cursor.time ?? '');
+    for (const event of own) {
+      const isLast = isWhole && event === own.at(-1);
+      cursor = isLast
+        ? { log: change.position, event: null }
+        : { log: cursor.log, event: event.entry.version.id };
+      if (isWanted(event, filter)) found.push({ tenant: change.tenant, event, cursor: place() });
+      if (found.length === limit) return ended();
+    }
+    // The tenant's next events are read with the next page.
+    if (!isWhole) return ended();
+    cursor = { log: change.position, event: null };
+  }
+  cursor = { log: page.position, event: null };
+  return finish(database, found, { content, cursor: place(), hasMore: page.changes.length === limit });
+}
+
+/** Reads the events between each tenant's first and last change in a page of the log, which are in that page too. */
+async function readTenants(
+  database: Database,
+  changes: readonly FleetChange[],
+  { limit, by = null, first }: { limit: number; by: string | null | undefined; first: string | null },
+): Promise<Map<string, Page>> {
+  const reader = new Changes(database);
+  const read = new Map<string, Page>();
+  const waiting = [...Map.groupBy(changes, ({ tenant }) => tenant)];
+  const next = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+      const [tenant, own] = item;
+      const [time = '', until = time] = [own[0]?.at, own.at(-1)?.at];
+      const id = own[0] === changes[0] && first !== null ? first : FIRST_ID;
+      read.set(tenant, await reader.page(tenant, { createdAt: null, time, id }, { limit, by, until }));
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_TENANTS }, next));
+  return read;
+}
+
+async function finish(
+  database: Database,
+  found: PlacedEvent[],
+  { content, cursor, hasMore }: { content: boolean; cursor: string; hasMore: boolean },
+): Promise<{ events: ChangeEvent[]; cursor: string; hasMore: boolean }> {
+  const events = await toRecords(database, found, content);
+  const isCut = events.length < found.length;
+  return isCut
+    ? { events, cursor: events.at(-1)?.cursor ?? cursor, hasMore: true }
+    : { events, cursor, hasMore };
+}
