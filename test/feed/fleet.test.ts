@@ -29,7 +29,7 @@ describeServiceOnOwnDatabase("all tenants' changes", (service) => {
     expect([status, body]).toMatchObject([200, {}]);
     return body;
   };
-  /** Reads pages until there are as many events, because the log shows a change after a moment. */
+  /** Reads pages until there are as many events, because the log shows a change with a delay. */
   const readAll = async (after: string, limit: number, count: number, key?: string) => {
     const events: Page['events'] = [];
     for (let cursor = after; events.length < count; ) {
@@ -43,7 +43,7 @@ describeServiceOnOwnDatabase("all tenants' changes", (service) => {
   const texts = (events: Page['events']) =>
     events.map(({ tenant, type, version }) => `${tenant} ${type} ${version.path}`);
 
-  it('lists the changes of each tenant in order, page by page', async () => {
+  it('lists the changes to each tenant in order, page by page', async () => {
     await new FleetLog(service().database).maintain(7);
     const { cursor: start } = await read('?after=now');
     const files = Array.from({ length: 12 }, (_, i) => cmd.create(`/memories/d/f${i}`, 'x'));
@@ -87,7 +87,7 @@ describeServiceOnOwnDatabase("all tenants' changes", (service) => {
       status: 409,
       body: {
         detail:
-          "The log of all tenants' changes is off (CHANGE_LOG_DAYS=0), or was turned on a moment ago. Read each tenant's changes, or turn it on and try again.",
+          "The log of all tenants' changes is off (CHANGE_LOG_DAYS=0), or was turned on seconds ago. Read each tenant's changes, or turn it on and try again.",
       },
     });
     expect(await get(`?after=${cursor}`)).toMatchObject({ status: 410, body: { code: 'changes_expired' } });

@@ -63,7 +63,7 @@ export const OPERATION_ERRORS = {
   },
   change_log_off: rejected(
     () =>
-      "The log of all tenants' changes is off (CHANGE_LOG_DAYS=0), or was turned on a moment ago. Read each tenant's changes, or turn it on and try again.",
+      "The log of all tenants' changes is off (CHANGE_LOG_DAYS=0), or was turned on seconds ago. Read each tenant's changes, or turn it on and try again.",
   ),
   no_such_mount: notFound((tenant: string, name: string) => `Tenant ${tenant} has no mount ${name}.`),
   unknown_key: notFound((id: string) => `Key ${id} does not exist.`),

@@ -55,7 +55,7 @@ export async function readFleetEvents(
   const found: PlacedEvent[] = [];
   let cursor = start;
   const place = () => encodeCursor(cursor);
-  const ended = () => finish(database, found, { content, cursor: place(), hasMore: true });
+  const finishEarly = () => finish(database, found, { content, cursor: place(), hasMore: true });
   for (const change of page.changes) {
     const { events = [], hasMore = false } = read.get(change.tenant) ?? {};
     const own = events.filter((event) => event.cursor.time === change.at);
@@ -66,10 +66,10 @@ export async function readFleetEvents(
         ? { log: change.position, event: null }
         : { log: cursor.log, event: event.entry.version.id };
       if (isWanted(event, filter)) found.push({ tenant: change.tenant, event, cursor: place() });
-      if (found.length === limit) return ended();
+      if (found.length === limit) return finishEarly();
     }
     // The tenant's next events are read with the next page.
-    if (!isWhole) return ended();
+    if (!isWhole) return finishEarly();
     cursor = { log: change.position, event: null };
   }
   cursor = { log: page.position, event: null };
