@@ -116,6 +116,9 @@ RETURNING made.path
 `,
 );
 
+/** SQL value: a microsecond before `created_at`. Without time zones, the subtraction is immutable, as Citus requires. */
+const JUST_BEFORE = "(created_at AT TIME ZONE 'UTC' - interval '1 microsecond') AT TIME ZONE 'UTC'";
+
 /**
  * Updates a tenant's counters after a history import, and moves the tenant's times so that later changes sort after the
  * history. Readers of the tenant's changes must begin again, because the imported versions may be older than their
@@ -125,7 +128,7 @@ export const countHistoryQuery = defineQuery<{ tenant: string; createdAt: string
   'count_history',
   `
 UPDATE tenants SET ${COUNTED_HISTORY},
-  created_at = LEAST(created_at - interval '1 microsecond', $createdAt::timestamptz), history_since = $since::timestamptz,
+  created_at = LEAST(${JUST_BEFORE}, $createdAt::timestamptz), history_since = $since::timestamptz,
   last_change_at = GREATEST(
     last_change_at, $since::timestamptz,
     (SELECT max(GREATEST(v.created_at, v.superseded_at)) FROM memory_versions AS v WHERE v.tenant_id = $tenant),
