@@ -280,6 +280,25 @@ describeServiceOnOwnDatabase('sync', (service) => {
     expect(await memory(device.tenant)).toStrictEqual(await device.files());
   });
 
+  it('keeps a moved file if the sync is killed after replacing it at its new path', async () => {
+    const device = new CommandDevice(await newTenant());
+    const agent = new Agent(service(), device.tenant);
+    await device.put('moved', 'mine\n');
+    await device.run();
+    await device.rename('moved', 'taken');
+    await agent.put('taken', 'theirs\n');
+    const caller = await openCaller();
+    const sync = device.sync(caller, device.tenant, async (call) => {
+      if ((await device.files()).taken === 'theirs\n') throw new Error('killed');
+      return call();
+    });
+    await expect(sync).rejects.toThrow('killed');
+    await caller.close();
+    await device.run();
+    expect(await device.files()).toStrictEqual({ moved: 'mine\n', taken: 'theirs\n' });
+    expect(await memory(device.tenant)).toStrictEqual(await device.files());
+  });
+
   it('leaves out names that differ only in case on a case-insensitive file system', async () => {
     const device = new CommandDevice(await newTenant());
     for (const name of ['a', 'A', 'b']) await execute(device.tenant, cmd.create(`/memories/${name}`, name));

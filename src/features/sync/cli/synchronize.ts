@@ -95,6 +95,8 @@ class SyncPass {
   readonly #options: SyncOptions;
   readonly #result: SyncResult;
   readonly #bases: Map<MemoryPath, BaseFile>;
+  /** Planned files by their paths in the local directory. */
+  readonly #drafts = new Map<MemoryPath, PlannedFile>();
   /**
    * Content hashes that the memory has after the synchronization, in a file or in a merged text, or that were copied.
    * Only local files with such contents, and local files that equal their base, are replaced or deleted.
@@ -245,6 +247,7 @@ class SyncPass {
   }
 
   async #apply(planned: readonly PlannedFile[]): Promise<void> {
+    for (const file of planned) if (file.draft !== null) this.#drafts.set(file.draft.path, file);
     const isCopy = ({ copyOf }: PlannedFile) => copyOf !== undefined;
     // Local copies come first, so that the memory's contents can replace the originals.
     const uncopied = await this.#repeat(planned.filter(isCopy), (file) => this.#copy(file), localChanges);
@@ -342,8 +345,7 @@ class SyncPass {
     if (draft === null && base !== null && target === null && (await this.#sides.local.exists(base.path)))
       return 'blocked';
     try {
-      if (target === null)
-        await this.#sides.remote.delete(original?.path as MemoryPath, original?.versionId ?? '');
+      if (target === null) await this.#deleteInMemory(file);
       else if (!(await this.#writeToMemory(file, target))) return 'blocked';
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -358,6 +360,22 @@ class SyncPass {
     // Until the local file has the target, the base is the local content that the memory now includes.
     await this.#setBase(file, { path: draft.path, memoryId: original.memoryId, sha256: draft.versionId });
     return 'done';
+  }
+
+  /**
+   * Deletes a file in the memory, and first in the base. After a kill in between, the file only comes back. In the other
+   * order, a file that the user has moved back meanwhile would look as if another device had deleted it.
+   */
+  async #deleteInMemory(file: PlannedFile): Promise<void> {
+    const { base, original } = file;
+    const before = base && (this.#bases.get(base.path) ?? null);
+    await this.#setBase(file, null);
+    try {
+      await this.#sides.remote.delete(original?.path as MemoryPath, original?.versionId ?? '');
+    } catch (error) {
+      if (error instanceof ServiceError) await this.#setBase(file, before);
+      throw error;
+    }
   }
 
   async #writeToMemory(file: PlannedFile, { path, sha256 }: { path: MemoryPath; sha256: string }) {
@@ -393,7 +411,8 @@ class SyncPass {
   }
 
   /** Writes a file's target. Returns false if the path is blocked, or has a content that would be lost. */
-  async #writeLocal({ draft, target, copyOf }: PlannedFile): Promise<boolean> {
+  async #writeLocal(file: PlannedFile): Promise<boolean> {
+    const { draft, target, copyOf } = file;
     if (target === null) return true;
     const { path, sha256 } = target;
     const text = await this.#content(sha256, { local: copyOf ?? draft?.path, remote: path });
@@ -401,6 +420,9 @@ class SyncPass {
     if (text === undefined) return false;
     if (before === sha256) return true;
     if (before !== null && !this.#isReplaceable(path, before)) return false;
+    const replaced = this.#drafts.get(path);
+    // After a kill, the replaced file would look as if the user had changed or deleted it.
+    if (replaced !== undefined && replaced !== file) await this.#setBase(replaced, null);
     if (!(await this.#sides.local.write(path, text, before))) return false;
     this.#localHashes.set(path, sha256);
     return true;
