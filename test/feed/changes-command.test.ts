@@ -101,7 +101,7 @@ describeService('the command changes', (service) => {
     });
   });
 
-  it('follows the changes through a restart of the service until SIGINT', async () => {
+  it('follows the changes through a restart of the service until SIGINT', { tags: 'long' }, async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     let requests = 0;

@@ -184,6 +184,41 @@ describe('the change log under concurrent transactions', () => {
     expect(after).toStrictEqual(before);
   });
 
+  it('shows a reader the changes that were committed while another reader made a tick', async () => {
+    const [replica] = replicas as [Database];
+    let [hold, release] = [() => {}, () => {}];
+    const held = new Promise<void>((resolve) => {
+      hold = resolve;
+    });
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let isFirst = true;
+    const log = new FleetLog(
+      {
+        ...replica,
+        query: async (query, params) => {
+          const found = await replica.query(query, params);
+          if (isFirst && query.name === 'find_unseen_change') {
+            isFirst = false;
+            hold();
+            await released;
+          }
+          return found;
+        },
+      },
+      0,
+    );
+    const from = await startPosition(new FleetLog(replica, 0));
+    const earlier = log.page(from, 10);
+    await held;
+    await create(clients[0], 'meanwhile');
+    const page = await log.page(from, 10);
+    expect(page?.changes.map(({ tenant }) => tenant)).toStrictEqual(['meanwhile']);
+    release();
+    await earlier;
+  });
+
   it('starts only after the transactions that ran when it was turned on', async () => {
     const [log] = logs() as [FleetLog];
     const [one] = clients;

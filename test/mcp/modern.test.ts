@@ -257,7 +257,7 @@ describe('a subscription', () => {
         await setMount(fixture.database(), tenant, mount);
       },
     ],
-  ])('ends a subscription if %s', async (_, change) => {
+  ])('ends a subscription if %s', { tags: 'long' }, async (_, change) => {
     const { key, tenant } = await fixture.tenantWithKey();
     const { messages, ended } = await listenToNotifications(
       fixture.url,

@@ -81,7 +81,6 @@ const PRUNE_MS = 60 * 60_000;
 export class FleetLog {
   readonly #database: Database;
   readonly #liveMs: number;
-  #tick: Promise<string | undefined> | undefined;
   #prunedAt = Number.NEGATIVE_INFINITY;
 
   /** @param liveMs the newest tick's age from which a reader makes another one */
@@ -143,12 +142,9 @@ export class FleetLog {
     return (await this.#database.query(readChangesQuery, { ...ranges, at, after: tenant, limit })).rows;
   }
 
-  /** Makes a tick. Concurrent readers share it. */
+  /** Not shared among readers, because a tick that began earlier does not see the changes before the call. */
   #makeTick(minAgeMs: number): Promise<string | undefined> {
-    this.#tick ??= makeTick(this.#database, minAgeMs).finally(() => {
-      this.#tick = undefined;
-    });
-    return this.#tick;
+    return makeTick(this.#database, minAgeMs);
   }
 
   /** The replica's work each second: makes a tick if it is time for one, and prunes the log each hour. */
