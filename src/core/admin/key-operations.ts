@@ -21,10 +21,8 @@ const kind = z.enum(['tenant', 'service', 'admin']).meta({
 const expiresAt = z.iso
   .datetime({ offset: true })
   .nullable()
-  .refine(
-    (at) => at === null || Date.parse(toUtc(at) ?? '') > Date.now(),
-    'must be in the future, before the year 10000.',
-  );
+  .refine((at) => at === null || Date.parse(at) > Date.now(), 'must be in the future.')
+  .refine((at) => toUtc(at) !== undefined, 'must be before the year 10000.');
 
 /** Converts a time to UTC, because Postgres rejects some offsets, for example -16:00. */
 function toUtc(at: string | null | undefined): string | null | undefined {
