@@ -130,7 +130,8 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
 /**
  * Replaces a deleted tenant's ID with a hash, which is the same everywhere: in the audit trail, in the jobs, and in
  * other tenants' mounts and records of reads. Deletes the receipts that contain the ID. The hash's salt is random and
- * not stored, so that a guessed ID cannot be verified against the hash. Deletes the tenant's rows in the change log. If the call is interrupted, repeat it.
+ * not stored, so that a guessed ID cannot be verified against the hash. Deletes the tenant's rows in the change log. If
+ * the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
  */

@@ -74,11 +74,9 @@ export async function toRecords(
     const found = await new History(database).contents(tenant, own.flatMap(storedFile));
     for (const [id, text] of found) contents.set(`${tenant} ${id}`, text);
   }
-  return fitting.map((each) => {
-    const hasContent = storedFile(each).length > 0;
-    const text = contents.get(`${each.tenant} ${each.event.entry.version.id}`);
-    return eventRecord(each, hasContent ? (text ?? null) : null);
-  });
+  return fitting.map((each) =>
+    eventRecord(each, contents.get(`${each.tenant} ${each.event.entry.version.id}`) ?? null),
+  );
 }
 
 /** Whether a filter matches an event. */
