@@ -1,7 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'rolldown';
 
-/** Bundles the client into one file, because the package must install without its workspace. */
+/**
+ * Bundles the client into one file, because the package must install without its workspace. The bundle has no JSDoc
+ * comments, which would be a fifth of its size.
+ */
 export default defineConfig({
   input: 'src/cli.ts',
   platform: 'node',
@@ -9,5 +12,5 @@ export default defineConfig({
   resolve: {
     alias: { 'memory-service-client': fileURLToPath(new URL('../typescript/src/index.ts', import.meta.url)) },
   },
-  output: { file: 'dist/cli.js', format: 'esm', cleanDir: true },
+  output: { file: 'dist/cli.js', format: 'esm', cleanDir: true, comments: { jsdoc: false } },
 });
