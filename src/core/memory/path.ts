@@ -84,6 +84,11 @@ export function ancestorPaths(path: MemoryPath): MemoryPath[] {
   return ancestors;
 }
 
+/** Whether a path is a directory's or below it. Both are canonical. */
+export function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
+}
+
 function reject(problem: PathProblem): ParsedPath {
   return { ok: false, problem };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { actor, tenantId, time } from '../../core/admin/fields.ts';
 import { entryRecord, versionSchema } from '../../core/admin/version-operations.ts';
+import { encodeCursor } from '../../core/lib/cursor.ts';
 import type { FileEvent } from './changes.ts';
 
 export const EVENT_TYPES = ['created', 'modified', 'renamed', 'deleted', 'restored', 'redacted'] as const;
@@ -38,10 +39,10 @@ export const pageSchema = z
   .meta({ id: 'ChangePage' });
 
 /** An event with its tenant, and with the position after it in the list that a caller reads. */
-export interface PlacedEvent {
+export interface PlacedEvent<Position extends object = object> {
   tenant: string;
   event: FileEvent;
-  cursor: string;
+  cursor: Position;
 }
 
 /** @param content undefined if the contents were not requested */
@@ -55,7 +56,7 @@ export function eventRecord(
       ? { at: version.redacted_at, actor: version.redacted_by }
       : { at: version.created_at, actor: version.actor };
   return {
-    cursor,
+    cursor: encodeCursor(cursor),
     type,
     tenant,
     at: at ?? version.created_at,

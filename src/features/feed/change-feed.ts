@@ -8,7 +8,7 @@ import { type EventPage, type ReadOptions, readEvents } from './read-events.ts';
 export class ChangeFeed implements FeatureService {
   readonly #services: Services;
   /** Pages that are being read, by tenant, position, and options. */
-  readonly #reading = new Map<string, Promise<EventPage>>();
+  readonly #reading = new Map<string, Promise<EventPage<Cursor>>>();
 
   constructor(services: Services) {
     this.#services = services;
@@ -51,7 +51,7 @@ export class ChangeFeed implements FeatureService {
     }
   }
 
-  #read(tenant: string, cursor: Cursor, options: ReadOptions): Promise<EventPage> {
+  #read(tenant: string, cursor: Cursor, options: ReadOptions): Promise<EventPage<Cursor>> {
     const key = JSON.stringify([tenant, cursor, options]);
     const reading =
       this.#reading.get(key) ??

@@ -204,7 +204,7 @@ export function unseenRanges(after: Snapshots, until: Snapshots): RangeParams {
 
 /**
  * Returns the newest tick's time. Makes a tick first if the newest one is older than `minAgeMs` and does not see every
- * row.
+ * row. Concurrent calls make a tick each, because a tick that began earlier does not see the changes before a call.
  *
  * The first call after the log was turned on only stores a mark, as a tick at -infinity. While a transaction runs that
  * ran then, there is no tick, because it may have changed a tenant without a row in the log.

@@ -2,6 +2,7 @@ import { noSuchTenant } from '../../core/admin/admin-errors.ts';
 import { defineOperation } from '../../core/admin/admin-operation.ts';
 import { repeatable, tenantId, tenantParams } from '../../core/admin/fields.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
+import { encodeCursor } from '../../core/lib/cursor.ts';
 import { changesExpired, invalidChangeCursor } from './change-errors.ts';
 import { pageSchema } from './change-event.ts';
 import { changeParameters, readOptions } from './change-parameters.ts';
@@ -59,6 +60,6 @@ export const listAllChanges = defineOperation({
     const tenants = wanted === null ? undefined : new Set(wanted);
     const start = await beginFleet(log, after);
     const page = await readFleetEvents(database, log, start, { ...readOptions(query), tenants });
-    return { events: page.events, cursor: page.cursor, has_more: page.hasMore };
+    return { events: page.events, cursor: encodeCursor(page.cursor), has_more: page.hasMore };
   },
 });

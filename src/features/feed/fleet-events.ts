@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Database } from '../../core/database/database.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
-import { decodeCursor, encodeCursor } from '../../core/lib/cursor.ts';
+import { decodeCursor } from '../../core/lib/cursor.ts';
 import { FIRST_ID } from '../../core/lib/uuids.ts';
-import type { ChangeEvent, PlacedEvent } from './change-event.ts';
+import type { PlacedEvent } from './change-event.ts';
 import { Changes, type Page } from './changes.ts';
 import { type FleetChange, type FleetLog, fleetPosition } from './fleet-log.ts';
-import { isWanted, type ReadOptions, toRecords } from './read-events.ts';
+import { type EventPage, isWanted, type ReadOptions, toEventPage } from './read-events.ts';
 
 /** A position in all tenants' events: in the log, and after an event in the log's next change. */
 const fleetCursor = z.strictObject({ log: fleetPosition, event: z.guid().nullable() });
@@ -47,15 +47,14 @@ export async function readFleetEvents(
   log: FleetLog,
   start: FleetCursor,
   { limit, content, tenants, ...filter }: FleetOptions,
-): Promise<{ events: ChangeEvent[]; cursor: string; hasMore: boolean }> {
+): Promise<EventPage<FleetCursor>> {
   const page = await log.page(start.log, limit);
   if (page === undefined) throw new ServiceError('log_position_expired');
   const changes = page.changes.filter(({ tenant }) => tenants?.has(tenant) ?? true);
   const read = await readTenants(database, changes, { limit, by: filter.by, first: start.event });
-  const found: PlacedEvent[] = [];
+  const found: PlacedEvent<FleetCursor>[] = [];
   let cursor = start;
-  const place = () => encodeCursor(cursor);
-  const finishEarly = () => finish(database, found, { content, cursor: place(), hasMore: true });
+  const endPage = (hasMore: boolean) => toEventPage(database, found, { content, cursor, hasMore });
   for (const change of page.changes) {
     const { events = [], hasMore = false } = read.get(change.tenant) ?? {};
     const own = events.filter((event) => event.cursor.time === change.at);
@@ -65,15 +64,15 @@ export async function readFleetEvents(
       cursor = isLast
         ? { log: change.position, event: null }
         : { log: cursor.log, event: event.entry.version.id };
-      if (isWanted(event, filter)) found.push({ tenant: change.tenant, event, cursor: place() });
-      if (found.length === limit) return finishEarly();
+      if (isWanted(event, filter)) found.push({ tenant: change.tenant, event, cursor });
+      if (found.length === limit) return endPage(true);
     }
     // The tenant's next events are read with the next page.
-    if (!isWhole) return finishEarly();
+    if (!isWhole) return endPage(true);
     cursor = { log: change.position, event: null };
   }
   cursor = { log: page.position, event: null };
-  return finish(database, found, { content, cursor: place(), hasMore: page.changes.length === limit });
+  return endPage(page.changes.length === limit);
 }
 
 /** Reads the events between each tenant's first and last change in a page of the log, which are in that page too. */
@@ -95,16 +94,4 @@ async function readTenants(
   };
   await Promise.all(Array.from({ length: MAX_CONCURRENT_TENANTS }, next));
   return read;
-}
-
-async function finish(
-  database: Database,
-  found: PlacedEvent[],
-  { content, cursor, hasMore }: { content: boolean; cursor: string; hasMore: boolean },
-): Promise<{ events: ChangeEvent[]; cursor: string; hasMore: boolean }> {
-  const events = await toRecords(database, found, content);
-  const isCut = events.length < found.length;
-  return isCut
-    ? { events, cursor: events.at(-1)?.cursor ?? cursor, hasMore: true }
-    : { events, cursor, hasMore };
 }

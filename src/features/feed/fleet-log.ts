@@ -95,7 +95,7 @@ export class FleetLog {
    * @returns undefined while the log is off, and for a few seconds after it was turned on
    */
   async latest(): Promise<FleetPosition | undefined> {
-    const at = (await this.#makeTick(0)) ?? (await this.#makeTick(0));
+    const at = (await makeTick(this.#database, 0)) ?? (await makeTick(this.#database, 0));
     return at === undefined ? undefined : [at];
   }
 
@@ -117,7 +117,7 @@ export class FleetLog {
     for (let ticks = 1; ; ticks *= 2) {
       let window = await readWindow(this.#database.query, { after, until, ticks });
       if (window !== undefined && window.until === undefined && changes.length === 0) {
-        await this.#makeTick(this.#liveMs);
+        await makeTick(this.#database, this.#liveMs);
         window = await readWindow(this.#database.query, { after, until, ticks });
       }
       if (window === undefined) return undefined;
@@ -142,11 +142,6 @@ export class FleetLog {
     return (await this.#database.query(readChangesQuery, { ...ranges, at, after: tenant, limit })).rows;
   }
 
-  /** Not shared among readers, because a tick that began earlier does not see the changes before the call. */
-  #makeTick(minAgeMs: number): Promise<string | undefined> {
-    return makeTick(this.#database, minAgeMs);
-  }
-
   /** The replica's work each second: makes a tick if it is time for one, and prunes the log each hour. */
   async maintain(days: number): Promise<void> {
     const now = performance.now();
@@ -154,7 +149,7 @@ export class FleetLog {
       this.#prunedAt = now;
       await this.prune(days);
     }
-    if (days > 0) await this.#makeTick(IDLE_MS);
+    if (days > 0) await makeTick(this.#database, IDLE_MS);
   }
 
   /**

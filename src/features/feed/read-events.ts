@@ -1,8 +1,8 @@
 import type { Database } from '../../core/database/database.ts';
 import { History } from '../../core/history/history.ts';
-import { ROOT } from '../../core/memory/path.ts';
+import { isWithin, ROOT } from '../../core/memory/path.ts';
 import { type ChangeEvent, eventRecord, type PlacedEvent } from './change-event.ts';
-import { Changes, type Cursor, type FileEvent, formatCursor, type Page } from './changes.ts';
+import { Changes, type Cursor, type FileEvent, type Page } from './changes.ts';
 
 /** Events that a reader wants. Undefined fields match all events. */
 export interface EventFilter {
@@ -19,9 +19,9 @@ export interface ReadOptions extends EventFilter {
   content: boolean;
 }
 
-export interface EventPage {
+export interface EventPage<Position> {
   events: ChangeEvent[];
-  cursor: Cursor;
+  cursor: Position;
   hasMore: boolean;
 }
 
@@ -42,7 +42,7 @@ export async function readEvents(
   tenant: string,
   start: Cursor,
   { limit, content, ...filter }: ReadOptions,
-): Promise<EventPage> {
+): Promise<EventPage<Cursor>> {
   const changes = new Changes(database);
   const found: FileEvent[] = [];
   let page: Page = { events: [], cursor: start, hasMore: true };
@@ -51,30 +51,34 @@ export async function readEvents(
     examined += page.events.length;
     found.push(...page.events.filter((event) => isWanted(event, filter)));
   }
-  const placed = found.map((event) => ({ tenant, event, cursor: formatCursor(event.cursor) }));
-  const events = await toRecords(database, placed, content);
-  const isCut = events.length < found.length;
-  const cursor = isCut ? (found[events.length - 1]?.cursor ?? start) : page.cursor;
-  return { events, cursor, hasMore: page.hasMore || isCut };
+  const placed = found.map((event) => ({ tenant, event, cursor: event.cursor }));
+  return toEventPage(database, placed, { content, cursor: page.cursor, hasMore: page.hasMore });
 }
 
 /**
- * Reads the contents of events, if they are wanted, and returns the events' records. With contents, the records end
+ * Returns a page with the events' records, and with their contents if they are wanted. With contents, the page ends
  * before the event that exceeds `MAX_CONTENT_BYTES`, but after one event at least.
  */
-export async function toRecords(
+export async function toEventPage<Position extends object>(
   database: Database,
-  events: readonly PlacedEvent[],
-  content: boolean,
-): Promise<ChangeEvent[]> {
-  if (!content) return events.map((event) => eventRecord(event, undefined));
-  const fitting = cutByContents(events);
+  found: readonly PlacedEvent<Position>[],
+  { content, cursor, hasMore }: { content: boolean; cursor: Position; hasMore: boolean },
+): Promise<EventPage<Position>> {
+  if (!content) return { events: found.map((event) => eventRecord(event, undefined)), cursor, hasMore };
+  const fitting = cutByContents(found);
+  const events = await readContents(database, fitting);
+  const last = fitting.at(-1);
+  const isCut = last !== undefined && fitting.length < found.length;
+  return isCut ? { events, cursor: last.cursor, hasMore: true } : { events, cursor, hasMore };
+}
+
+async function readContents(database: Database, events: readonly PlacedEvent[]): Promise<ChangeEvent[]> {
   const contents = new Map<string, string>();
-  for (const [tenant, own] of Map.groupBy(fitting, (each) => each.tenant)) {
+  for (const [tenant, own] of Map.groupBy(events, (each) => each.tenant)) {
     const found = await new History(database).contents(tenant, own.flatMap(storedFile));
     for (const [id, text] of found) contents.set(`${tenant} ${id}`, text);
   }
-  return fitting.map((each) =>
+  return events.map((each) =>
     eventRecord(each, contents.get(`${each.tenant} ${each.event.entry.version.id}`) ?? null),
   );
 }
@@ -85,10 +89,10 @@ export function isWanted(event: FileEvent, { path = ROOT, types }: EventFilter):
   if (path === ROOT || event.type === 'redacted') return true;
   const { before, version } = event.entry;
   const paths = [version.path, before.kind === 'file' ? before.path : null];
-  return paths.some((each) => each === path || each?.startsWith(`${path}/`));
+  return paths.some((each) => each !== null && isWithin(each, path));
 }
 
-function cutByContents(events: readonly PlacedEvent[]): PlacedEvent[] {
+function cutByContents<Event extends PlacedEvent>(events: readonly Event[]): Event[] {
   let bytes = 0;
   const tooMany = events.findIndex(({ event }, i) => {
     bytes += event.entry.version.contentSizeBytes ?? 0;

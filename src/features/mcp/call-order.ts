@@ -1,6 +1,6 @@
 import { isObject } from '../../core/lib/json.ts';
 import { ShortLivedMap } from '../../core/lib/queues.ts';
-import { parsePath, ROOT } from '../../core/memory/path.ts';
+import { isWithin, parsePath, ROOT } from '../../core/memory/path.ts';
 import { parseUri } from './resource-uri.ts';
 
 /** Maximum time that a call waits for earlier request bodies. */
@@ -100,10 +100,6 @@ class Gate {
 function overlap(a: Access, b: Access): boolean {
   if (!a.isWrite && !b.isWrite) return false;
   return a.paths.some((one) => b.paths.some((other) => isWithin(one, other) || isWithin(other, one)));
-}
-
-function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(`${directory}/`);
 }
 
 /** Returns the files that the messages in a body read or write. */

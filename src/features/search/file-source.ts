@@ -5,7 +5,7 @@ import { entriesAtPaths, findPathsQuery } from '../../core/files/read-queries.ts
 import { History } from '../../core/history/history.ts';
 import { type EntryRow, findAt, treePageAt } from '../../core/history/past.ts';
 import { compareCodePoints } from '../../core/lib/text-forms.ts';
-import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import { isWithin, type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import type { SearchedFile } from './search-query.ts';
 import { shareTexts } from './shared-text.ts';
 import { bytesInMemory, type CachedFile, type CachedMemory, type TextCache } from './text-cache.ts';
@@ -242,7 +242,7 @@ function slicePage(files: readonly CachedFile[], path: MemoryPath, after: string
   let bytes = 0;
   for (let i = indexAfter(files, after); i < files.length && page.length < CACHED_PAGE.files; i++) {
     const file = files[i] as CachedFile;
-    if (path !== ROOT && file.path !== path && !file.path.startsWith(`${path}/`)) continue;
+    if (!isWithin(file.path, path)) continue;
     if (page.length > 0 && bytes >= CACHED_PAGE.bytes) break;
     bytes += file.bytes;
     page.push(file);
