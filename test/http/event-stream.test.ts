@@ -8,10 +8,11 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { ServiceError } from '../../src/core/errors/errors.ts';
 import { accessLog } from '../../src/core/http/access-log.ts';
-import { type EventStream, streamEvents } from '../../src/core/http/event-stream.ts';
+import { streamEvents } from '../../src/core/http/event-stream.ts';
 import { createHttpServer } from '../../src/core/http/http-server.ts';
 import { slowClients } from '../../src/core/http/slow-clients.ts';
 import { openStreams, type StreamCallers, streams } from '../../src/core/http/streams.ts';
+import type { EventStream } from '../../src/core/lib/server-sent-events.ts';
 
 const TRANSFER_TIMEOUT_MS = 300;
 

@@ -1,6 +1,7 @@
 /** @module-tag long-on-pglite */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { makeKey } from '../support/admin.ts';
 import { freePort } from '../support/faults/postgres-server.ts';
@@ -130,6 +131,18 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       ['console_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict'],
     ]);
     expect(await session(browser)).toMatchObject({ status: 401 });
+  });
+
+  it('ends a live stream at a sign-out', async () => {
+    const browser = new Browser();
+    await browser.signIn(consoleUrl, 'anna memory-admin');
+    const tenant = freshTenant();
+    await new Tenants(service().database).create(tenant);
+    const headers = { ...CONSOLE, accept: 'text/event-stream' };
+    const stream = await browser.fetch(`${consoleUrl}/v1/tenants/${tenant}/changes`, { headers });
+    expect(stream.headers.get('content-type')).toBe('text/event-stream');
+    await browser.fetch(`${consoleUrl}/sign-out`, { method: 'POST' });
+    expect(await stream.text()).toContain('"code":"unauthorized"');
   });
 
   describe('the session cookie', () => {

@@ -9,9 +9,11 @@ import type { MergeThreads } from '../history/line-merge.ts';
 import type { PatchThreads } from '../history/patch.ts';
 import { prefers } from '../http/accept.ts';
 import { disconnectSignal } from '../http/access-log.ts';
+import { streamEvents } from '../http/event-stream.ts';
 import type { OperationApi } from '../http/operation-routes.ts';
 import { logFault, problemFor, toProblem } from '../http/problem-details.ts';
 import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
+import { EVENT_STREAM, type SendEvents } from '../lib/server-sent-events.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { callerName, requestOrigin, requireAdministrator } from './admin-authentication.ts';
@@ -27,6 +29,7 @@ import { errorResponses } from './admin-responses.ts';
 import { finishAudit, noteAudit } from './audit-route.ts';
 import { reserveResponse } from './concurrency-limit.ts';
 import type { HeavyWork } from './heavy-work.ts';
+import { hideOtherTenants } from './response-json.ts';
 
 export interface AdminServices {
   config: Config;
@@ -57,8 +60,11 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
       const needsRow = needsTenant(operation) && id !== undefined;
       const tenant = needsRow ? await requireTenant(services.database, id) : undefined;
       const signal = disconnectSignal(request, reply);
-      const run = (onProgress?: OnProgress) =>
-        operation.run(callFor(request, services, operation, { tenant, signal, onProgress }));
+      const call = (onProgress?: OnProgress) =>
+        callFor(request, services, operation, { tenant, signal, onProgress });
+      if (operation.stream && prefers(request.headers.accept, EVENT_STREAM, 'application/json'))
+        return sendEvents(request, reply, await operation.stream(call()));
+      const run = (onProgress?: OnProgress) => operation.run(call(onProgress));
       if (response.lines && prefers(request.headers.accept, JSON_LINES, 'application/json'))
         return sendLines(request, reply, run);
       const work = async () => {
@@ -86,6 +92,17 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
 }
 
 type OnProgress = NonNullable<AdminContext['onProgress']>;
+
+/** Sends server-sent events, without the IDs of tenants outside the admin key's scope. */
+function sendEvents(request: FastifyRequest, reply: FastifyReply, work: SendEvents): Promise<FastifyReply> {
+  return streamEvents(request, reply, ({ signal, send }) =>
+    work({
+      signal,
+      send: async ({ data, ...event }) =>
+        send({ ...event, ...(data !== undefined && { data: await hideOtherTenants(request, data) }) }),
+    }),
+  );
+}
 
 /** Sends JSON lines: the progress of `run`, and then, when the outcome is in the audit trail, its result or error. */
 function sendLines(

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { jsonInSlices } from '../lib/json.ts';
 import { timeSliced } from '../lib/time-slice.ts';
@@ -26,13 +27,18 @@ const METADATA = 'metadata';
 /** Replaces the IDs of tenants outside the admin key's scope with null in every response. */
 export const scopedResponses = fp(
   async (app) => {
-    app.addHook('preSerialization', async (request, _reply, payload) => {
-      const scope = request.administrator === undefined ? null : tenantScope(request);
-      return scope === null ? payload : hideTenants(payload, new Set(scope), NAMING);
-    });
+    app.addHook('preSerialization', (request, _reply, payload) =>
+      request.administrator === undefined ? Promise.resolve(payload) : hideOtherTenants(request, payload),
+    );
   },
   { name: 'scoped-responses', dependencies: ['admin-authentication'] },
 );
+
+/** Returns data without the IDs of tenants outside the admin key's scope. */
+export async function hideOtherTenants<T>(request: FastifyRequest, data: T): Promise<T> {
+  const scope = tenantScope(request);
+  return scope === null ? data : ((await hideTenants(data, new Set(scope), NAMING)) as T);
+}
 
 async function hideTenants(
   value: unknown,

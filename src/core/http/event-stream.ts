@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServiceError } from '../errors/errors.ts';
+import { EVENT_STREAM, type SendEvents, type ServerSentEvent } from '../lib/server-sent-events.ts';
 import { noteFault, problemFor, toProblem } from './problem-details.ts';
 
 /** Interval between comments on an idle stream, below the idle timeout in common proxies. */
@@ -10,27 +11,6 @@ const HEARTBEAT_MS = 15_000;
 const BUFFER_BYTES = 16 * 1024;
 /** Delays before clients connect again. They are random, so that the clients of a stopped replica spread their load. */
 const RETRY_MS = { min: 1000, max: 5000 };
-
-/** A server-sent event. */
-export interface ServerSentEvent {
-  /** The position that the client sends as `Last-Event-ID` when it connects again. No line break. */
-  id?: string;
-  /** Event type. No line break. The default is `message`. */
-  event?: string;
-  /** Undefined sends only the ID, which clients remember without reporting an event. */
-  data?: string;
-}
-
-export interface EventStream {
-  /** Aborts when the stream ends. Its reason is the ServiceError that says why. */
-  readonly signal: AbortSignal;
-  /**
-   * Sends an event, and waits until the client can receive another. Await each call, because the stream has no queue.
-   *
-   * @throws ServiceError the signal's reason, if the stream has ended
-   */
-  send(event: ServerSentEvent): Promise<void>;
-}
 
 /**
  * Sends server-sent events until `work` ends or fails, the client disconnects, the service stops, or the caller's
@@ -45,7 +25,7 @@ export interface EventStream {
 export async function streamEvents(
   request: FastifyRequest,
   reply: FastifyReply,
-  work: (stream: EventStream) => Promise<void>,
+  work: SendEvents,
   { heartbeatMs = HEARTBEAT_MS } = {},
 ): Promise<FastifyReply> {
   const { streams } = request.server;
@@ -87,22 +67,21 @@ export async function streamEvents(
   streams.track(run());
   // A connection that stays open after the stream would delay the service's shutdown.
   reply.headers({ 'X-Accel-Buffering': 'no', Connection: 'close' });
-  return reply.type('text/event-stream').send(output);
+  return reply.type(EVENT_STREAM).send(output);
 }
 
 function formatEvent({ id, event, data }: ServerSentEvent): string {
+  const text = typeof data === 'object' ? JSON.stringify(data) : data;
   const lines = [
     ...(id === undefined ? [] : [`id: ${id}`]),
     ...(event === undefined ? [] : [`event: ${event}`]),
-    ...(data === undefined ? [] : data.split(/\r\n|\r|\n/).map((line) => `data: ${line}`)),
+    ...(text === undefined ? [] : text.split(/\r\n|\r|\n/).map((line) => `data: ${line}`)),
   ];
   return `${lines.join('\n')}\n\n`;
 }
 
 function formatProblem(error: ServiceError, request: FastifyRequest): string {
-  return (
-    formatRetry() + formatEvent({ event: 'problem', data: JSON.stringify(toProblem(error, request.id)) })
-  );
+  return formatRetry() + formatEvent({ event: 'problem', data: toProblem(error, request.id) });
 }
 
 function formatRetry(): string {

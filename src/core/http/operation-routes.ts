@@ -16,6 +16,7 @@ import {
   type ResponseDescription,
   TEXT,
 } from '../lib/operation.ts';
+import { EVENT_STREAM } from '../lib/server-sent-events.ts';
 import { utf8Problem } from './json-body.ts';
 
 /** The behavior that all operations in an API share. */
@@ -86,9 +87,13 @@ const EMPTY = new Set(['204', '304']);
 function successResponses(responses: Record<number, ResponseDescription>): Record<string, object> {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
-      const { description, schema, mediaType = JSON_TYPE, lines, headers } = response;
+      const { description, schema, mediaType = JSON_TYPE, lines, events, headers } = response;
       if (EMPTY.has(status)) return [status, schema.meta({ description })];
-      const content = { [mediaType]: { schema }, ...(lines && { [JSON_LINES]: { schema: lines } }) };
+      const content = {
+        [mediaType]: { schema },
+        ...(lines && { [JSON_LINES]: { schema: lines } }),
+        ...(events && { [EVENT_STREAM]: { schema: events } }),
+      };
       return [status, { description, ...(headers && { headers }), content }];
     }),
   );

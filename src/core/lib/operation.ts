@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
+import type { SendEvents } from './server-sent-events.ts';
 
 /*
  * Definition of operations in the admin API (src/core/admin) and the Memory Stores API (src/features/memory-stores).
@@ -38,6 +39,8 @@ export interface ResponseDescription {
   mediaType?: typeof TEXT | typeof ARCHIVE;
   /** Schema for the response as `JSON_LINES`, for operations that report progress. */
   lines?: z.ZodType;
+  /** Schema for the response as `EVENT_STREAM`, for operations with `stream`. */
+  events?: z.ZodType;
   headers?: Record<string, object>;
 }
 
@@ -85,6 +88,8 @@ export type Operation<
   /** Returns the tenant named by the body for the audit trail, which records the tenant before the operation runs. */
   auditedTenant?(body: Body): string | undefined;
   run(call: Types['context'] & OperationInput<Params, Query, Body, Headers>): Promise<Output>;
+  /** Prepares the response as server-sent events, for clients that accept them. */
+  stream?(call: Types['context'] & OperationInput<Params, Query, Body, Headers>): Promise<SendEvents>;
   /** Converts the output to an HTTP response. The default is the output as JSON. */
   encode?(output: Output, headers: Headers): EncodedResponse | Promise<EncodedResponse>;
   /** Converts a response from `encode` back to the output. */

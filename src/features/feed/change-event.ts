@@ -38,6 +38,11 @@ export const pageSchema = z
   })
   .meta({ id: 'ChangePage' });
 
+export const eventStreamSchema = z.string().meta({
+  description:
+    "Server-sent events: `id` is the event's cursor, `data` its JSON. The last event before the service ends the stream is a `problem`, whose data is the problem's JSON.",
+});
+
 /** An event with its tenant, and with the position after it in the list that a caller reads. */
 export interface PlacedEvent<Position extends object = object> {
   tenant: string;

@@ -1,66 +1,116 @@
 import type { FeatureService, Services } from '../../core/files/services.ts';
-import type { EventStream } from '../../core/http/event-stream.ts';
+import { encodeCursor } from '../../core/lib/cursor.ts';
+import type { SendEvents } from '../../core/lib/server-sent-events.ts';
 import { pauseAfterSlice } from '../../core/lib/time-slice.ts';
-import { type Cursor, formatCursor } from './changes.ts';
+import type { Cursor } from './changes.ts';
+import { type FleetCursor, type FleetOptions, readFleetEvents } from './fleet-events.ts';
+import { FleetLog } from './fleet-log.ts';
 import { type EventPage, type ReadOptions, readEvents } from './read-events.ts';
+
+/** Interval at which the log of all tenants' changes is read. */
+const POLL_MS = 500;
+
+/** Events that readers follow from a position. */
+interface Source<Position extends object> {
+  start: Position;
+  read(position: Position): Promise<EventPage<Position>>;
+  /** Calls `wake` after changes, until the returned function is called. */
+  watch(wake: () => Promise<void>): () => void;
+}
 
 /** Sends changes as they are made. Readers at the same position share a read. */
 export class ChangeFeed implements FeatureService {
   readonly #services: Services;
-  /** Pages that are being read, by tenant, position, and options. */
-  readonly #reading = new Map<string, Promise<EventPage<Cursor>>>();
+  readonly #fleetLog: FleetLog;
+  /** Running reads, by tenant, position, and options. */
+  readonly #reading = new Map<string, Promise<unknown>>();
+  /** Wakes readers of all tenants' changes. */
+  readonly #fleetReaders = new Set<() => Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
 
   constructor(services: Services) {
     this.#services = services;
+    this.#fleetLog = new FleetLog(services.database);
+    this.#timer = setInterval(() => {
+      for (const wake of this.#fleetReaders) void wake();
+    }, POLL_MS).unref();
   }
 
   /**
-   * Sends a tenant's events after a position until the stream ends. A slow client continues from the history, so no
-   * event waits in memory.
-   *
-   * @throws ServiceError 410 if changes after the position are no longer in the history
-   * @throws DatabaseError
+   * Returns work that sends a tenant's events after a position until the stream ends. It throws:
+   * - ServiceError 410 if changes after the position are no longer in the history
+   * - DatabaseError
    */
-  async stream(stream: EventStream, tenant: string, start: Cursor, options: ReadOptions): Promise<void> {
+  follow(tenant: string, start: Cursor, options: ReadOptions): SendEvents {
+    const { database, watches } = this.#services;
+    return sendEvents({
+      start,
+      read: (cursor) =>
+        this.#share([tenant, cursor, options], () => readEvents(database, tenant, cursor, options)),
+      watch: (wake) => watches.follow(tenant, wake, { hearsWrites: true }),
+    });
+  }
+
+  /** Like `follow`, for all tenants: it also throws ServiceError 410 if the log begins after the position. */
+  followAll(start: FleetCursor, options: FleetOptions): SendEvents {
+    const { database } = this.#services;
+    // Readers with different filters share the log's pages.
+    const log: Pick<FleetLog, 'page'> = {
+      page: (position, limit) => this.#share([position, limit], () => this.#fleetLog.page(position, limit)),
+    };
+    return sendEvents({
+      start,
+      read: (cursor) => this.#share([cursor, options], () => readFleetEvents(database, log, cursor, options)),
+      watch: (wake) => {
+        this.#fleetReaders.add(wake);
+        return () => this.#fleetReaders.delete(wake);
+      },
+    });
+  }
+
+  #share<T>(key: readonly unknown[], read: () => Promise<T>): Promise<T> {
+    const text = JSON.stringify(key);
+    const reading = this.#reading.get(text) ?? read().finally(() => this.#reading.delete(text));
+    this.#reading.set(text, reading);
+    return reading as Promise<T>;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+  }
+}
+
+/** A slow client continues from the history, so no event waits in memory. */
+function sendEvents<Position extends object>({ start, read, watch }: Source<Position>): SendEvents {
+  return async (stream) => {
     let resume = () => {};
     const wake = async () => resume();
-    const unfollow = this.#services.watches.follow(tenant, wake, { hearsWrites: true });
+    const stop = watch(wake);
     stream.signal.addEventListener('abort', wake);
     try {
       // A client whose first stream breaks without an event would otherwise begin again, after another `now`.
-      await stream.send({ id: formatCursor(start) });
+      await stream.send({ id: encodeCursor(start) });
       for (let cursor = start; !stream.signal.aborted; ) {
         // A change during the read ends the next wait.
         const changed = new Promise<void>((resolve) => {
           resume = resolve;
         });
-        const page = await this.#read(tenant, cursor, options);
+        const page = await read(cursor);
         for (const event of page.events) {
           await pauseAfterSlice();
-          await stream.send({ id: event.cursor, data: JSON.stringify(event) });
+          await stream.send({ id: event.cursor, data: event });
         }
-        const sent = page.events.at(-1)?.cursor ?? formatCursor(cursor);
-        const position = formatCursor(page.cursor);
+        const sent = page.events.at(-1)?.cursor ?? encodeCursor(cursor);
+        const position = encodeCursor(page.cursor);
         // The client also continues after events that the filter left out.
         if (position !== sent) await stream.send({ id: position });
         cursor = page.cursor;
         if (!page.hasMore) await changed;
       }
     } finally {
-      unfollow();
+      stop();
     }
-  }
-
-  #read(tenant: string, cursor: Cursor, options: ReadOptions): Promise<EventPage<Cursor>> {
-    const key = JSON.stringify([tenant, cursor, options]);
-    const reading =
-      this.#reading.get(key) ??
-      readEvents(this.#services.database, tenant, cursor, options).finally(() => this.#reading.delete(key));
-    this.#reading.set(key, reading);
-    return reading;
-  }
-
-  async close(): Promise<void> {}
+  };
 }
 
 /** Creates a process's change feed, for `Services.featureService`. */

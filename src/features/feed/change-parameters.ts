@@ -34,6 +34,12 @@ export const changeParameters = z
   })
   .refine(...NOT_BY_BOTH);
 
+export const streamHeaders = z.object({
+  'last-event-id': z.string().optional().meta({
+    description: "For a stream: the last event's `id`, which takes precedence over `after`.",
+  }),
+});
+
 export function readOptions({
   path,
   type: types,

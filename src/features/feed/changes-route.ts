@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
-import { z } from 'zod';
 import { validate } from '../../core/admin/validation.ts';
 import { tenantErrors, tenantHeaders } from '../../core/agents/execute-schema.ts';
 import { inTenant } from '../../core/agents/redirect.ts';
@@ -12,17 +11,18 @@ import { requireContext } from '../../core/http/authentication.ts';
 import { requireInFlight } from '../../core/http/capacity.ts';
 import { streamEvents } from '../../core/http/event-stream.ts';
 import { agentErrors, problemResponses } from '../../core/http/problem-responses.ts';
+import { encodeCursor } from '../../core/lib/cursor.ts';
 import { MAX_JSON_BYTES_OF_UNIT } from '../../core/lib/json.ts';
+import { EVENT_STREAM } from '../../core/lib/server-sent-events.ts';
 import { changesExpired, invalidChangeCursor } from './change-errors.ts';
-import { pageSchema } from './change-event.ts';
+import { eventStreamSchema, pageSchema } from './change-event.ts';
 import { changeFeed } from './change-feed.ts';
-import { changeParameters, readOptions } from './change-parameters.ts';
-import { Changes, formatCursor, parseStart } from './changes.ts';
+import { changeParameters, readOptions, streamHeaders } from './change-parameters.ts';
+import { Changes, parseStart } from './changes.ts';
 import { MAX_CONTENT_BYTES, type ReadOptions, readEvents } from './read-events.ts';
 
 /** Estimated size of an event without its content, in JSON. */
 const EVENT_BYTES = 2048;
-const EVENT_STREAM = 'text/event-stream';
 
 const schema: FastifySchema = {
   operationId: 'getChanges',
@@ -30,23 +30,14 @@ const schema: FastifySchema = {
   description:
     "Each change is there at least once, in the order in which the changes were made. Read on from the page's `cursor`, at any time and after any break, for as long as the history is kept. Mounted memories are not part of it. With `Accept: text/event-stream`, the response is a stream that goes on with each change.",
   tags: ['memory'],
-  headers: tenantHeaders.extend({
-    'last-event-id': z.string().optional().meta({
-      description: "For a stream: the last event's `id`, which takes precedence over `after`.",
-    }),
-  }),
+  headers: tenantHeaders.extend(streamHeaders.shape),
   querystring: changeParameters,
   response: {
     200: {
       description: 'A page, or a stream of events.',
       content: {
         'application/json': { schema: pageSchema },
-        [EVENT_STREAM]: {
-          schema: z.string().meta({
-            description:
-              "Server-sent events: `id` is the event's cursor, `data` its JSON. The last event before the service ends the stream is a `problem`, whose data is the problem's JSON.",
-          }),
-        },
+        [EVENT_STREAM]: { schema: eventStreamSchema },
       },
     },
     ...problemResponses([
@@ -74,14 +65,14 @@ export async function changesRoute(app: FastifyInstance, services: Services): Pr
         inOwnMemory(request, async (tenant) => ({ tenant, cursor: await begin(tenant) })),
       );
       const feed = services.featureService(changeFeed);
-      return streamEvents(request, reply, (stream) => feed.stream(stream, tenant, cursor, options));
+      return streamEvents(request, reply, feed.follow(tenant, cursor, options));
     }
     const { events, cursor, hasMore } = await requireInFlight(request).work(bytesFor(request, options), () =>
       inOwnMemory(request, async (tenant) =>
         readEvents(services.database, tenant, await begin(tenant), options),
       ),
     );
-    return sendJson(reply, { events, cursor: formatCursor(cursor), has_more: hasMore });
+    return sendJson(reply, { events, cursor: encodeCursor(cursor), has_more: hasMore });
   });
 }
 

@@ -5,7 +5,7 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { History } from '../../core/history/history.ts';
 import { addChanges, type LogEntry } from '../../core/history/log.ts';
 import { toVersion } from '../../core/history/version.ts';
-import { decodeCursor, encodeCursor } from '../../core/lib/cursor.ts';
+import { decodeCursor } from '../../core/lib/cursor.ts';
 import { storedTime } from '../../core/lib/rfc3339.ts';
 import { FIRST_ID } from '../../core/lib/uuids.ts';
 import {
@@ -43,10 +43,6 @@ export interface Page {
 }
 
 const cursorSchema = z.strictObject({ createdAt: storedTime.nullable(), time: storedTime, id: z.guid() });
-
-export function formatCursor(cursor: Cursor): string {
-  return encodeCursor(cursor);
-}
 
 /** @throws ServiceError 400 if the text is not a cursor */
 export function parseStart(given: string | undefined): Start {

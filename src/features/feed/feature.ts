@@ -10,10 +10,13 @@ export const feed: Feature = {
   operations: operationsIn(operations),
   commands: [changesCommand],
   async start({ config, database, services }) {
-    const [{ changesRoute }, { FleetLog }] = await Promise.all([
+    const [{ changesRoute }, { changeFeed }, { FleetLog }] = await Promise.all([
       import('./changes-route.ts'),
+      import('./change-feed.ts'),
       import('./fleet-log.ts'),
     ]);
+    // A request that started the feed's timer would continue its trace there.
+    services.featureService(changeFeed);
     const fleetLog = new FleetLog(database);
     return {
       agentRoutes: (app) => changesRoute(app, services),

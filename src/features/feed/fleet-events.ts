@@ -12,9 +12,9 @@ import { type EventPage, isWanted, type ReadOptions, toEventPage } from './read-
 const fleetCursor = z.strictObject({ log: fleetPosition, event: z.guid().nullable() });
 export type FleetCursor = z.infer<typeof fleetCursor>;
 
-interface FleetOptions extends ReadOptions {
+export interface FleetOptions extends ReadOptions {
   /** The tenants to read; undefined for all. */
-  tenants: ReadonlySet<string> | undefined;
+  tenants: readonly string[] | undefined;
 }
 
 /** Number of tenants whose changes are read at the same time. */
@@ -44,13 +44,14 @@ export async function beginFleet(log: FleetLog, given: string | undefined): Prom
  */
 export async function readFleetEvents(
   database: Database,
-  log: FleetLog,
+  log: Pick<FleetLog, 'page'>,
   start: FleetCursor,
   { limit, content, tenants, ...filter }: FleetOptions,
 ): Promise<EventPage<FleetCursor>> {
   const page = await log.page(start.log, limit);
   if (page === undefined) throw new ServiceError('log_position_expired');
-  const changes = page.changes.filter(({ tenant }) => tenants?.has(tenant) ?? true);
+  const wanted = tenants && new Set(tenants);
+  const changes = page.changes.filter(({ tenant }) => wanted?.has(tenant) ?? true);
   const read = await readTenants(database, changes, { limit, by: filter.by, first: start.event });
   const found: PlacedEvent<FleetCursor>[] = [];
   let cursor = start;

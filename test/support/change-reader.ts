@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { expect } from 'vitest';
+
+export interface Message {
+  id?: string;
+  event?: string;
+  data?: { type: string; tenant: string; version: { path: string | null } } & { code: string };
+}
+
+/** Reads server-sent events with changes. */
+export class ChangeReader {
+  readonly #response: IncomingMessage;
+  readonly #messages: AsyncIterator<Message>;
+  /** Position at the start, which the first message has. */
+  start: string | undefined;
+
+  private constructor(response: IncomingMessage) {
+    this.#response = response.setEncoding('utf8').on('error', () => {});
+    this.#messages = this.#read();
+  }
+
+  static async open(
+    app: FastifyInstance,
+    path: string,
+    headers: Record<string, string>,
+  ): Promise<ChangeReader> {
+    const { port } = app.server.address() as AddressInfo;
+    const request = get({
+      port,
+      path: `/v1/${path}`,
+      headers: { accept: 'text/event-stream', ...headers },
+      agent: false,
+    });
+    request.on('error', () => {});
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    expect([response.statusCode, response.headers['content-type']]).toStrictEqual([200, 'text/event-stream']);
+    const client = new ChangeReader(response);
+    client.start = (await client.next()).id;
+    return client;
+  }
+
+  async *#read(): AsyncGenerator<Message> {
+    let text = '';
+    for await (const chunk of this.#response) {
+      text += chunk;
+      const blocks = text.split('\n\n');
+      text = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: ?(.*)/s, 2)));
+        const { id, event, data } = fields as { id?: string; event?: string; data?: string };
+        if (id === undefined && data === undefined) continue;
+        yield {
+          ...(id !== undefined && { id }),
+          ...(event !== undefined && { event }),
+          ...(data !== undefined && { data: JSON.parse(data) }),
+        };
+      }
+    }
+  }
+
+  async next(): Promise<Message> {
+    const { done, value } = await this.#messages.next();
+    if (done) throw new Error('The stream has ended.');
+    return value;
+  }
+
+  /** Returns the next event that has data. */
+  async nextChange(): Promise<Message['data']> {
+    for (;;) {
+      const { data } = await this.next();
+      if (data !== undefined) return data;
+    }
+  }
+
+  async change(): Promise<string> {
+    const { data } = await this.next();
+    return `${data?.type} ${data?.version.path}`;
+  }
+
+  close(): void {
+    this.#response.destroy();
+  }
+}
