@@ -92,10 +92,24 @@ export function connectionSignal(socket: Socket, response: ServerResponse, reaso
   // A closed response emits no `close` event, so the listener would remain on a connection that may carry more
   // requests.
   if (response.closed) return disconnect.signal;
-  socket.once('end', abort);
+  const aborts = abortsAtEnd(socket).add(abort);
   response.once('close', () => {
-    socket.off('end', abort);
+    aborts.delete(abort);
     abort();
   });
   return disconnect.signal;
+}
+
+const endings = new WeakMap<Socket, Set<() => void>>();
+
+/** Returns the functions to call at a connection's end. They share a listener, because requests may be pipelined. */
+function abortsAtEnd(socket: Socket): Set<() => void> {
+  const aborts = endings.get(socket) ?? new Set();
+  if (!endings.has(socket)) {
+    endings.set(socket, aborts);
+    socket.once('end', () => {
+      for (const abort of aborts) abort();
+    });
+  }
+  return aborts;
 }

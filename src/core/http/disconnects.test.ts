@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { loadConfig } from '../config.ts';
-import { accessLog } from './access-log.ts';
-import { connections } from './connections.ts';
+import { accessLog, disconnectSignal } from './access-log.ts';
+import { connections, MAX_PIPELINED } from './connections.ts';
 import { createHttpServer } from './http-server.ts';
 import { requestTracing, type Tracing } from './tracing.ts';
 
@@ -115,4 +115,26 @@ it("ends a request's trace when its client resets the connection", async () => {
   respond('too late');
   await app.close();
   expect(ended).toHaveLength(1);
+});
+
+it('watches pipelined requests with one listener, and aborts each when the client leaves', async () => {
+  const { app } = await listen();
+  const signals: AbortSignal[] = [];
+  const listeners: number[] = [];
+  app.get('/', (request, reply) => {
+    const signal = disconnectSignal(request, reply);
+    signals.push(signal, disconnectSignal(request, reply));
+    listeners.push(request.raw.socket.listenerCount('end'));
+    return once(signal, 'abort').then(() => 'too late');
+  });
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const client = connect(Number(port), '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(MAX_PIPELINED));
+  await expect.poll(() => listeners).toHaveLength(MAX_PIPELINED);
+  expect(new Set(listeners).size).toBe(1);
+  expect(signals.some(({ aborted }) => aborted)).toBe(false);
+  client.end();
+  await once(client.resume(), 'close');
+  expect(signals.every(({ aborted }) => aborted)).toBe(true);
+  await app.close();
 });
