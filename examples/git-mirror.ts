@@ -8,7 +8,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { type ChangeEvent, MemoryClient } from 'memory-service-client';
+import { type FileEvent, MemoryClient } from 'memory-service-client';
 
 const memory = new MemoryClient({
   url: process.env.MEMORY_SERVICE_URL ?? 'http://localhost:8080',
@@ -46,7 +46,7 @@ async function resync(cursor: string): Promise<void> {
   commit('memory-service', new Date().toISOString(), message, cursor, `deleteall\n${changes.join('')}`);
 }
 
-function apply({ type, at, actor, version, cursor, content }: ChangeEvent): void {
+function apply({ type, at, actor, version, cursor, content }: FileEvent): void {
   const { path, previous_path: before } = version;
   // The repository still has the redacted text: rewrite its history, or delete it and start again.
   if (path === null) {
@@ -61,4 +61,6 @@ function apply({ type, at, actor, version, cursor, content }: ChangeEvent): void
 
 if (isEmpty()) await resync((await memory.listChanges({ after: 'now', limit: 1 })).cursor);
 const after = git(['log', '-1', '--format=%(trailers:key=Memory-Cursor,valueonly)', 'main']);
-for await (const change of memory.changes({ after, content: true, resync })) apply(change);
+for await (const change of memory.changes({ after, content: true, resync })) {
+  if ('version' in change) apply(change);
+}

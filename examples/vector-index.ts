@@ -44,7 +44,10 @@ const [question = 'where does the user live?'] = process.argv.slice(2);
 const { cursor } = await memory.listChanges({ after: 'now', limit: 1 });
 await resync();
 await showBest(question);
-for await (const { version, type, content } of memory.changes({ after: cursor, content: true, resync })) {
+for await (const change of memory.changes({ after: cursor, content: true, resync })) {
+  // An event of the tenant or of a draft changes no file.
+  if (!('version' in change)) continue;
+  const { version, type, content } = change;
   if (version.previous_path !== null) index.delete(version.previous_path);
   if (version.path !== null && type !== 'deleted' && content != null)
     index.set(version.path, await embed(content));

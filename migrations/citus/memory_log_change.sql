@@ -1,6 +1,6 @@
 -- Appends a change to the change log, like the function on one server. The function may run on another node than the
 -- tenant's, so the statement computes its transaction and its node there, from a column. A join with the reference table
--- would lock all shards.
+-- would lock all shards. A key without a tenant (p_tenant is empty) has no row in tenants.
 CREATE OR REPLACE FUNCTION memory_log_change(p_tenant text, p_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -10,6 +10,11 @@ BEGIN
     INSERT INTO change_log (tenant_id, at, xid, node, part)
     SELECT t.id, p_at, memory_local_xid(t.id), memory_local_node(t.id), current_part FROM tenants AS t
     WHERE t.id = p_tenant AND t.draft_of IS NULL;
+    IF p_tenant = '' THEN
+      INSERT INTO change_log (tenant_id, at, xid, node, part)
+      SELECT e.tenant_id, e.at, memory_local_xid(e.tenant_id), memory_local_node(e.tenant_id), current_part
+      FROM tenant_events AS e WHERE e.tenant_id = p_tenant AND e.at = p_at;
+    END IF;
   END IF;
 END
 $$;

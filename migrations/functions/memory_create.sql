@@ -18,6 +18,9 @@ BEGIN
   IF opened.outcome = 'unknown_tenant' AND p_auto_create THEN
     INSERT INTO tenants (id) VALUES (p_tenant) ON CONFLICT (id) DO NOTHING;
     made_tenant := FOUND;
+    IF made_tenant THEN
+      PERFORM memory_record_event(p_tenant, 'tenant_created', COALESCE(p_origin -> 'actor', '{"type": "anonymous"}'), '{}');
+    END IF;
     opened := memory_open_write(
       p_tenant, 1, p_key_hash, p_request_hash, p_wait, CASE WHEN made_tenant THEN NULL ELSE p_created_at END, p_if_archived => 'archived'
     );
@@ -46,6 +49,7 @@ BEGIN
     IF outcome <> 'created' THEN
       IF made_tenant THEN
         DELETE FROM tenants WHERE tenants.id = p_tenant;
+        DELETE FROM tenant_events AS e WHERE e.tenant_id = p_tenant AND e.type = 'tenant_created' AND NOT e.fleet_only;
       END IF;
       RETURN;
     END IF;

@@ -23,7 +23,7 @@ FROM entries AS e WHERE e.dir_path > '/memories'
 UNION ALL
 SELECT d.tenant_id, d.path, d.created_at, d.removed_at FROM past_directories AS d;
 
--- Returns the time for a change, which is always later than the tenant's last change, even if the clock is wrong.
+-- Returns the time for a change, which is always later than the tenant's last change or event, even if the clock is wrong.
 CREATE OR REPLACE FUNCTION memory_next_time(p_last timestamptz) RETURNS timestamptz
 LANGUAGE sql VOLATILE AS $$
   SELECT GREATEST(clock_timestamp(), p_last + interval '1 microsecond')

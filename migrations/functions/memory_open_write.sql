@@ -23,20 +23,20 @@ CREATE OR REPLACE FUNCTION memory_open_write(
 DECLARE
   is_held CONSTANT boolean := memory_hold_shard(p_tenant);
   history_days bigint;
-  last_change_at timestamptz;
+  last_at timestamptz;
   created_at timestamptz;
   is_archived boolean;
   stored record;
 BEGIN
   IF p_wait THEN
-    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at,
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, GREATEST(t.last_change_at, t.last_event_at),
       t.archived_at IS NOT NULL, t.created_at
-    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at, is_archived, created_at
+    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_at, is_archived, created_at
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   ELSE
-    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at,
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, GREATEST(t.last_change_at, t.last_event_at),
       t.archived_at IS NOT NULL, t.created_at
-    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at, is_archived, created_at
+    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_at, is_archived, created_at
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN
@@ -46,7 +46,7 @@ BEGIN
     outcome := 'replaced';
     RETURN;
   END IF;
-  at := memory_next_time(last_change_at);
+  at := memory_next_time(last_at);
   id_prefix := memory_id_prefix(at);
   keeps_history := COALESCE(history_days, p_history_days) > 0;
   IF p_key_hash IS NOT NULL THEN

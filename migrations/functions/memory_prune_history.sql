@@ -10,7 +10,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- Updates a locked tenant's counters after rows in its history were deleted. The history is then complete from p_since,
--- the latest end among the deleted rows.
+-- the latest end among the deleted rows. The tenant's events too.
 CREATE OR REPLACE FUNCTION memory_count_pruned(p_tenant text, p_versions bigint, p_bytes bigint, p_since timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -18,6 +18,7 @@ BEGIN
     history_versions = t.history_versions - p_versions, history_bytes = t.history_bytes - p_bytes,
     history_since = GREATEST(t.history_since, p_since)
   WHERE t.id = p_tenant AND p_since IS NOT NULL;
+  UPDATE tenant_events AS e SET fleet_only = true WHERE e.tenant_id = p_tenant AND e.at < p_since AND NOT e.fleet_only;
 END
 $$;
 

@@ -51,7 +51,7 @@ const run = (database: Database, sql: string) => database.query(parseQuery('', s
 const queryRows = async (database: Database, sql: string) =>
   (await run(database, sql)).rows as unknown as Record<string, unknown>[];
 
-/** Returns each table's sorted rows as JSON in UTC, without the records that `migrate-data` itself keeps. */
+/** Returns each table's sorted rows as JSON in UTC, without the records that `migrate-data` itself keeps, and without key events. */
 function readContents(place: string): Promise<Record<string, unknown[]>> {
   return withDatabase(place, (database) =>
     database.transaction(async (query) => {
@@ -62,7 +62,7 @@ function readContents(place: string): Promise<Record<string, unknown[]>> {
         const { rows } = await query(parseQuery<Record<string, never>, { row: string }>('', sql), {});
         contents[table] = rows
           .map(({ row }) => JSON.parse(row))
-          .filter(({ action }) => action !== 'migrateData')
+          .filter(({ action, tenant_id: tenant }) => action !== 'migrateData' && tenant !== '')
           .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
       }
       return contents;

@@ -75,6 +75,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
       'public.draft_base': 'tenant_id',
       'public.job_outcomes': 'tenant_id',
       'public.change_log': 'tenant_id',
+      'public.tenant_events': 'tenant_id',
       'public.api_keys': 'reference',
       'public.installation': 'reference',
       'public.kept_out': 'reference',

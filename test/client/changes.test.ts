@@ -39,8 +39,11 @@ function follow(memory: MemoryClient, options: ChangesOptions = {}) {
   const controller = new AbortController();
   const changes: string[] = [];
   const run = async () => {
-    for await (const { type, version, content } of memory.changes({ ...options, signal: controller.signal }))
+    for await (const change of memory.changes({ ...options, signal: controller.signal })) {
+      if (!('version' in change)) continue;
+      const { type, version, content } = change;
       changes.push(`${type} ${version.path}${content === undefined ? '' : ` ${content}`}`);
+    }
   };
   const ended = run();
   return {

@@ -62,7 +62,10 @@ describeServiceOnOwnDatabase('live changes for operators', (service) => {
     const { key, id } = await makeKey(service(), { isAdmin: true });
     const reader = await open('changes?after=now', key);
     await new Keys(service().database).revoke(id);
-    expect(await reader.next()).toMatchObject({ event: 'problem', data: { code: 'unauthorized' } });
+    let message = await reader.next();
+    // The filter leaves the key's own events out, but sends their positions.
+    while (message.data === undefined) message = await reader.next();
+    expect(message).toMatchObject({ event: 'problem', data: { code: 'unauthorized' } });
     await expect(reader.next()).rejects.toThrow('The stream has ended.');
   });
 });

@@ -41,6 +41,7 @@ describeService('the command changes', (service) => {
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.stdout.split('\n').map((line) => line.split(/ {2,}/).toSpliced(0, 2))).toStrictEqual([
       ['OPERATION', 'SIZE', 'BY', 'PATH'],
+      ['tenant_created', '-', 'anonymous', tenant],
       ['created', '3 B', 'anonymous', A],
       ['renamed', '3 B', 'anonymous', `${A} -> /memories/b.md`],
       ['deleted', '-', 'anonymous', '/memories/b.md'],
@@ -59,6 +60,7 @@ describeService('the command changes', (service) => {
         .map((line) => JSON.parse(line));
     const events = await read('--content');
     expect(events).toMatchObject([
+      { type: 'tenant_created', tenant },
       { type: 'created', tenant, content: 'one', version: { path: A } },
       { type: 'renamed', content: 'one' },
       { type: 'deleted', content: null },
@@ -82,7 +84,7 @@ describeService('the command changes', (service) => {
       stderr: 'No change matches.\n',
     });
     expect((await run(tenant, '--type', 'made')).stderr).toContain(
-      "error: --type cannot be 'made'. Use one of created, modified, renamed, deleted, restored, redacted.",
+      "error: --type cannot be 'made'. Use one of created, modified, renamed, deleted, restored, redacted, tenant_created, tenant_suspended, tenant_resumed, tenant_deleted, tenant_renamed, draft_opened, draft_merged, draft_rejected, key_created, key_revoked.",
     );
     expect((await run(tenant, '--content')).stderr).toContain('error: --content works only with --json');
     expect((await run(freshTenant())).code).toBe(1);
@@ -140,7 +142,7 @@ describeService('the command changes', (service) => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    expect(events).toMatchObject([{ type: 'created' }, { type: 'modified' }]);
+    expect(events).toMatchObject([{ type: 'tenant_created' }, { type: 'created' }, { type: 'modified' }]);
     expect(process.listenerCount('SIGINT')).toBe(listeners);
   });
 });

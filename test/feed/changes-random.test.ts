@@ -6,7 +6,10 @@
 import { expect, it } from 'vitest';
 import { hasReason } from '../../src/core/errors/errors.ts';
 import { eraseVersion } from '../../src/core/history/redact.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
+import { closeDraft } from '../../src/features/drafts/close.ts';
 import { Changes, type Cursor } from '../../src/features/feed/changes.ts';
+import { Drafting } from '../support/drafting.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { restore } from '../support/restore-run.ts';
 import { cmd } from '../support/step-table.ts';
@@ -17,6 +20,8 @@ const IS_LONG = process.env.TEST_SET === 'long';
 const HISTORIES = Number(process.env.HISTORIES ?? (IS_LONG ? 60 : 4));
 const STEPS = 40;
 const ORIGIN = { actor: { type: 'operator', name: 'ada' } } as const;
+
+const FILE_CHANGES: ReadonlySet<string> = new Set(['created', 'modified', 'renamed', 'deleted', 'restored']);
 
 /** Reads the changes in pages of random sizes, and remembers them. */
 class Reader {
@@ -35,8 +40,8 @@ class Reader {
     this.#cursor ??= await changes.begin(this.#tenant, 'history');
     for (let hasMore = true; hasMore; ) {
       const page = await changes.page(this.#tenant, this.#cursor, { limit: 1 + random.below(7) });
-      for (const { type, entry } of page.events)
-        this.seen.push(`${type === 'redacted' ? 'redacted' : 'version'} ${entry.version.id}`);
+      for (const { type, cursor } of page.events)
+        this.seen.push(`${FILE_CHANGES.has(type) ? 'version' : type} ${cursor.id}`);
       this.#cursor = page.cursor;
       ({ hasMore } = page);
     }
@@ -50,6 +55,8 @@ async function allChanges({ query }: Service, tenant: string): Promise<string[]>
      UNION ALL
      SELECT 'redacted ' || id, redacted_at, id FROM memory_versions
      WHERE tenant_id = $1::text AND redacted_at IS NOT NULL
+     UNION ALL
+     SELECT type || ' ' || id, at, id FROM tenant_events WHERE tenant_id = $1::text AND NOT fleet_only
      ORDER BY at, id`,
     [tenant],
   );
@@ -82,7 +89,22 @@ async function redactOne({ database, query }: Service, tenant: string, random: R
   if (rows.length > 0) await eraseVersion(database, tenant, String(random.of(rows).id), ORIGIN);
 }
 
+async function suspendAndResume({ database }: Service, tenant: string): Promise<void> {
+  for (const suspended of [true, false]) await new Tenants(database).suspend(tenant, suspended);
+}
+
 describeService('readers of random changes', (service) => {
+  const drafting = new Drafting(service);
+
+  /** Creates a draft, and merges it, rejects it, or leaves it open. */
+  async function openDraft(tenant: string, random: Random): Promise<void> {
+    const draft = await drafting.create(tenant);
+    const end = random.below(3);
+    if (end === 0) await drafting.merge(draft);
+    const ids = { tenant, draft: draft.id };
+    if (end === 1) await closeDraft(service().database, ids, { state: 'rejected', by: ORIGIN.actor });
+  }
+
   it.each(Array.from({ length: HISTORIES }, (_, i) => i + 1))(
     'see each change once and in order, history %i',
     async (seed) => {
@@ -97,6 +119,8 @@ describeService('readers of random changes', (service) => {
         const kind = random.below(12);
         if (kind === 0) await restoreUnlessRedacted(service(), tenant, random.of(times));
         else if (kind === 1) await redactOne(service(), tenant, random);
+        else if (kind === 2) await suspendAndResume(service(), tenant);
+        else if (kind === 3) await openDraft(tenant, random);
         else {
           const input = random.of([
             cmd.create(path(), `a${step}`),

@@ -27,11 +27,12 @@ interface Page {
 
 const A = '/memories/a.md';
 const B = '/memories/b.md';
+const FILE_EVENTS = 'type=created&type=modified&type=renamed&type=deleted&type=restored&type=redacted';
 
 describeService('the changes to a memory', (service) => {
   const admin = useAdmin(service);
   const get = async (tenant: string, query = '') => {
-    const url = `/v1/changes${query}`;
+    const url = `/v1/changes${query.includes('type=') ? query : `?${FILE_EVENTS}&${query.slice(1)}`}`;
     const response = await service().app.inject({ url, headers: { 'x-tenant-id': tenant } });
     return { status: response.statusCode, body: response.json() as Page & { code: string; detail: string } };
   };
@@ -74,7 +75,7 @@ describeService('the changes to a memory', (service) => {
     expect(await read(tenant, `?after=${cursor}`)).toStrictEqual({ events: [], cursor, has_more: false });
     const [first] = events as [Event];
     expect((await read(tenant, `?after=${first.cursor}&limit=2`)).events).toStrictEqual(events.slice(1, 3));
-    const listed = await call('GET', `/tenants/${tenant}/changes`);
+    const listed = await call('GET', `/tenants/${tenant}/changes?${FILE_EVENTS}`);
     expect(listed.events).toStrictEqual(events);
   });
 
@@ -208,7 +209,7 @@ describeService(
         return { authorization: `Bearer ${key}` };
       };
       const paths = async (headers: Record<string, string>) => {
-        const response = await service().app.inject({ url: '/v1/changes', headers });
+        const response = await service().app.inject({ url: `/v1/changes?${FILE_EVENTS}`, headers });
         return response.json().events.map(({ version }: Event) => version.path);
       };
       const [writer, proposer] = [await keyFor('read_write'), await keyFor('propose')];

@@ -36,8 +36,10 @@ async function readAll(log: FleetLog, from: FleetPosition, limit = 100): Promise
   }
 }
 
-const VERSION_TIMES = `SELECT DISTINCT tenant_id,
-  to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM memory_versions`;
+const CHANGE_TIMES = `SELECT DISTINCT tenant_id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+  FROM (
+    SELECT tenant_id, created_at AS at FROM memory_versions UNION ALL SELECT tenant_id, at FROM tenant_events
+  ) AS changes`;
 
 describeServiceOnOwnDatabase("the fleet's change log", (service) => {
   const drafting = new Drafting(service);
@@ -57,9 +59,9 @@ describeServiceOnOwnDatabase("the fleet's change log", (service) => {
     await run(service(), tenant, cmd.rename('/memories/d', '/memories/e'), cmd.delete('/memories/e'));
     await restore(service(), tenant, at);
     const read = await readAll(log(), from);
-    const versions = await service().query(`${VERSION_TIMES} WHERE tenant_id = $1 ORDER BY 2`, [tenant]);
+    const versions = await service().query(`${CHANGE_TIMES} WHERE tenant_id = $1 ORDER BY 2`, [tenant]);
     expect(read).toStrictEqual(versions.map((row) => [tenant, row.at]));
-    expect(read).toHaveLength(6);
+    expect(read).toHaveLength(7);
   });
 
   it('returns each change once, for any page size', async () => {
@@ -68,17 +70,17 @@ describeServiceOnOwnDatabase("the fleet's change log", (service) => {
     for (const name of [...names, ...names, ...names])
       await run(service(), name, cmd.create(`/memories/${crypto.randomUUID()}`, 'x'));
     const all = await readAll(log(), from);
-    expect(all).toHaveLength(9);
-    for (const limit of [1, 2, 4, 9]) expect(await readAll(log(), from, limit)).toStrictEqual(all);
+    expect(all).toHaveLength(12);
+    for (const limit of [1, 2, 4, 12]) expect(await readAll(log(), from, limit)).toStrictEqual(all);
   });
 
-  it("leaves out drafts, but has a merge's change", async () => {
+  it("leaves out drafts' changes, but has a merge's change, and the draft's events", async () => {
     const [tenant, from] = [freshTenant(), await startPosition(log())];
     await run(service(), tenant, cmd.create('/memories/a.md', 'one'));
     const draft = await drafting.create(tenant);
     await run(service(), draft.id, cmd.replace('/memories/a.md', 'one', 'two'));
     await drafting.merge(draft);
-    expect((await readAll(log(), from)).map(([name]) => name)).toStrictEqual([tenant, tenant]);
+    expect((await readAll(log(), from)).map(([name]) => name)).toStrictEqual(Array(5).fill(tenant));
   });
 
   it('rejects the position of a reader that has not read the forgotten rows', async () => {
@@ -88,7 +90,7 @@ describeServiceOnOwnDatabase("the fleet's change log", (service) => {
     for (let part = 0; part < 3; part++) {
       await service().query('UPDATE change_log_state SET since = $1::timestamptz', ['2026-01-01T00:00:00Z']);
       await log().prune(7);
-      if (part < 2) expect(await readAll(log(), behind)).toHaveLength(1);
+      if (part < 2) expect(await readAll(log(), behind)).toHaveLength(2);
     }
     expect(await log().page(behind, 10)).toBeUndefined();
   });
@@ -161,9 +163,12 @@ describe('the change log under concurrent transactions', () => {
     await create(one, 'late');
     await create(other, 'early');
     const page = await log.page(from, 10);
-    expect(page?.changes.map(({ tenant }) => tenant)).toStrictEqual(['early']);
+    expect(page?.changes.map(({ tenant }) => tenant)).toStrictEqual(['early', 'early']);
     await one?.query('COMMIT');
-    expect((await readAll(log, page?.position ?? from)).map(([tenant]) => tenant)).toStrictEqual(['late']);
+    expect((await readAll(log, page?.position ?? from)).map(([tenant]) => tenant)).toStrictEqual([
+      'late',
+      'late',
+    ]);
   });
 
   it("keeps a tenant's order when an older transaction changes it later, while another one runs", async () => {
@@ -180,7 +185,13 @@ describe('the change log under concurrent transactions', () => {
     const before = await readAll(log, from, 1);
     await open?.query('ROLLBACK');
     const after = await readAll(log, from, 1);
-    expect(before.map(([tenant]) => tenant)).toStrictEqual(['order-a', 'order-b', 'order-b']);
+    expect(before.map(([tenant]) => tenant)).toStrictEqual([
+      'order-a',
+      'order-a',
+      'order-b',
+      'order-b',
+      'order-b',
+    ]);
     expect(after).toStrictEqual(before);
   });
 
@@ -214,7 +225,7 @@ describe('the change log under concurrent transactions', () => {
     await held;
     await create(clients[0], 'meanwhile');
     const page = await log.page(from, 10);
-    expect(page?.changes.map(({ tenant }) => tenant)).toStrictEqual(['meanwhile']);
+    expect(page?.changes.map(({ tenant }) => tenant)).toStrictEqual(['meanwhile', 'meanwhile']);
     release();
     await earlier;
   });
@@ -246,7 +257,7 @@ describe('the change log under concurrent transactions', () => {
       );
       await Promise.all(clients.map((client) => writeRandomly(client, names, random)));
       isDone = true;
-      const { rows } = await (clients[0] as pg.Client).query(`${VERSION_TIMES} WHERE tenant_id = ANY ($1)`, [
+      const { rows } = await (clients[0] as pg.Client).query(`${CHANGE_TIMES} WHERE tenant_id = ANY ($1)`, [
         names,
       ]);
       const committed = groupByTenant(

@@ -18,10 +18,16 @@ interface Page {
   has_more: boolean;
 }
 
+const FILE_EVENTS = 'type=created&type=modified&type=renamed&type=deleted&type=restored&type=redacted';
+
 describeServiceOnOwnDatabase("all tenants' changes", (service) => {
   const admin = useAdmin(service);
   const get = async (query: string, key?: string) => {
-    const { status, body } = await admin().call('GET', `/changes${query}`, key === undefined ? {} : { key });
+    const { status, body } = await admin().call(
+      'GET',
+      `/changes${query.includes('type=') ? query : `${query}&${FILE_EVENTS}`}`,
+      key === undefined ? {} : { key },
+    );
     return { status, body: body as unknown as Page & { code: string; detail: string } };
   };
   const read = async (query: string, key?: string): Promise<Page> => {
@@ -53,7 +59,7 @@ describeServiceOnOwnDatabase("all tenants' changes", (service) => {
     for (const limit of [1, 5, 100]) {
       const events = await readAll(start, limit, 27);
       for (const tenant of ['acme', 'globex']) {
-        const own = await admin().call('GET', `/tenants/${tenant}/changes?limit=1000`);
+        const own = await admin().call('GET', `/tenants/${tenant}/changes?limit=1000&${FILE_EVENTS}`);
         const expected = (own.body as unknown as Page).events;
         expect(texts(events.filter((event) => event.tenant === tenant))).toStrictEqual(texts(expected));
       }

@@ -98,7 +98,7 @@ it('ends with a problem when the key is revoked', async () => {
   const tenant = freshTenant();
   await new Tenants(keyed.database).create(tenant);
   const { key, id } = await makeKey(keyed, { tenant });
-  const client = await ChangeReader.open(keyed.app, 'changes', { authorization: `Bearer ${key}` });
+  const client = await ChangeReader.open(keyed.app, 'changes?after=now', { authorization: `Bearer ${key}` });
   await new Keys(keyed.database).revoke(id);
   expect(await client.next()).toMatchObject({ event: 'problem', data: { code: 'unauthorized' } });
   await expect(client.next()).rejects.toThrow('The stream has ended.');

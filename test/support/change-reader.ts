@@ -10,7 +10,9 @@ export interface Message {
   data?: { type: string; tenant: string; version: { path: string | null } } & { code: string };
 }
 
-/** Reads server-sent events with changes. */
+const FILE_EVENTS = 'type=created&type=modified&type=renamed&type=deleted&type=restored&type=redacted';
+
+/** Reads server-sent events with changes to files. */
 export class ChangeReader {
   readonly #response: IncomingMessage;
   readonly #messages: AsyncIterator<Message>;
@@ -30,7 +32,7 @@ export class ChangeReader {
     const { port } = app.server.address() as AddressInfo;
     const request = get({
       port,
-      path: `/v1/${path}`,
+      path: `/v1/${path}${path.includes('?') ? '&' : '?'}${FILE_EVENTS}`,
       headers: { accept: 'text/event-stream', ...headers },
       agent: false,
     });

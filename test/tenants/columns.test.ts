@@ -132,6 +132,7 @@ describeServiceOnOwnDatabase(
         'entries.tenant_id',
         'jobs.arrived',
         'kept_out.tenant_id',
+        'tenant_events.tenant_id',
         'tenants.id',
       ]);
     });
@@ -148,6 +149,8 @@ describeServiceOnOwnDatabase(
         'change_log.tenant_id',
         'receipts.body',
         'receipts.tenant_id',
+        'tenant_events.details',
+        'tenant_events.tenant_id',
       ];
       const texts = ['api_keys.label', 'drafts.comments', 'drafts.title', 'kept_out.label'];
       const details = ['tenants.metadata', 'tenants.name'];
@@ -156,7 +159,9 @@ describeServiceOnOwnDatabase(
       const moved = [
         ...before.filter((each) => !kept.includes(each)),
         'audit_events.details',
+        'change_log.tenant_id',
         'jobs.arrived',
+        'tenant_events.tenant_id',
       ];
       expect(await columnsWith(renamed)).toStrictEqual(moved.sort());
     });
@@ -179,6 +184,8 @@ describeServiceOnOwnDatabase(
         'reads.via_tenant',
         'receipts.body',
         'receipts.tenant_id',
+        'tenant_events.details',
+        'tenant_events.tenant_id',
         'tenants.mounts',
       ]);
       for (const each of [id, copy]) await call('DELETE', `/tenants/${each}?forget=true`);

@@ -109,7 +109,7 @@ describeService(
       const run = (...args: string[]) => runOn(service(), args);
       await call('POST', '/tenants', { id });
       expect((await run('tenants', 'delete', id, '--yes')).code).toBe(0);
-      expect((await rowsWith(id)).length).toBe(2);
+      expect((await rowsWith(id)).length).toBe(4);
       const { code, stdout } = await run('tenants', 'delete', id, '--forget', '--yes');
       expect(code).toBe(0);
       expect(stdout).toMatch(

@@ -201,13 +201,17 @@ def test_yields_the_changes_by_the_service(flavor: str, service_url: str, tenant
     path = "/memories/ü.md"
 
     def texts(changes: list[ChangeEvent]) -> list[str]:
-        return [f"{change['type']} {change['version']['path']} {change.get('content')}" for change in changes]
+        return [
+            f"{change['type']} {change['version']['path']} {change.get('content')}"
+            for change in changes
+            if "version" in change
+        ]
 
     async def main() -> list[ChangeEvent]:
         async with AsyncMemoryClient(service_url, tenant=tenant) as memory:
             await memory.execute({"command": "create", "path": path, "file_text": "one"})
             found = []
-            async for change in memory.changes(content=True):
+            async for change in memory.changes(path=path, content=True):
                 found.append(change)
                 if len(found) == 2:
                     break
@@ -218,7 +222,7 @@ def test_yields_the_changes_by_the_service(flavor: str, service_url: str, tenant
         with MemoryClient(service_url, tenant=tenant) as memory:
             memory.execute({"command": "create", "path": path, "file_text": "one"})
             found = []
-            for change in memory.changes(content=True):
+            for change in memory.changes(path=path, content=True):
                 found.append(change)
                 if len(found) == 2:
                     break

@@ -3,12 +3,20 @@ import type { Fault } from './errors.ts';
 import type { ServerEvent } from './event-stream.ts';
 import { parseJson } from './response.ts';
 
+/** Changes to files. */
+export type FileChangeType = 'created' | 'modified' | 'renamed' | 'deleted' | 'restored' | 'redacted';
+
+/** Events of the tenant. An agent never receives `tenant_deleted`, because its requests are rejected then. */
+export type TenantEventType = `tenant_${'created' | 'suspended' | 'resumed' | 'renamed' | 'deleted'}`;
+
+export type DraftEventType = `draft_${'opened' | 'merged' | 'rejected'}`;
+
 /** A later version of the service may add types. */
-export type ChangeType = 'created' | 'modified' | 'renamed' | 'deleted' | 'restored' | 'redacted';
+export type ChangeType = FileChangeType | TenantEventType | DraftEventType;
 
 /** Selects changes. Undefined fields match all changes. */
 export interface ChangeFilter {
-  /** A file or a directory: only changes at or below the path, such as `/memories/prefs`. */
+  /** A file or a directory: only changes to files at or below the path, such as `/memories/prefs`. */
   path?: string | undefined;
   types?: readonly ChangeType[] | undefined;
   /** An actor: the ID or label of a key, the subject of a token, or `anonymous`. */
@@ -71,20 +79,38 @@ export interface Version {
   redacted_by: Actor | null;
 }
 
-/** A change to a file, or a redaction. A later version of the service may add fields. */
-export interface ChangeEvent {
+interface BaseEvent {
   /** Position after the event. Save it when you have handled the event, and continue with `after`. */
   cursor: string;
-  type: ChangeType;
   tenant: string;
   /** ISO 8601. */
   at: string;
   actor: Actor;
+}
+
+/** A change to a file, or a redaction. A later version of the service may add fields. */
+export interface FileEvent extends BaseEvent {
+  type: FileChangeType;
   /** The version that the change created, or the redacted version. */
   version: Version;
   /** With `content`: the content after the change. Null for a deletion, or once redacted or pruned. */
   content?: string | null;
 }
+
+export interface TenantEvent extends BaseEvent {
+  type: TenantEventType;
+  /** For `tenant_renamed`: the tenant's ID before the rename. */
+  previous_tenant?: string;
+}
+
+export interface DraftEvent extends BaseEvent {
+  type: DraftEventType;
+  /** `state` is `open`, `merged`, `replaced`, `rejected`, or `expired`. */
+  draft: { id: string; state: string };
+}
+
+/** A change to a file, or an event of the tenant or a draft. */
+export type ChangeEvent = FileEvent | TenantEvent | DraftEvent;
 
 export interface ChangePage {
   events: ChangeEvent[];

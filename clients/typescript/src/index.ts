@@ -8,7 +8,10 @@ export type {
   ChangePage,
   ChangesOptions,
   ChangeType,
+  DraftEvent,
+  FileEvent,
   ListChangesOptions,
+  TenantEvent,
   Version,
 } from './changes.ts';
 export { type ExecuteOptions, type InstructionsOptions, MemoryClient } from './client.ts';

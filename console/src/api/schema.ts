@@ -122,25 +122,8 @@ export interface components {
              */
             outcome: string | null;
         };
-        /** @description A change to a file, or a redaction. */
-        ChangeEvent: {
-            /** @description Reading goes on after the event with `after=CURSOR`. */
-            cursor: string;
-            /**
-             * @description `restored`: a deleted file exists again. `redacted`: the version lost its path and content.
-             * @enum {string}
-             */
-            type: "created" | "modified" | "renamed" | "deleted" | "restored" | "redacted";
-            /** @example acme */
-            tenant: string;
-            at: components["schemas"]["Time"];
-            /** @description The actor that made the change or the redaction. */
-            actor: components["schemas"]["Actor"];
-            /** @description The version that the change created, or the redacted version. Its path is the new path. */
-            version: components["schemas"]["Version"];
-            /** @description With `content=true`: the content after the change. Null for a deletion, and if the content was redacted or pruned. */
-            content?: string | null;
-        };
+        /** @description A change to a file, or an event of a tenant, a draft, or a key. */
+        ChangeEvent: components["schemas"]["FileEvent"] | components["schemas"]["TenantEvent"] | components["schemas"]["TenantRenamedEvent"] | components["schemas"]["DraftEvent"] | components["schemas"]["KeyEvent"];
         ChangePage: {
             events: components["schemas"]["ChangeEvent"][];
             /** @description The position after the page. Send it as `after` to read on, even after an empty page. */
@@ -305,6 +288,23 @@ export interface components {
             memory_id: string | null;
             text: string;
         };
+        /** @description A draft of the memory was opened or closed. */
+        DraftEvent: {
+            /** @description Reading goes on after the event with `after=CURSOR`. */
+            cursor: string;
+            /** @example acme */
+            tenant: string;
+            at: components["schemas"]["Time"];
+            /** @description The actor that made the change. */
+            actor: components["schemas"]["Actor"];
+            /** @enum {string} */
+            type: "draft_opened" | "draft_merged" | "draft_rejected";
+            draft: {
+                id: string;
+                /** @enum {string} */
+                state: "open" | "merged" | "replaced" | "rejected" | "expired";
+            };
+        };
         /** @description The resolution for a file: the draft's version, the original's version, or a text. The draft's version also resolves files under `blocked_by` that have no separate resolution. */
         DraftResolutionInput: {
             /** Format: uuid */
@@ -391,6 +391,25 @@ export interface components {
             version: string | null;
             /** @description Whether the file gets a new text: merged lines, or a resolution's text. */
             merged: boolean;
+        };
+        /** @description A change to a file, or a redaction. */
+        FileEvent: {
+            /** @description Reading goes on after the event with `after=CURSOR`. */
+            cursor: string;
+            /** @example acme */
+            tenant: string;
+            at: components["schemas"]["Time"];
+            /** @description The actor that made the change. */
+            actor: components["schemas"]["Actor"];
+            /**
+             * @description `restored`: a deleted file exists again. `redacted`: the version lost its path and content.
+             * @enum {string}
+             */
+            type: "created" | "modified" | "renamed" | "deleted" | "restored" | "redacted";
+            /** @description The version that the change created, or the redacted version. Its path is the new path. */
+            version: components["schemas"]["Version"];
+            /** @description With `content=true`: the content after the change. Null for a deletion, and if the content was redacted or pruned. */
+            content?: string | null;
         };
         FileHash: {
             path: string;
@@ -661,6 +680,28 @@ export interface components {
             last_used_at: components["schemas"]["Time"] | null;
             /** @description After a rotation: the previous secret's expiry, while that secret works. */
             previous_expires_at: components["schemas"]["Time"] | null;
+        };
+        /** @description Only in the list of all tenants' changes. */
+        KeyEvent: {
+            /** @description Reading goes on after the event with `after=CURSOR`. */
+            cursor: string;
+            /** @description Null for service keys and admin keys. */
+            tenant: string | null;
+            at: components["schemas"]["Time"];
+            /** @description The actor that made the change. */
+            actor: components["schemas"]["Actor"];
+            /** @enum {string} */
+            type: "key_created" | "key_revoked";
+            key: {
+                id: string;
+                /** @enum {string} */
+                kind: "tenant" | "service" | "admin";
+                /**
+                 * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
+                 * @enum {string}
+                 */
+                access: "read_write" | "propose" | "operate" | "read_only";
+            };
         };
         KeyWithPrevious: {
             /** @example key_0123456789ab */
@@ -1052,6 +1093,35 @@ export interface components {
             settings: components["schemas"]["OwnSettings"];
             effective: components["schemas"]["EffectiveSettings"];
         };
+        /** @description A change to the tenant itself. */
+        TenantEvent: {
+            /** @description Reading goes on after the event with `after=CURSOR`. */
+            cursor: string;
+            /** @example acme */
+            tenant: string;
+            at: components["schemas"]["Time"];
+            /** @description The actor that made the change. */
+            actor: components["schemas"]["Actor"];
+            /** @enum {string} */
+            type: "tenant_created" | "tenant_suspended" | "tenant_resumed" | "tenant_deleted";
+        };
+        /** @description The tenant has a new ID. */
+        TenantRenamedEvent: {
+            /** @description Reading goes on after the event with `after=CURSOR`. */
+            cursor: string;
+            /** @example acme */
+            tenant: string;
+            at: components["schemas"]["Time"];
+            /** @description The actor that made the change. */
+            actor: components["schemas"]["Actor"];
+            /** @constant */
+            type: "tenant_renamed";
+            /**
+             * @description The tenant's ID before the rename.
+             * @example acme
+             */
+            previous_tenant: string;
+        };
         /** @description All conditions must match. The default is all tenants. */
         TenantSelectionInput: {
             /** @description Only these tenants. */
@@ -1253,10 +1323,12 @@ export type DirectorySizes = components['schemas']['DirectorySizes'];
 export type Draft = components['schemas']['Draft'];
 export type DraftChange = components['schemas']['DraftChange'];
 export type DraftComment = components['schemas']['DraftComment'];
+export type DraftEvent = components['schemas']['DraftEvent'];
 export type DraftResolutionInput = components['schemas']['DraftResolutionInput'];
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];
 export type FileChange = components['schemas']['FileChange'];
+export type FileEvent = components['schemas']['FileEvent'];
 export type FileHash = components['schemas']['FileHash'];
 export type FleetDay = components['schemas']['FleetDay'];
 export type FleetTotals = components['schemas']['FleetTotals'];
@@ -1270,6 +1342,7 @@ export type Job = components['schemas']['Job'];
 export type JobOutcome = components['schemas']['JobOutcome'];
 export type KeptOut = components['schemas']['KeptOut'];
 export type Key = components['schemas']['Key'];
+export type KeyEvent = components['schemas']['KeyEvent'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
 export type MemoryHealth = components['schemas']['MemoryHealth'];
 export type MergedDraft = components['schemas']['MergedDraft'];
@@ -1289,6 +1362,8 @@ export type Session = components['schemas']['Session'];
 export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
 export type SignedReceipt = components['schemas']['SignedReceipt'];
 export type Tenant = components['schemas']['Tenant'];
+export type TenantEvent = components['schemas']['TenantEvent'];
+export type TenantRenamedEvent = components['schemas']['TenantRenamedEvent'];
 export type TenantSelectionInput = components['schemas']['TenantSelectionInput'];
 export type TenantTotals = components['schemas']['TenantTotals'];
 export type TenantVersion = components['schemas']['TenantVersion'];

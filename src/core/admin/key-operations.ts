@@ -205,7 +205,7 @@ export const revokeKey = defineOperation({
   response: { description: 'Revoked.', schema: z.null() },
   errors: [noSuchKey],
   async run({ database, params: { id }, administrator, note }) {
-    const tenant = await new Keys(database).revoke(id, administrator.onlyTenants);
+    const tenant = await new Keys(database).revoke(id, administrator.onlyTenants, administrator.actor);
     note({ tenant: tenant ?? undefined });
     return null;
   },
@@ -370,11 +370,12 @@ export const createKey = defineOperation({
     const keys = new Keys(database);
     const once = headers['idempotency-key'];
     const { id, key } = await (once === undefined
-      ? keys.issue(purpose)
-      : keys.issueOnce(purpose, {
-          key: creationKey(administrator.actor, once),
-          request: JSON.stringify(body),
-        }));
+      ? keys.issue(purpose, administrator.actor)
+      : keys.issueOnce(
+          purpose,
+          { key: creationKey(administrator.actor, once), request: JSON.stringify(body) },
+          administrator.actor,
+        ));
     note({ key: id });
     return { ...keyRecord(await keys.get(id)), key };
   },

@@ -162,11 +162,11 @@ export const createTenant = defineOperation({
   response: { description: 'The new tenant.', schema: tenantSchema },
   errors: [new ServiceError('tenant_exists', 'acme')],
   auditedTenant: ({ id }) => id,
-  async run({ database, config, body, note }) {
+  async run({ database, config, administrator, body, note }) {
     const { id, settings } = body;
     const details = pickDetails(body);
     note({ details: { ...settings, ...details } });
-    await new Tenants(database).createWith(id, pickSettings(settings), details);
+    await new Tenants(database).createWith(id, pickSettings(settings), details, administrator.actor);
     return readRecord({ database, config }, id);
   },
   location: ({ id }) => `/tenants/${encodeURIComponent(id)}`,
@@ -254,7 +254,7 @@ export const deleteTenant = defineOperation({
     const tenants = new Tenants(database);
     const exists = (await tenants.find(tenant)) !== undefined;
     if (exists && !force) await rejectMounted(database, tenant, administrator.onlyTenants);
-    const erased = exists ? await tenants.delete(tenant) : undefined;
+    const erased = exists ? await tenants.delete(tenant, administrator.actor) : undefined;
     if (erased !== undefined) note({ details: { ...erased } });
     if (!forget) {
       const counts = erased ?? throwNoSuchTenant(tenant);
@@ -289,8 +289,9 @@ function defineSuspension(
     params: tenantParams,
     response: { description: 'The tenant.', schema: tenantSchema },
     errors: [noSuchTenant],
-    async run({ database, config, tenant: { id: tenant, suspendedAt }, note }) {
-      if (!(await new Tenants(database).suspend(tenant, suspended))) throwNoSuchTenant(tenant);
+    async run({ database, config, administrator, tenant: { id: tenant, suspendedAt }, note }) {
+      const { actor } = administrator;
+      if (!(await new Tenants(database).suspend(tenant, suspended, actor))) throwNoSuchTenant(tenant);
       note({ details: { suspended: { old: suspendedAt !== null, new: suspended } } });
       return readRecord({ database, config }, tenant);
     },
@@ -378,9 +379,9 @@ export const renameTenant = defineOperation({
   body,
   response: { description: 'The tenant with its new id.', schema: renamedSchema },
   errors: copyErrors,
-  async run({ database, config, params: { tenant }, body: { to }, note }) {
+  async run({ database, config, administrator, params: { tenant }, body: { to }, note }) {
     note({ details: { to } });
-    const { mountedBy } = await moveTenantData(database, tenant, to);
+    const { mountedBy } = await moveTenantData(database, tenant, to, administrator.actor);
     const renamed = await readRecord({ database, config }, to);
     return { ...renamed, mounted_by: mountedBy.slice(0, MAX_LISTED) };
   },

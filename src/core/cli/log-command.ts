@@ -266,7 +266,7 @@ const COLUMNS = { tenant: 20, time: 27, version: 36, operation: 9, size: 9, acto
 /** Heading of the lines that `formatVersion` returns, with a line break. */
 export const VERSION_HEAD = formatRow('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
 
-function formatRow(
+export function formatRow(
   time: string,
   version: string,
   operation: string,

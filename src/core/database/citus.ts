@@ -23,6 +23,7 @@ export const TENANT_TABLES = [
   'public.job_outcomes',
   'public.reads',
   'public.change_log',
+  'public.tenant_events',
 ];
 
 /**
@@ -88,6 +89,7 @@ export const DELEGATED_FUNCTIONS = [
   'memory_contents',
   'memory_past_contents',
   'memory_replace_content',
+  'memory_record_event',
 ];
 
 /** Looks up the node that stores a tenant, in the metadata that every node has. */

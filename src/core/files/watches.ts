@@ -13,7 +13,8 @@ const REST = 9;
 /** Maximum number of tenants to look up at the same time. */
 const MAX_CONCURRENT_LOOKUPS = 32;
 
-const LAST_CHANGE = `${time('t.created_at')} AS "createdAt", ${time('t.last_change_at')} AS at`;
+const LAST_CHANGE = `${time('t.created_at')} AS "createdAt", ${time('t.last_change_at')} AS at,
+  ${time('GREATEST(t.last_change_at, t.last_event_at)')} AS "eventAt"`;
 
 const lastChangesBatchQuery = defineBatchQuery(
   'last_changes',
@@ -21,12 +22,14 @@ const lastChangesBatchQuery = defineBatchQuery(
   (calls) => `SELECT c.item::integer, ${LAST_CHANGE} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
 );
 
-/** Reads when a tenant was created, and when its files were last changed; null if never. */
-export const lastChangeQuery = defineQuery<{ tenant: string }, { createdAt: string; at: string | null }>(
-  'last_change',
-  `SELECT ${LAST_CHANGE} FROM tenants AS t WHERE t.id = $tenant`,
-  lastChangesBatchQuery,
-);
+/**
+ * Reads when a tenant was created, when its files were last changed (null if never), and when it last had a change or an
+ * event.
+ */
+export const lastChangeQuery = defineQuery<
+  { tenant: string },
+  { createdAt: string; at: string | null; eventAt: string | null }
+>('last_change', `SELECT ${LAST_CHANGE} FROM tenants AS t WHERE t.id = $tenant`, lastChangesBatchQuery);
 
 /** Reads the file versions, and a hash over the file paths in two levels below the root. */
 const watchedStateQuery = defineQuery<
@@ -70,7 +73,7 @@ export interface Changes {
 interface State {
   /** Null if the tenant does not exist. */
   createdAt: string | null;
-  /** Time of the tenant's latest change. Undefined if the tenant does not exist. */
+  /** Time of the tenant's latest change or event. Undefined if the tenant does not exist. */
   at: string | null | undefined;
   versions: Record<string, string>;
   list: string | null;
@@ -220,7 +223,7 @@ export class Watches {
   }
 
   async #lastChange(tenant: string): Promise<State['at']> {
-    return (await this.#database.query(lastChangeQuery, { tenant })).rows[0]?.at;
+    return (await this.#database.query(lastChangeQuery, { tenant })).rows[0]?.eventAt;
   }
 
   async #read(tenant: string, at: State['at'], paths: readonly string[]): Promise<State> {

@@ -84,7 +84,7 @@ export function printable(text: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
 
-const ANONYMOUS: Actor = { type: 'anonymous' };
+export const ANONYMOUS: Actor = { type: 'anonymous' };
 
 /** Returns the actor in a stored origin. A version older than the history has no origin and counts as anonymous. */
 export function originActor(origin: Origin | null): Actor {

@@ -3,8 +3,9 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { lockUntilEndQuery } from '../database/tenant-job.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints } from '../lib/text-forms.ts';
-import { type Origin, storedOrigin } from '../memory/origin.ts';
+import { type Actor, ANONYMOUS, type Origin, storedOrigin } from '../memory/origin.ts';
 import { noteArrival } from './arrivals.ts';
+import { copyEventsQuery, recordEvent } from './events.ts';
 import { copyKeptOut, moveKeptOut } from './kept-out-entries.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
@@ -203,6 +204,7 @@ export function copyTenantData(
 ): Promise<Copied> {
   return database.transaction(async (query) => {
     const copied = await copy(query, from, to, async () => {
+      await recordEvent(query, to, { type: 'tenant_created' }, origin.actor);
       const at = (await query(beginChangeQuery, { tenant: to })).rows[0]?.at ?? null;
       await copyEntries(query, from, to, { keepsHistory: false, at, origin: storedOrigin(origin) });
       await query(bindRootQuery, { tenant: to });
@@ -221,7 +223,12 @@ export function copyTenantData(
  *
  * @throws ServiceError if `from` does not exist or is a draft, or `to` exists
  */
-export function moveTenantData(database: Database, from: string, to: string): Promise<Renamed> {
+export function moveTenantData(
+  database: Database,
+  from: string,
+  to: string,
+  by: Actor = ANONYMOUS,
+): Promise<Renamed> {
   return database.transaction(async (query) => {
     // Prevents deadlocks between two tenants that mount each other: a rename locks the tenant first, and then the
     // mounting tenants.
@@ -236,6 +243,8 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     await query(copyUsageQuery, { tenant: from, to });
     await query(copyDraftsQuery, { tenant: from, to });
     await query(copyJobOutcomesQuery, { tenant: from, to });
+    await query(copyEventsQuery, { tenant: from, to });
+    await recordEvent(query, to, { type: 'tenant_renamed', previous_tenant: from }, by);
     await inPages(BEFORE_ALL_IDS, async (after) => {
       const { rows } = await query(copyReadsQuery, { tenant: from, to, after, ...PAGE });
       return rows.map(({ id }) => id);

@@ -14,7 +14,8 @@ it.each([id, 'draft_x', '-x', '.', '..', 'a b'])("rejects %s as a new tenant's I
   expect(adminTenantId.safeParse(each).error?.issues.map(({ message }) => message)).toStrictEqual([RULE]);
   expect(() => commandTenantId(each)).toThrow(new InvalidArgumentError(`A new tenant ID ${RULE}.`));
   const query = () => Promise.reject(new Error('nothing is sent to the database'));
-  const tenants = new Tenants({ query } as unknown as ConstructorParameters<typeof Tenants>[0]);
+  const transaction = (work: (given: typeof query) => Promise<unknown>) => work(query);
+  const tenants = new Tenants({ transaction } as unknown as ConstructorParameters<typeof Tenants>[0]);
   await expect(tenants.create(each)).rejects.toThrow(`The id of the new tenant is ${each}, and ${RULE}.`);
 });
 

@@ -66,6 +66,8 @@ const FIELDS = new Map<PropertyKey | undefined, object>([
   ['mounts', { name: mountNameSchema, ...mountFields }],
 ]);
 
+const ACTOR = { type: 'system', job: 'bootstrap' } as const;
+
 export type Bootstrap = z.output<typeof bootstrapSchema>;
 
 /**
@@ -133,7 +135,7 @@ export async function applyBootstrap(
   await checkMounts(allTenants, all);
   const isNew = new Set<string>();
   for (const { id, ...own } of all) {
-    if (!(await allTenants.create(id))) continue;
+    if (!(await allTenants.create(id, ACTOR))) continue;
     const { mounts, ...settings } = own as Omit<Bootstrap['tenants'][number], 'id'>;
     await allTenants.set(id, settings as Partial<TenantSettings>);
     isNew.add(id);
@@ -152,7 +154,7 @@ export async function applyBootstrap(
     source,
   } of keys) {
     const purpose = { tenant, isAdmin, managesStores, access, label, source, expiresAt: null };
-    const isNew = await allKeys.createOnce({ ...purpose, hash: hashKey(key), id: keyId() });
+    const isNew = await allKeys.createOnce({ ...purpose, hash: hashKey(key), id: keyId() }, ACTOR);
     if (isNew) made.keys++;
   }
   return made;

@@ -5,6 +5,8 @@ import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { cutPage, type Page } from '../lib/pages.ts';
+import { type Actor, ANONYMOUS } from '../memory/origin.ts';
+import { recordEvent } from './events.ts';
 import {
   addSecretQuery,
   createKeyOnceQuery,
@@ -159,11 +161,12 @@ export class Keys {
    *
    * @throws ServiceError if one of the key's tenants does not exist
    */
-  async issue(purpose: KeyPurpose): Promise<{ key: string; id: string }> {
+  async issue(purpose: KeyPurpose, by: Actor = ANONYMOUS): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
     await this.#database.transaction(async (query) => {
       await keepTenants(query, purpose);
       await query(createKeyQuery, keyParams({ ...purpose, hash, id }));
+      await recordKeyEvent(query, 'key_created', keyParams({ ...purpose, hash, id }), by);
     });
     return { key, id };
   }
@@ -175,7 +178,11 @@ export class Keys {
    * @throws ServiceError if one of the key's tenants does not exist, the repeated request differs, or the key is
    * already in use
    */
-  async issueOnce(purpose: KeyPurpose, creation: CreationRequest): Promise<{ key: string; id: string }> {
+  async issueOnce(
+    purpose: KeyPurpose,
+    creation: CreationRequest,
+    by: Actor = ANONYMOUS,
+  ): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
     const creationKey = hashKey(creation.key);
     const creationRequest = hashKey(creation.request);
@@ -183,7 +190,10 @@ export class Keys {
       await keepTenants(query, purpose);
       await query(forgetCreationQuery, { creationKey });
       const params = keyParams({ ...purpose, hash, id, creationKey, creationRequest });
-      if ((await query(createKeyOnceQuery, params)).count === 1) return { key, id };
+      if ((await query(createKeyOnceQuery, params)).count === 1) {
+        await recordKeyEvent(query, 'key_created', params, by);
+        return { key, id };
+      }
       const created = (await query(findCreationQuery, { creationKey })).rows[0];
       if (created?.request !== creationRequest) throw new ServiceError('creation_key_reused');
       if (!created.isUntouched) throw new ServiceError('key_in_use', created.id);
@@ -193,19 +203,21 @@ export class Keys {
   }
 
   /** Stores a new key. Returns false if its tenant does not exist. */
-  create(key: NewKey): Promise<boolean> {
-    return this.#store(createKeyQuery, key);
+  create(key: NewKey, by: Actor = ANONYMOUS): Promise<boolean> {
+    return this.#store(createKeyQuery, key, by);
   }
 
   /** Stores a key. Returns false if the key is already stored, or its tenant does not exist. */
-  createOnce(key: NewKey): Promise<boolean> {
-    return this.#store(createKeyOnceQuery, key);
+  createOnce(key: NewKey, by: Actor = ANONYMOUS): Promise<boolean> {
+    return this.#store(createKeyOnceQuery, key, by);
   }
 
-  #store(statement: typeof createKeyQuery, key: NewKey): Promise<boolean> {
+  #store(statement: typeof createKeyQuery, key: NewKey, by: Actor): Promise<boolean> {
     return this.#database.transaction(async (query) => {
       const exists = key.tenant === null || (await keepTenant(query, key.tenant)) !== undefined;
-      return exists && (await query(statement, keyParams(key))).count === 1;
+      if (!exists || (await query(statement, keyParams(key))).count === 0) return false;
+      await recordKeyEvent(query, 'key_created', keyParams(key), by);
+      return true;
     });
   }
 
@@ -310,11 +322,12 @@ export class Keys {
    *
    * @throws ServiceError if the key does not exist or is already revoked
    */
-  revoke(id: string, scope: string[] | null = null): Promise<string | null> {
+  revoke(id: string, scope: string[] | null = null, by: Actor = ANONYMOUS): Promise<string | null> {
     return this.#database.transaction(async (query) => {
-      const { tenant } = await lock(query, id, scope);
+      const key = await lock(query, id, scope);
       await query(revokeKeyQuery, { id });
-      return tenant;
+      await recordKeyEvent(query, 'key_revoked', key, by);
+      return key.tenant;
     });
   }
 
@@ -358,6 +371,16 @@ async function keepTenants(
     if (kept.draftOf !== null && access === 'propose')
       throw new ServiceError('propose_for_draft', each, kept.draftOf);
   }
+}
+
+function recordKeyEvent(
+  query: QueryExecutor,
+  type: 'key_created' | 'key_revoked',
+  key: Pick<KeyRow, 'id' | 'tenant' | 'isAdmin' | 'access'>,
+  by: Actor,
+): Promise<void> {
+  const { id, tenant, access } = key;
+  return recordEvent(query, tenant, { type, key: { id, kind: keyKind(key), access } }, by);
 }
 
 function keyParams(key: NewKey) {

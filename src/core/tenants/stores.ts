@@ -2,6 +2,8 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { cutPage, type Page, type TimePosition } from '../lib/pages.ts';
+import { type Actor, ANONYMOUS } from '../memory/origin.ts';
+import { recordEvent } from './events.ts';
 import { MAX_METADATA } from './metadata.ts';
 import { createTenantQuery, listOpenDraftsQuery, lockTenantQuery } from './queries.ts';
 
@@ -150,10 +152,11 @@ export class Stores {
   }
 
   /** @throws ServiceError if a tenant with this ID exists */
-  create(id: string, details: StoreDetails): Promise<StoreRow> {
+  create(id: string, details: StoreDetails, by: Actor = ANONYMOUS): Promise<StoreRow> {
     return this.#database.transaction(async (query) => {
       if ((await query(createTenantQuery, { tenant: id })).count === 0)
         throw new ServiceError('tenant_exists', id);
+      await recordEvent(query, id, { type: 'tenant_created' }, by);
       await query(setStoreQuery, detailParams(id, details));
       return requireStore(query, id);
     });

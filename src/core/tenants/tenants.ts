@@ -2,6 +2,8 @@ import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { OverQuota } from '../memory/memory-store.ts';
+import { type Actor, ANONYMOUS } from '../memory/origin.ts';
+import { recordEvent, retireEventsQuery } from './events.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
 import { removeAllKeptOut } from './kept-out-entries.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
@@ -78,8 +80,8 @@ export class Tenants {
   }
 
   /** Creates a tenant. Returns false if the tenant already exists. */
-  async create(tenant: string): Promise<boolean> {
-    return insertTenant(this.#database.query, tenant);
+  async create(tenant: string, by: Actor = ANONYMOUS): Promise<boolean> {
+    return this.#database.transaction((query) => createIn(query, tenant, by));
   }
 
   /**
@@ -91,9 +93,10 @@ export class Tenants {
     tenant: string,
     settings: Partial<TenantSettings>,
     details: StoreDetailsChange = {},
+    by: Actor = ANONYMOUS,
   ): Promise<void> {
     await this.#database.transaction(async (query) => {
-      if (!(await insertTenant(query, tenant))) throw new ServiceError('tenant_exists', tenant);
+      if (!(await createIn(query, tenant, by))) throw new ServiceError('tenant_exists', tenant);
       await set(query, tenant, settings);
       if (Object.keys(details).length > 0) await setDetails(query, tenant, details);
     });
@@ -128,10 +131,15 @@ export class Tenants {
   }
 
   /** Suspends or resumes a tenant and its drafts. Returns false if the tenant does not exist. */
-  async suspend(tenant: string, suspended: boolean): Promise<boolean> {
+  async suspend(tenant: string, suspended: boolean, by: Actor = ANONYMOUS): Promise<boolean> {
     const since = suspended ? new Date().toISOString() : null;
+    const type = suspended ? 'tenant_suspended' : 'tenant_resumed';
     return this.#database.transaction(async (query) => {
-      if ((await query(suspendTenantQuery, { tenant, since })).count === 0) return false;
+      await query(lockTenantQuery, { tenant });
+      const before = (await query(findTenantQuery, { tenant })).rows[0];
+      if (before === undefined) return false;
+      await query(suspendTenantQuery, { tenant, since });
+      if ((before.suspendedAt !== null) !== suspended) await recordEvent(query, tenant, { type }, by);
       const { rows: drafts } = await query(listOpenDraftsQuery, { tenant });
       for (const { id } of drafts) await query(suspendTenantQuery, { tenant: id, since });
       return true;
@@ -145,22 +153,22 @@ export class Tenants {
    * @returns the numbers of deleted rows, without draft rows, or undefined if the tenant does not exist
    * @throws ServiceError for a draft
    */
-  async delete(tenant: string): Promise<Erased | undefined> {
+  async delete(tenant: string, by: Actor = ANONYMOUS): Promise<Erased | undefined> {
     const row = await this.find(tenant);
     if (row === undefined) return undefined;
     // A draft must be closed instead, because closing records its end.
     if (row.draftOf !== null) throw new ServiceError('is_draft', row.draftOf, tenant);
     const { rows: drafts } = await this.#database.query(listDraftTenantsQuery, { tenant });
     for (const { id } of drafts) await this.deleteDraft(id);
-    return this.#deleteData(tenant);
+    return this.#deleteData(tenant, by);
   }
 
   /** Deletes a draft's memory. The draft's record is kept. */
   async deleteDraft(id: string): Promise<void> {
-    await this.#deleteData(id);
+    await this.#deleteData(id, ANONYMOUS);
   }
 
-  async #deleteData(tenant: string): Promise<Erased | undefined> {
+  async #deleteData(tenant: string, by: Actor): Promise<Erased | undefined> {
     const since = new Date().toISOString();
     if ((await this.#database.query(suspendTenantQuery, { tenant, since })).count === 0) return undefined;
 
@@ -168,6 +176,7 @@ export class Tenants {
     while (!(await deleteBatch(this.#database.query, tenant, erased)));
     return this.#database.transaction(async (query) => {
       await query(lockTenantQuery, { tenant });
+      await recordEvent(query, tenant, { type: 'tenant_deleted' }, by);
       // Requests that started before the suspension may have written in the meantime.
       return deleteLocked(query, tenant, erased);
     });
@@ -175,7 +184,7 @@ export class Tenants {
 }
 
 /**
- * Creates a tenant. Returns false if the tenant already exists.
+ * Creates a tenant, without its event. Returns false if the tenant already exists.
  *
  * @throws ServiceError if the ID is invalid for a new tenant
  */
@@ -183,6 +192,12 @@ export async function insertTenant(query: QueryExecutor, tenant: string): Promis
   if (!NEW_TENANT_ID.test(tenant))
     throw new ServiceError('invalid_new_tenant_id', tenant, NEW_TENANT_ID_RULE);
   return (await query(createTenantQuery, { tenant })).count === 1;
+}
+
+async function createIn(query: QueryExecutor, tenant: string, by: Actor): Promise<boolean> {
+  if (!(await insertTenant(query, tenant))) return false;
+  await recordEvent(query, tenant, { type: 'tenant_created' }, by);
+  return true;
 }
 
 async function set(query: QueryExecutor, tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
@@ -279,6 +294,7 @@ export async function deleteData(
 ): Promise<void> {
   while (!(await deleteBatch(query, tenant, erased)));
   await query(deleteTenantQuery, { tenant });
+  await query(retireEventsQuery, { tenant });
 }
 
 /** Deletes one batch for each kind of row. Returns true if all rows are deleted. */

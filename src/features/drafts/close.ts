@@ -3,6 +3,7 @@ import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { runTenantJob } from '../../core/database/tenant-job.ts';
 import { type Actor, storedActor } from '../../core/memory/origin.ts';
+import { recordEvent } from '../../core/tenants/events.ts';
 import { lockTenantQuery } from '../../core/tenants/queries.ts';
 import { archiveStoreQuery } from '../../core/tenants/stores.ts';
 import { Tenants } from '../../core/tenants/tenants.ts';
@@ -18,7 +19,7 @@ export interface Closing {
 }
 
 /**
- * Closes a draft and rejects further writes to it, in a transaction that has locked the draft. The caller must call
+ * Closes a draft and rejects further writes to it, in a transaction that has locked the tenant and the draft. The caller must call
  * `deleteMemory` after the commit.
  */
 export async function closeLocked(
@@ -29,6 +30,9 @@ export async function closeLocked(
   const at = new Date().toISOString();
   await query(closeDraftQuery, { tenant, id: draft, state, at, by: storedActor(by), mergedAt });
   await query(archiveStoreQuery, { tenant: draft });
+  const isMerged = state === 'merged' || state === 'replaced';
+  const type = isMerged ? 'draft_merged' : 'draft_rejected';
+  await recordEvent(query, tenant, { type, draft: { id: draft, state } }, by);
 }
 
 /** Deletes a closed draft's memory. The hourly job completes an interrupted deletion. */
@@ -48,6 +52,8 @@ export async function closeDraft(
 ): Promise<Draft> {
   const { tenant, draft } = ids;
   await database.transaction(async (query) => {
+    // In the same order as a merge.
+    await query(lockTenantQuery, { tenant });
     await query(lockTenantQuery, { tenant: draft });
     await findOpenDraft(query, tenant, draft);
     await closeLocked(query, ids, closing);

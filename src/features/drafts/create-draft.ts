@@ -10,6 +10,7 @@ import { batches, readPages } from '../../core/lib/pages.ts';
 import { type Actor, storedActor } from '../../core/memory/origin.ts';
 import { copyEntries } from '../../core/tenants/copy.ts';
 import { effectiveSettings } from '../../core/tenants/effective-settings.ts';
+import { recordEvent } from '../../core/tenants/events.ts';
 import {
   bindRootQuery,
   findTenantQuery,
@@ -254,6 +255,7 @@ async function register(
   if (row === undefined || own === undefined) throw new ServiceError('no_such_tenant', tenant);
   await checkQuota(query, config, row, own.bytes);
   await query(insertDraftQuery, { ...draft, author: storedActor(author) });
+  await recordEvent(query, tenant, { type: 'draft_opened', draft: { id, state: 'open' } }, author);
   // The tenant's settings may have changed since the copy.
   await followSettings(query, row, id);
   if (row.suspendedAt !== null) await query(suspendTenantQuery, { tenant: id, since: row.suspendedAt });

@@ -1,21 +1,35 @@
 import { z } from 'zod';
-import { actor, tenantId, time } from '../../core/admin/fields.ts';
+import { access, actor, tenantId, time } from '../../core/admin/fields.ts';
 import { entryRecord, versionSchema } from '../../core/admin/version-operations.ts';
 import { encodeCursor } from '../../core/lib/cursor.ts';
-import type { FileEvent } from './changes.ts';
+import { ANONYMOUS } from '../../core/memory/origin.ts';
+import { DRAFT_EVENTS, KEY_EVENTS, TENANT_EVENTS } from '../../core/tenants/events.ts';
+import { type FeedEvent, isFileEvent } from './changes.ts';
 
-export const EVENT_TYPES = ['created', 'modified', 'renamed', 'deleted', 'restored', 'redacted'] as const;
+const FILE_EVENTS = ['created', 'modified', 'renamed', 'deleted', 'restored', 'redacted'] as const;
 
-export const eventSchema = z
+export const EVENT_TYPES = [
+  ...FILE_EVENTS,
+  ...TENANT_EVENTS,
+  'tenant_renamed',
+  ...DRAFT_EVENTS,
+  ...KEY_EVENTS,
+] as const;
+
+const common = {
+  cursor: z.string().meta({ description: 'Reading goes on after the event with `after=CURSOR`.' }),
+  tenant: tenantId,
+  at: time,
+  actor: actor.meta({ description: 'The actor that made the change.' }),
+};
+
+const fileEvent = z
   .object({
-    cursor: z.string().meta({ description: 'Reading goes on after the event with `after=CURSOR`.' }),
-    type: z.enum(EVENT_TYPES).meta({
+    ...common,
+    type: z.enum(FILE_EVENTS).meta({
       description:
         '`restored`: a deleted file exists again. `redacted`: the version lost its path and content.',
     }),
-    tenant: tenantId,
-    at: time,
-    actor: actor.meta({ description: 'The actor that made the change or the redaction.' }),
     version: versionSchema.meta({
       description: 'The version that the change created, or the redacted version. Its path is the new path.',
     }),
@@ -24,7 +38,50 @@ export const eventSchema = z
         'With `content=true`: the content after the change. Null for a deletion, and if the content was redacted or pruned.',
     }),
   })
-  .meta({ id: 'ChangeEvent', description: 'A change to a file, or a redaction.' });
+  .meta({ id: 'FileEvent', description: 'A change to a file, or a redaction.' });
+
+const tenantEvent = z
+  .object({ ...common, type: z.enum(TENANT_EVENTS) })
+  .meta({ id: 'TenantEvent', description: 'A change to the tenant itself.' });
+
+const renameEvent = z
+  .object({
+    ...common,
+    type: z.literal('tenant_renamed'),
+    previous_tenant: tenantId.meta({ description: "The tenant's ID before the rename." }),
+  })
+  .meta({ id: 'TenantRenamedEvent', description: 'The tenant has a new ID.' });
+
+const draftEvent = z
+  .object({
+    ...common,
+    type: z.enum(DRAFT_EVENTS),
+    draft: z.object({
+      id: z.string(),
+      state: z.enum(['open', 'merged', 'replaced', 'rejected', 'expired']),
+    }),
+  })
+  .meta({ id: 'DraftEvent', description: 'A draft of the memory was opened or closed.' });
+
+const keyEvent = z
+  .object({
+    ...common,
+    tenant: tenantId.nullable().meta({ description: 'Null for service keys and admin keys.' }),
+    type: z.enum(KEY_EVENTS),
+    key: z.object({
+      id: z.string(),
+      kind: z.enum(['tenant', 'service', 'admin']),
+      access,
+    }),
+  })
+  .meta({ id: 'KeyEvent', description: "Only in the list of all tenants' changes." });
+
+export const eventSchema = z
+  .discriminatedUnion('type', [fileEvent, tenantEvent, renameEvent, draftEvent, keyEvent])
+  .meta({
+    id: 'ChangeEvent',
+    description: 'A change to a file, or an event of a tenant, a draft, or a key.',
+  });
 
 export type ChangeEvent = z.infer<typeof eventSchema>;
 
@@ -45,27 +102,39 @@ export const eventStreamSchema = z.string().meta({
 
 /** An event with its tenant, and with the position after it in the list that a caller reads. */
 export interface PlacedEvent<Position extends object = object> {
+  /** Empty for a key without a tenant. */
   tenant: string;
-  event: FileEvent;
+  event: FeedEvent;
   cursor: Position;
 }
 
 /** @param content undefined if the contents were not requested */
 export function eventRecord(
-  { tenant, event: { type, entry }, cursor }: PlacedEvent,
+  { tenant, event, cursor }: PlacedEvent,
   content: string | null | undefined,
 ): ChangeEvent {
-  const version = entryRecord(entry);
+  if (!isFileEvent(event)) {
+    const { type, by, details } = event;
+    return {
+      cursor: encodeCursor(cursor),
+      type,
+      tenant: tenant === '' ? null : tenant,
+      at: event.cursor.time,
+      actor: by,
+      ...details,
+    } as ChangeEvent;
+  }
+  const version = entryRecord(event.entry);
   const { at, actor } =
-    type === 'redacted'
+    event.type === 'redacted'
       ? { at: version.redacted_at, actor: version.redacted_by }
       : { at: version.created_at, actor: version.actor };
   return {
     cursor: encodeCursor(cursor),
-    type,
+    type: event.type,
     tenant,
     at: at ?? version.created_at,
-    actor: actor ?? { type: 'anonymous' },
+    actor: actor ?? ANONYMOUS,
     version,
     ...(content !== undefined && { content }),
   };

@@ -1,12 +1,14 @@
 import { defineQuery, time } from '../../core/database/query.ts';
 import { AFTER as AFTER_TIME, COLUMNS, isBy, type VersionRow } from '../../core/history/version.ts';
 import { LAST_ID } from '../../core/lib/uuids.ts';
+import type { Actor } from '../../core/memory/origin.ts';
+import type { EventFacts } from '../../core/tenants/events.ts';
 
 /** A position among a tenant's changes: after the change at this time with this ID. */
 export type Position = {
   /** A stored time (src/core/lib/rfc3339.ts). */
   time: string;
-  /** Version ID. Changes at the same time are ordered by it. */
+  /** The version's or event's ID. Changes at the same time are ordered by it. */
   id: string;
 };
 
@@ -15,15 +17,18 @@ export interface FeedState {
   createdAt: string;
   /** Start of the complete history. */
   historySince: string;
-  /** Time after the latest change. */
+  /** Time of the latest change or event, and the time after it. */
+  last: string;
   now: string;
 }
+
+const LAST = 'COALESCE(GREATEST(last_change_at, last_event_at), created_at)';
 
 export const feedStateQuery = defineQuery<{ tenant: string }, FeedState>(
   'feed_state',
   `
 SELECT ${time('created_at')} AS "createdAt", ${time('history_since')} AS "historySince",
-  ${time("(COALESCE(last_change_at, created_at) + interval '1 microsecond')")} AS now
+  ${time(LAST)} AS last, ${time(`(${LAST} + interval '1 microsecond')`)} AS now
 FROM tenants WHERE id = $tenant
 `,
 );
@@ -37,7 +42,7 @@ export type ChangedRow = VersionRow & {
 type Params = Position & {
   tenant: string;
   /** Time of the last change. */
-  until: string | null;
+  until: string;
   /** An actor or a source, as in `VersionFilter`. */
   by: string | null;
   limit: number;
@@ -45,7 +50,7 @@ type Params = Position & {
 
 /** SQL value: an ID before the versions after the position. Version IDs begin with the time. */
 const AFTER = 'GREATEST($id::text::uuid, memory_first_id($time::text::timestamptz))';
-const BEFORE = `COALESCE(${AFTER_TIME('$until')}, '${LAST_ID}')`;
+const BEFORE = AFTER_TIME('$until');
 
 /**
  * Reads the versions that were created after a position, oldest first. No index orders the current versions by time,
@@ -107,8 +112,31 @@ SELECT ${COLUMNS},
   $by::text IS NULL OR ${isBy("jsonb_build_object('actor', v.redacted_by)", '$by')} AS "isWanted"
 FROM memory_versions AS v
 WHERE v.tenant_id = $tenant AND v.superseded_at IS NOT NULL AND v.redacted_at IS NOT NULL
-  AND v.redacted_at <= COALESCE($until::text::timestamptz, 'infinity')
+  AND v.redacted_at <= $until::text::timestamptz
   AND (v.redacted_at, v.id) > ($time::text::timestamptz, $id::text::uuid)
 ORDER BY v.redacted_at, v.id LIMIT $limit::bigint
+`,
+);
+
+export interface EventRow {
+  at: string;
+  id: string;
+  type: EventFacts['type'];
+  actor: Actor;
+  details: Omit<EventFacts, 'type'>;
+  /** Whether the filter by an actor or a source matches. */
+  isWanted: boolean;
+}
+
+/** Reads the events after a position that are no changes to files, oldest first. */
+export const listEventsQuery = defineQuery<Params & { isFleet: boolean }, EventRow>(
+  'list_events',
+  `
+SELECT ${time('e.at')} AS at, e.id, e.type, e.actor, e.details,
+  $by::text IS NULL OR ${isBy("jsonb_build_object('actor', e.actor)", '$by')} AS "isWanted"
+FROM tenant_events AS e
+WHERE e.tenant_id = $tenant AND (e.at, e.id) > ($time::text::timestamptz, $id::text::uuid)
+  AND e.at <= $until::text::timestamptz AND ($isFleet::boolean OR NOT e.fleet_only)
+ORDER BY e.at, e.id LIMIT $limit::bigint
 `,
 );

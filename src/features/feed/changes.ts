@@ -8,11 +8,15 @@ import { toVersion } from '../../core/history/version.ts';
 import { decodeCursor } from '../../core/lib/cursor.ts';
 import { storedTime } from '../../core/lib/rfc3339.ts';
 import { FIRST_ID } from '../../core/lib/uuids.ts';
+import type { Actor } from '../../core/memory/origin.ts';
+import type { EventFacts } from '../../core/tenants/events.ts';
 import {
   type ChangedRow,
+  type EventRow,
   type FeedState,
   feedStateQuery,
   listChangesQuery,
+  listEventsQuery,
   listRedactionsQuery,
   type Position,
 } from './change-queries.ts';
@@ -26,18 +30,34 @@ export interface Cursor extends Position {
   createdAt: string | null;
 }
 
-/** A change to a file, or a redaction. */
-export interface FileEvent {
-  type: 'created' | 'modified' | 'renamed' | 'deleted' | 'restored' | 'redacted';
+interface PositionedEvent {
   /** Position after the event. */
   cursor: Cursor;
-  entry: LogEntry;
   /** Whether the filter by an actor or a source matches. */
   isWanted: boolean;
 }
 
+/** A change to a file, or a redaction. */
+export interface FileEvent extends PositionedEvent {
+  type: 'created' | 'modified' | 'renamed' | 'deleted' | 'restored' | 'redacted';
+  entry: LogEntry;
+}
+
+/** A tenant's, draft's, or key's event. */
+export interface OtherEvent extends PositionedEvent {
+  type: EventFacts['type'];
+  by: Actor;
+  details: Omit<EventFacts, 'type'>;
+}
+
+export type FeedEvent = FileEvent | OtherEvent;
+
+export function isFileEvent(event: FeedEvent): event is FileEvent {
+  return 'entry' in event;
+}
+
 export interface Page {
-  events: FileEvent[];
+  events: FeedEvent[];
   cursor: Cursor;
   hasMore: boolean;
 }
@@ -80,6 +100,7 @@ export class Changes {
    * Reads at most `limit` changes after a position.
    *
    * @param by an actor or a source, as in `VersionFilter`
+   * @param until reads all tenants' list up to this time; null reads the tenant's own list
    * @throws ServiceError 410 if changes after the position are no longer in the history
    * @throws DatabaseError
    */
@@ -89,27 +110,38 @@ export class Changes {
     { limit, by = null, until = null }: { limit: number; by?: string | null; until?: string | null },
   ): Promise<Page> {
     const { time, id } = cursor;
-    const params = { tenant, time, id, until, by, limit: limit + 1 };
+    // The statements have different snapshots. Each one sees all changes up to this time.
+    const end = until ?? (await this.#state(tenant))?.last ?? FIRST.time;
+    const params = { tenant, time, id, until: end, by, limit: limit + 1 };
     const read = async (query: Query<typeof params, ChangedRow>) =>
       (await this.#database.query(query, params)).rows;
-    const [changed, redacted] = await Promise.all([read(listChangesQuery), read(listRedactionsQuery)]);
+    const [changed, redacted, { rows: others }] = await Promise.all([
+      read(listChangesQuery),
+      read(listRedactionsQuery),
+      this.#database.query(listEventsQuery, { ...params, isFleet: until !== null }),
+    ]);
     // The state is read last, because changes that are pruned in the meantime would be missing without a notice.
     const state = await this.#state(tenant);
     requireComplete(tenant, cursor, state);
     const createdAt = state?.createdAt ?? null;
-    const rows = mergeByPosition(changed, redacted).slice(0, limit);
+    const rows = mergeByPosition(changed, redacted, others).slice(0, limit);
     const entries = await addChanges(
       new History(this.#database),
       tenant,
-      rows.map(({ row }) => toVersion(row)),
+      rows.flatMap(({ version }) => (version === undefined ? [] : [toVersion(version)])),
     );
-    const events = rows.map(({ row, position, isRedaction }, i): FileEvent => {
-      const entry = entries[i] as LogEntry;
-      const type = isRedaction ? 'redacted' : changeType(entry);
-      return { type, cursor: { createdAt, ...position }, entry, isWanted: row.isWanted };
+    const events = rows.map(({ position, ...row }): FeedEvent => {
+      const placed = { cursor: { createdAt, ...position } };
+      if (row.version === undefined) {
+        const { type, actor, details, isWanted } = row.other;
+        return { ...placed, type, by: actor, details, isWanted };
+      }
+      const entry = entries.shift() as LogEntry;
+      const type = row.isRedaction ? 'redacted' : changeType(entry);
+      return { ...placed, type, entry, isWanted: row.version.isWanted };
     });
     const last = events.at(-1)?.cursor ?? cursor;
-    return { events, cursor: last, hasMore: changed.length + redacted.length > limit };
+    return { events, cursor: last, hasMore: changed.length + redacted.length + others.length > limit };
   }
 
   async #state(tenant: string): Promise<FeedState | undefined> {
@@ -125,21 +157,22 @@ function requireComplete(tenant: string, { createdAt, time }: Cursor, state: Fee
     throw new ServiceError('changes_expired', tenant, isSameTenant ? state.historySince : null);
 }
 
-interface PositionedRow {
-  row: ChangedRow;
-  position: Position;
-  isRedaction: boolean;
-}
+type PositionedRow = { position: Position } & (
+  | { version: ChangedRow; isRedaction: boolean }
+  | { version?: undefined; other: EventRow }
+);
 
-/** Merges two ordered lists. The time of a redaction determines its position. */
-function mergeByPosition(changed: ChangedRow[], redacted: ChangedRow[]): PositionedRow[] {
-  const rows: PositionedRow[] = [
-    ...changed.map((row) => ({ row, position: { time: row.createdAt, id: row.id }, isRedaction: false })),
-    ...redacted.map((row) => ({
-      row,
-      position: { time: row.redactedAt as string, id: row.id },
-      isRedaction: true,
-    })),
+/** Merges ordered lists. The time of a redaction determines its position. */
+function mergeByPosition(changed: ChangedRow[], redacted: ChangedRow[], others: EventRow[]): PositionedRow[] {
+  const placeVersion = (version: ChangedRow, time: string, isRedaction: boolean): PositionedRow => ({
+    version,
+    position: { time, id: version.id },
+    isRedaction,
+  });
+  const rows = [
+    ...changed.map((row) => placeVersion(row, row.createdAt, false)),
+    ...redacted.map((row) => placeVersion(row, row.redactedAt as string, true)),
+    ...others.map((other) => ({ position: { time: other.at, id: other.id }, other })),
   ];
   const key = ({ position: { time, id } }: PositionedRow) => `${time} ${id}`;
   return rows.sort((a, b) => (key(a) < key(b) ? -1 : 1));

@@ -62,9 +62,7 @@ export async function readFleetEvents(
     const isWhole = !hasMore || change.at < (events.at(-1)?.cursor.time ?? '');
     for (const event of own) {
       const isLast = isWhole && event === own.at(-1);
-      cursor = isLast
-        ? { log: change.position, event: null }
-        : { log: cursor.log, event: event.entry.version.id };
+      cursor = isLast ? { log: change.position, event: null } : { log: cursor.log, event: event.cursor.id };
       if (isWanted(event, filter)) found.push({ tenant: change.tenant, event, cursor });
       if (found.length === limit) return endPage(true);
     }

@@ -63,6 +63,11 @@ const startLogQuery = defineQuery<Record<string, never>>(
 
 const stopLogQuery = defineQuery<Record<string, never>>('stop_change_log', 'DELETE FROM change_log_state');
 
+const pruneEventsQuery = defineQuery<{ before: string }>(
+  'prune_events',
+  'DELETE FROM tenant_events WHERE fleet_only AND at < $before::text::timestamptz',
+);
+
 const switchPartQuery = defineQuery<{ part: number; now: string }>(
   'switch_change_log',
   'UPDATE change_log_state SET part = $part::integer, since = $now::text::timestamptz',
@@ -148,6 +153,9 @@ export class FleetLog {
     if (now - this.#prunedAt >= PRUNE_MS) {
       this.#prunedAt = now;
       await this.prune(days);
+      // No row in the log is older than this.
+      const before = new Date(Date.now() - 2 * days * DAY_MS).toISOString();
+      await this.#database.query(pruneEventsQuery, { before });
     }
     if (days > 0) await makeTick(this.#database, IDLE_MS);
   }

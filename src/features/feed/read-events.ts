@@ -2,13 +2,16 @@ import type { Database } from '../../core/database/database.ts';
 import { History } from '../../core/history/history.ts';
 import { isWithin, ROOT } from '../../core/memory/path.ts';
 import { type ChangeEvent, eventRecord, type PlacedEvent } from './change-event.ts';
-import { Changes, type Cursor, type FileEvent, type Page } from './changes.ts';
+import { Changes, type Cursor, type FeedEvent, isFileEvent, type Page } from './changes.ts';
 
 /** Events that a reader wants. Undefined fields match all events. */
 export interface EventFilter {
-  /** A file, or a directory with everything below it. A redacted version has no path and always matches. */
+  /**
+   * A file, or a directory with everything below it: only changes to files. A redacted version has no path and always
+   * matches.
+   */
   path?: string | undefined;
-  types?: readonly FileEvent['type'][] | undefined;
+  types?: readonly FeedEvent['type'][] | undefined;
   /** An actor or a source, as in `VersionFilter`. */
   by?: string | undefined;
 }
@@ -44,7 +47,7 @@ export async function readEvents(
   { limit, content, ...filter }: ReadOptions,
 ): Promise<EventPage<Cursor>> {
   const changes = new Changes(database);
-  const found: FileEvent[] = [];
+  const found: FeedEvent[] = [];
   let page: Page = { events: [], cursor: start, hasMore: true };
   for (let examined = 0; page.hasMore && found.length < limit && examined < MAX_EXAMINED; ) {
     page = await changes.page(tenant, page.cursor, { limit: limit - found.length, by: filter.by ?? null });
@@ -79,14 +82,15 @@ async function readContents(database: Database, events: readonly PlacedEvent[]):
     for (const [id, text] of found) contents.set(`${tenant} ${id}`, text);
   }
   return events.map((each) =>
-    eventRecord(each, contents.get(`${each.tenant} ${each.event.entry.version.id}`) ?? null),
+    eventRecord(each, contents.get(`${each.tenant} ${each.event.cursor.id}`) ?? null),
   );
 }
 
 /** Whether a filter matches an event. */
-export function isWanted(event: FileEvent, { path = ROOT, types }: EventFilter): boolean {
+export function isWanted(event: FeedEvent, { path = ROOT, types }: EventFilter): boolean {
   if (!event.isWanted || !(types?.includes(event.type) ?? true)) return false;
   if (path === ROOT || event.type === 'redacted') return true;
+  if (!isFileEvent(event)) return false;
   const { before, version } = event.entry;
   const paths = [version.path, before.kind === 'file' ? before.path : null];
   return paths.some((each) => each !== null && isWithin(each, path));
@@ -95,19 +99,15 @@ export function isWanted(event: FileEvent, { path = ROOT, types }: EventFilter):
 function cutByContents<Event extends PlacedEvent>(events: readonly Event[]): Event[] {
   let bytes = 0;
   const tooMany = events.findIndex(({ event }, i) => {
-    bytes += event.entry.version.contentSizeBytes ?? 0;
+    bytes += (isFileEvent(event) && event.entry.version.contentSizeBytes) || 0;
     return i > 0 && bytes > MAX_CONTENT_BYTES;
   });
   return events.slice(0, tooMany === -1 ? undefined : tooMany);
 }
 
-/** Returns the version whose content an event has; none for a deletion or a redaction. */
-function storedFile({
-  event: {
-    type,
-    entry: { version },
-  },
-}: PlacedEvent) {
-  const hasContent = type !== 'redacted' && version.contentSizeBytes !== null;
-  return hasContent ? [{ memoryId: version.memoryId, versionId: version.id }] : [];
+/** Returns the version whose content an event has; none for a deletion, a redaction, or another event. */
+function storedFile({ event }: PlacedEvent) {
+  if (!isFileEvent(event) || event.type === 'redacted') return [];
+  const { memoryId, id, contentSizeBytes } = event.entry.version;
+  return contentSizeBytes === null ? [] : [{ memoryId, versionId: id }];
 }

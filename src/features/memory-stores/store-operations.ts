@@ -24,13 +24,13 @@ export const createMemoryStore = defineOperation({
   tag: 'memory stores',
   body: storeCreate,
   response: done(storeSchema),
-  run: async ({ stores, body: { name, description, metadata } }) =>
+  run: async ({ stores, origin, body: { name, description, metadata } }) =>
     storeRecord(
-      await stores.create(newStoreId(), {
-        name,
-        description: description ?? '',
-        metadata: metadata ?? {},
-      }),
+      await stores.create(
+        newStoreId(),
+        { name, description: description ?? '', metadata: metadata ?? {} },
+        origin.actor,
+      ),
     ),
 });
 
@@ -117,9 +117,10 @@ export const deleteMemoryStore = defineOperation({
   ...forStore,
   response: done(deletedSchema('memory_store_deleted')),
   isForSuspended: true,
-  run: async ({ database, store }) => {
+  run: async ({ database, store, origin }) => {
     await rejectMounted(database, store, null);
-    if ((await new Tenants(database).delete(store)) === undefined) throw notFound('memory store');
+    if ((await new Tenants(database).delete(store, origin.actor)) === undefined)
+      throw notFound('memory store');
     return { id: store, type: 'memory_store_deleted' as const };
   },
 });

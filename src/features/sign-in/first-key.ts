@@ -80,6 +80,8 @@ export class FirstKey {
   }
 }
 
+const ACTOR = { type: 'system', job: 'first key' } as const;
+
 /**
  * Creates an admin key with full access if there was never an admin key.
  *
@@ -91,7 +93,7 @@ async function createFirst(database: Database): Promise<{ key: string; id: strin
   await database.withJobLock(JOB_LOCKS.firstKey, async () => {
     if (await hasHadAdminKey(database)) return;
     const purpose = { tenant: null, isAdmin: true, access: 'read_write', label: 'first key' } as const;
-    created = await new Keys(database).issue({ ...purpose, expiresAt: null });
+    created = await new Keys(database).issue({ ...purpose, expiresAt: null }, ACTOR);
   });
   if (created === undefined) throw new ServiceError('has_admin_key');
   return created;

@@ -140,7 +140,22 @@ class Context(TypedDict):
     """Version of the memory, for `since` in the next call."""
 
 
-ChangeType: TypeAlias = Literal["created", "modified", "renamed", "deleted", "restored", "redacted"]
+ChangeType: TypeAlias = Literal[
+    "created",
+    "modified",
+    "renamed",
+    "deleted",
+    "restored",
+    "redacted",
+    "tenant_created",
+    "tenant_suspended",
+    "tenant_resumed",
+    "tenant_renamed",
+    "tenant_deleted",
+    "draft_opened",
+    "draft_merged",
+    "draft_rejected",
+]
 """A later version of the service may add types."""
 
 Actor: TypeAlias = dict[str, str | None]
@@ -188,8 +203,15 @@ class Version(TypedDict):
     redacted_by: Actor | None
 
 
+class DraftState(TypedDict):
+    id: str
+
+    state: str
+    """`open`, `merged`, `replaced`, `rejected`, or `expired`."""
+
+
 class ChangeEvent(TypedDict):
-    """A change to a file, or a redaction. A later version of the service may add fields."""
+    """A change to a file, or an event of the tenant or a draft. A later version of the service may add fields."""
 
     cursor: str
     """Position after the event. Save it when you have handled the event, and continue with `after`."""
@@ -202,11 +224,17 @@ class ChangeEvent(TypedDict):
 
     actor: Actor
 
-    version: Version
-    """The version that the change created, or the redacted version."""
+    version: NotRequired[Version]
+    """For a change to a file: the version that the change created, or the redacted version."""
 
     content: NotRequired[str | None]
     """With `content=True`: the content after the change. None for a deletion, or once redacted or pruned."""
+
+    draft: NotRequired[DraftState]
+    """For an event of a draft."""
+
+    previous_tenant: NotRequired[str]
+    """For `tenant_renamed`: the tenant's ID before the rename."""
 
 
 class ChangePage(TypedDict):

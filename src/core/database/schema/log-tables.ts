@@ -1,13 +1,16 @@
 import { sql } from 'drizzle-orm';
 import {
   bigint,
+  boolean,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   smallint,
   timestamp,
   uniqueIndex,
+  uuid,
 } from 'drizzle-orm/pg-core';
 import { key } from './columns.ts';
 
@@ -59,4 +62,28 @@ export const changeTicks = pgTable(
     snapshot: key('snapshot').notNull(),
   },
   (t) => [primaryKey({ columns: [t.at, t.node] })],
+);
+
+/**
+ * Events in the change feed beside changes to files (migrations/functions/memory_record_event.sql). There is no foreign
+ * key, because an event can outlive its tenant. `tenant_id` is empty for a key without a tenant.
+ */
+export const tenantEvents = pgTable(
+  'tenant_events',
+  {
+    tenantId: key('tenant_id').notNull(),
+    at: timestamp('at', { withTimezone: true }).notNull(),
+    /** Begins with the time, like a version's ID. */
+    id: uuid('id').notNull(),
+    type: key('type').notNull(),
+    actor: jsonb('actor').notNull(),
+    /** IDs and other small facts, without paths and contents. */
+    details: jsonb('details').notNull(),
+    /** Whether the event is only in the list of all tenants' changes, and is deleted with the log. */
+    fleetOnly: boolean('fleet_only').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.at, t.id] }),
+    index('tenant_events_fleet_only').on(t.at).where(sql`fleet_only`),
+  ],
 );

@@ -4,9 +4,11 @@ import { createListParser, memoryPath, sourceOption, tenantId } from '../../../c
 import type { Caller } from '../../../core/cli/caller.ts';
 import { type Cli, type CliCommand, command } from '../../../core/cli/cli-command.ts';
 import { type Io, print } from '../../../core/cli/io.ts';
-import { formatVersion, VERSION_HEAD } from '../../../core/cli/log-command.ts';
+import { formatRow, formatVersion, VERSION_HEAD } from '../../../core/cli/log-command.ts';
 import { printLine, sanitizeForTerminal } from '../../../core/cli/output.ts';
 import { OperatorError, ServiceError } from '../../../core/errors/errors.ts';
+import { displayTime } from '../../../core/history/time-text.ts';
+import { actorText } from '../../../core/memory/origin.ts';
 import type { MemoryPath } from '../../../core/memory/path.ts';
 import { type ChangeEvent, EVENT_TYPES } from '../change-event.ts';
 import { MAX_PAGE } from '../change-parameters.ts';
@@ -130,6 +132,11 @@ async function* lines(
   if (isEmpty) printLine(stderr, 'No change matches.');
 }
 
-function eventLine({ type, at, actor, version }: ChangeEvent): string {
-  return formatVersion({ ...version, operation: type, created_at: at, actor });
+function eventLine(event: ChangeEvent): string {
+  const { type, at, actor } = event;
+  if ('version' in event) return formatVersion({ ...event.version, operation: type, created_at: at, actor });
+  const row = (id: string, text: string) => formatRow(displayTime(at), id, type, '-', actorText(actor), text);
+  if ('draft' in event) return row(event.draft.id, event.draft.state);
+  if ('key' in event) return row(event.key.id, `${event.key.kind} key`);
+  return row('-', 'previous_tenant' in event ? `${event.previous_tenant} -> ${event.tenant}` : event.tenant);
 }
