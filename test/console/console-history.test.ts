@@ -144,18 +144,6 @@ describeConsole('the history in the console', (fixture) => {
     expect(left).toStrictEqual([{ path: '/memories/style.md' }]);
   });
 
-  it('announces new changes, and shows them after a click', async () => {
-    const tenant = await fixture().poisonedTenant();
-    const page = await fixture().openSignedIn(`#/tenants/${tenant}/history`);
-    await expect.poll(async () => (await paths(page))[0]).toBe('customers/lee.md');
-    const { app, database } = fixture().service;
-    const agent = await createAgent(app, database, tenant, 'late');
-    await agent({ command: 'create', path: '/memories/late.md', file_text: 'late' });
-    await page.getByRole('button', { name: 'New changes' }).click();
-    await expect.poll(async () => (await paths(page))[0]).toBe('late.md');
-    await expect.poll(() => page.getByRole('button', { name: 'New changes' }).count()).toBe(0);
-  });
-
   it('compares the memory at a past time with the current memory', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/style.md`,

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isAborted } from '../api/api-client.ts';
 import { rememberedList, rememberList } from './remembered-lists.ts';
 
@@ -26,12 +26,13 @@ interface State<T> {
 const START = { items: undefined, next: null, error: undefined, isLoading: true };
 
 /**
- * Loads a list page by page, and from the start when `dependencies` change. After Back, the list has the same rows and
- * scroll position as before.
+ * Loads a list page by page, and from the start when `dependencies` change. When `revision` changes, loads as many rows
+ * again. After Back, the list has the same rows and scroll position as before.
  */
 export function usePages<T>(
   load: (after: string | null, signal: AbortSignal) => Promise<Page<T>>,
   dependencies: readonly unknown[],
+  revision?: unknown,
 ): Pages<T> {
   const [state, setState] = useState<State<T>>(START);
   const [round, setRound] = useState(0);
@@ -39,6 +40,10 @@ export function usePages<T>(
   const latestLoad = useRef(load);
   latestLoad.current = load;
   const returned = useRef(rememberedList());
+  /** Number of rows to load at least. */
+  const wanted = useRef(returned.current?.count ?? 0);
+  const list = useMemo(() => ({}), dependencies);
+  const loadedList = useRef(list);
 
   const loadPage = useCallback((after: string | null, previous: T[] | undefined) => {
     controller.current = new AbortController();
@@ -48,7 +53,7 @@ export function usePages<T>(
       ({ items: loaded, next }) => {
         if (signal.aborted) return;
         const items = [...(previous ?? []), ...loaded];
-        if (next !== null && items.length < (returned.current?.count ?? 0)) return loadPage(next, items);
+        if (next !== null && items.length < wanted.current) return loadPage(next, items);
         setState({ items, next, error: undefined, isLoading: false });
       },
       (error: unknown) => {
@@ -57,16 +62,19 @@ export function usePages<T>(
       },
     );
   }, []);
+  const { items, next, error, isLoading } = state;
   useLayoutEffect(() => {
+    if (loadedList.current !== list) wanted.current = 0;
+    loadedList.current = list;
     loadPage(null, undefined);
     return () => controller.current?.abort();
-  }, [...dependencies, round]);
+  }, [list, revision, round]);
 
-  const { items, next, error, isLoading } = state;
   useLayoutEffect(() => {
     if (items === undefined) return;
     const { current: before } = returned;
     returned.current = undefined;
+    wanted.current = items.length;
     if (before !== undefined) scrollTo(0, before.scroll);
     rememberList(items.length);
   }, [items]);

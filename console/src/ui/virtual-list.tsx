@@ -26,6 +26,8 @@ interface Props extends Omit<HTMLAttributes<HTMLDivElement>, 'children' | 'ref'>
   count: number;
   /** Estimated height in pixels. A visible row is measured. */
   rowHeight: number;
+  /** Identifies a row, so that rows added above the first visible row do not move it. The default is the index. */
+  keyOf?: ((index: number) => string) | undefined;
   children: (index: number) => ComponentChildren;
   /** Called when the last row becomes visible. */
   onEnd?: (() => void) | undefined;
@@ -38,6 +40,7 @@ export function VirtualList({
   label,
   count,
   rowHeight,
+  keyOf,
   children,
   onEnd,
   handle,
@@ -54,6 +57,9 @@ export function VirtualList({
     observeElementRect,
     observeElementOffset,
     measureElement,
+    // At its top, the list shows rows added there.
+    anchorTo: keyOf && (scroller.current?.scrollTop ?? 0) > 0 ? ('end' as const) : ('start' as const),
+    ...(keyOf && { getItemKey: keyOf }),
     onChange: () => rerender(undefined),
   };
   const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, HTMLElement>(options));

@@ -39,7 +39,8 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
       const { changes, next } = await compareTimes(tenant.id, JSON.parse(times), after, signal);
       return { items: changes, next };
     },
-    [tenant.id, times, changesMade.value],
+    [tenant.id, times],
+    changesMade.value,
   );
   const { items, more } = pages;
   const files = useMemo(() => items?.map(shownDiff), [items]);

@@ -9,7 +9,6 @@ import { isBefore } from '../../text/time.ts';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
-import { NewChanges } from './new-changes.tsx';
 import { RevertDialog } from './revert-dialog.tsx';
 import { VersionComparison } from './version-comparison.tsx';
 import { actorLabel, Filters, filterActor, readFilter } from './version-filters.tsx';
@@ -35,7 +34,8 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
       const { versions, next } = await listVersions(tenant.id, page, signal);
       return { items: versions, next };
     },
-    [tenant.id, debounced, changesMade.value],
+    [tenant.id, debounced],
+    changesMade.value,
   );
   const { items, error, reload, more } = pages;
   // A time in the day whose changes by the filtered actor are about to be reverted.
@@ -44,7 +44,6 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
     <div class={selected === null ? 'panes history' : 'panes history has-file'}>
       <section class="pane" aria-label="Versions">
         <Filters filter={filter} versions={items ?? []} />
-        <NewChanges tenant={tenant} />
         {error !== undefined ? (
           <LoadError error={error} onRetry={reload} />
         ) : items === undefined ? (

@@ -15,7 +15,6 @@ import { useLoad } from '../../ui/use-load.ts';
 import { GoToDialog } from './go-to-dialog.tsx';
 import { actorColors } from './kept-colors.ts';
 import { Legend } from './legend.tsx';
-import { NewChanges } from './new-changes.tsx';
 import { ALL, availablePeriods, isAll, moveRange, periodKey, type Range, zoomRange } from './range.ts';
 import { TimelineChart } from './timeline-chart.tsx';
 import { type MoveTo, type Step, useSteps } from './use-steps.ts';
@@ -68,7 +67,6 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
         <button type="button" onClick={() => setIsGoing(true)}>
           Go to time…
         </button>
-        <NewChanges tenant={tenant} />
         <div class="timeline-actions">
           {at !== null && past?.actions}
           <button

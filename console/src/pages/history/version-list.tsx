@@ -6,7 +6,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { versionRows } from './version-rows.ts';
+import { type VersionRow, versionRows } from './version-rows.ts';
 
 /** Number of versions in a closed group from which the list no longer loads further versions by itself. */
 const LARGE = 1000;
@@ -58,6 +58,7 @@ export function VersionList({
         label="Versions"
         count={rows.length}
         rowHeight={57}
+        keyOf={(index) => rowKey(rows[index])}
         onEnd={isLarge ? undefined : onEnd}
       >
         {(index) => {
@@ -82,7 +83,7 @@ export function VersionList({
               );
             case 'version':
               return (
-                <VersionRow
+                <VersionRowButton
                   version={row.version}
                   isPart={row.isPart}
                   isSelected={row.version.id === selected}
@@ -100,6 +101,19 @@ export function VersionList({
       )}
     </>
   );
+}
+
+function rowKey(row: VersionRow | undefined): string {
+  switch (row?.kind) {
+    case undefined:
+      return '';
+    case 'day':
+      return `day ${row.day}`;
+    case 'group':
+      return `group ${row.id}`;
+    case 'version':
+      return row.version.id;
+  }
 }
 
 interface GroupProps {
@@ -148,7 +162,7 @@ interface RowProps {
   onSelect: (id: string) => void;
 }
 
-function VersionRow({ version, isPart, isSelected, isDisabled, onSelect }: RowProps) {
+function VersionRowButton({ version, isPart, isSelected, isDisabled, onSelect }: RowProps) {
   const { path, previous_path, operation, created_at, actor, via_tenant, content_size_bytes } = version;
   return (
     <button

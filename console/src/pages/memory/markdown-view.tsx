@@ -33,9 +33,11 @@ function RenderedMarkdown({ content }: { content: string }) {
     const element = article.current;
     if (!data || element === null) return;
     const parts = data.renderParts(content);
+    const { scrollTop } = element;
     const renderVisible = () => {
       try {
-        while (element.scrollHeight - element.scrollTop - element.clientHeight < AHEAD) {
+        const top = Math.max(element.scrollTop, scrollTop);
+        while (element.scrollHeight - top - element.clientHeight < AHEAD) {
           const { value, done } = parts.next();
           if (done) break;
           element.append(value);
@@ -46,8 +48,8 @@ function RenderedMarkdown({ content }: { content: string }) {
       }
     };
     element.replaceChildren();
-    element.scrollTop = 0;
     renderVisible();
+    element.scrollTop = scrollTop;
     const observer = new ResizeObserver(renderVisible);
     observer.observe(element);
     element.addEventListener('scroll', renderVisible);

@@ -65,15 +65,17 @@ export class TreeLoader {
     this.#controller.abort();
     this.#controller = new AbortController();
     const { signal } = this.#controller;
+    const shown = request.at === this.#request.at ? this.state.tree : undefined;
     this.#request = request;
     this.#isReplacing = true;
     this.#left = isSmall ? OPEN_AT_FIRST : 0;
-    const tree: Tree = { directories: new Map(), sizes: new Map() };
-    this.#set({ isLoading: true });
+    // The sizes are shown until they are counted again.
+    const tree: Tree = { directories: new Map(), sizes: new Map(shown?.sizes) };
+    if (shown === undefined) this.#set({ isLoading: true });
     this.#revealed = reveal;
     if (reveal !== null) this.#openAbove(reveal);
     try {
-      await this.#loadShown(tree, signal);
+      await this.#loadShown(tree, signal, shown);
       this.#isReplacing = false;
       this.#set({ tree, error: undefined, total: undefined });
       if (reveal !== null) await this.#loadAround(tree, reveal, signal);
@@ -157,17 +159,33 @@ export class TreeLoader {
   }
 
   /** Loads all directories that are visible and not loaded. */
-  async #loadShown(tree: Tree, signal: AbortSignal): Promise<void> {
+  async #loadShown(tree: Tree, signal: AbortSignal, before?: Tree): Promise<void> {
     const shown = [...this.#isOpen.keys()].filter(
       (path) => [...directoriesAbove(path), path].every(this.isOpen) && !tree.directories.has(path),
     );
-    await Promise.all(shown.map((path) => this.#loadDirectory(tree, path, signal)));
+    await Promise.all(
+      shown.map((path) => {
+        const length = before?.directories.get(path)?.[0]?.entries.length ?? 0;
+        return this.#loadDirectory(tree, path, signal, length);
+      }),
+    );
   }
 
-  /** Loads a directory's first page. In a small memory, also loads the subdirectories. */
-  async #loadDirectory(tree: Tree, directory: string, signal: AbortSignal): Promise<void> {
+  /** Loads a directory's first pages, at least `length` entries. In a small memory, also loads the subdirectories. */
+  async #loadDirectory(tree: Tree, directory: string, signal: AbortSignal, length = 0): Promise<void> {
     const page = await this.#firstPage(directory, signal);
     if (page === undefined) return;
+    while (page.next !== null && page.entries.length < length) {
+      const more = await listDirectory(
+        this.#tenant,
+        directory,
+        this.#request.at,
+        { after: page.next },
+        signal,
+      );
+      page.entries.push(...more.entries);
+      page.next = more.next;
+    }
     tree.directories.set(directory, [page]);
     const opened: string[] = [];
     for (const { kind, path } of page.entries) {

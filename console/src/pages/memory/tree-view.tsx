@@ -77,6 +77,7 @@ export function TreeView({ loader, state, tree, mounts, selected, onSelect }: Pr
       onFocus={() => activeIndex === -1 && activate(0)}
       count={rows.length}
       rowHeight={ROW_HEIGHT}
+      keyOf={(index) => treeRowKey(rows[index] as Row)}
     >
       {(index) => {
         const row = rows[index];

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { FleetUsage, Tenant } from '../../api/api-types.ts';
 import { getFleetUsage, listTenants } from '../../api/tenants-api.ts';
+import { useChanges } from '../../api/use-changes.ts';
 import { replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
@@ -15,6 +16,8 @@ const SPANS = { '7': '7 days', '30': '30 days', '90': '90 days' };
 /** Percentage that the service uses for `near_limit`. */
 const NEAR_LIMIT = 90;
 const ROWS = 5;
+/** Minimum time between two loads, because each one reads all tenants' totals. */
+const REST_MS = 5000;
 
 /** Shows the total usage by all tenants, and the tenants that need attention. */
 export function OverviewPage() {
@@ -31,6 +34,12 @@ export function OverviewPage() {
     },
     [span],
   );
+  useChanges(data === undefined ? null : 'changes', {
+    restMs: REST_MS,
+    onChange(_signal, isStart) {
+      if (!isStart) reload();
+    },
+  });
   return (
     <main>
       <div class="page-head">

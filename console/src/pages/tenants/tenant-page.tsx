@@ -1,7 +1,8 @@
 import { Fragment } from 'preact';
 import type { Tenant } from '../../api/api-types.ts';
-import { changesMade, historyLosses } from '../../api/change-signals.ts';
-import { getTenant, listOwnMounts } from '../../api/tenants-api.ts';
+import { changesMade, historyLosses, noteChange } from '../../api/change-signals.ts';
+import { getTenant, listOwnMounts, tenantPath } from '../../api/tenants-api.ts';
+import { useChanges } from '../../api/use-changes.ts';
 import { route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { lazy } from '../../ui/lazy.tsx';
@@ -24,6 +25,9 @@ const SettingsPage = lazy(
 
 const DraftPage = lazy('the draft', async () => (await import('../drafts/draft-page.tsx')).DraftPage);
 
+/** Tabs that reload after changes by anyone, with the minimum time between two loads. */
+const LIVE: Record<string, number> = { '': 1000, history: 1000, compare: 5000 };
+
 const TABS = [
   ['', 'Memory'],
   ['history', 'History'],
@@ -38,6 +42,15 @@ export function TenantPage({ tenant }: { tenant: string }) {
     (signal) => loadTenant(tenant, signal),
     [tenant, changesMade.value, historyLosses.value],
   );
+  const { [current]: restMs = 0 } = LIVE;
+  const isLive = data !== undefined && restMs > 0;
+  useChanges(isLive ? tenantPath(tenant, '/changes') : null, {
+    restMs,
+    async onChange(signal) {
+      const { last_change_at } = await getTenant(tenant, signal);
+      if (last_change_at !== data?.last_change_at) noteChange();
+    },
+  });
   return (
     <main class={current === '' ? 'tenant fills' : 'tenant'}>
       <div class="tenant-head">
