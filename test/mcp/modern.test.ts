@@ -209,6 +209,22 @@ describe('a subscription', () => {
     ]);
   });
 
+  it('reports changes to the context, by the caller and in a mounted memory', async () => {
+    const { key, tenant } = await fixture.tenantWithKey();
+    const team = await fixture.tenantWithKey();
+    const mount = { name: 'team', tenant: team.tenant, access: 'read_only', instructions: '' } as const;
+    await setMount(fixture.database(), tenant, mount);
+    const uri = 'memory:///context';
+    const filter = { resourceSubscriptions: [uri] };
+    const { messages } = await listenToNotifications(fixture.url, filter, requestHeaders(key));
+    await expect.poll(() => messages).toHaveLength(1);
+    for (const [i, writer] of [key, team.key].entries()) {
+      await call(await connect(writer), create);
+      await expect.poll(() => messages, { timeout: 20_000 }).toHaveLength(i + 2);
+      expect(messages.at(-1)).toStrictEqual(note('resources/updated', { uri }));
+    }
+  });
+
   it('reports a changed file to the official client, version 2', async () => {
     const client = await connect();
     const updated: unknown[] = [];

@@ -60,11 +60,12 @@ export interface Watched {
   tenant: string;
   /** The tenant's creation time, as in its policy. Changes to a later tenant with the same ID are not reported. */
   createdAt: string | null;
+  /** Files. The root stands for the whole memory. */
   paths: readonly string[];
 }
 
 export interface Changes {
-  /** Watched files that were created, changed, or deleted. */
+  /** Watched files that were created, changed, or deleted, and the root if it is watched. */
   paths: string[];
   /** Whether a file was added to the list of files, or removed. The list has two levels, like a view of the root. */
   isListChanged: boolean;
@@ -102,11 +103,13 @@ class Watcher {
     return expected === null || expected === NO_TENANT || expected === createdAt;
   }
 
-  /** Reports the changes since the last state. */
+  /** Reports the changes since the last state, after a change to the memory. */
   report(now: State): void {
     const before = this.#state;
     this.#state = now;
-    const paths = this.watched.paths.filter((path) => before.versions[path] !== now.versions[path]);
+    const paths = this.watched.paths.filter(
+      (path) => path === ROOT || before.versions[path] !== now.versions[path],
+    );
     const isListChanged = before.list !== now.list;
     if (paths.length > 0 || isListChanged) this.#onChange({ paths, isListChanged });
   }

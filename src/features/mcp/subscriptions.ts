@@ -57,7 +57,7 @@ function seenMemories({ principal, policy: { mounts } }: RequestContext): SeenMe
   return [{ tenant: principal.tenant, mount: undefined }, ...mounted];
 }
 
-/** Divides a subscription's files among the caller's memory and the mounted memories that can be read. */
+/** Divides a subscription's files and texts among the caller's memory and the mounted memories that can be read. */
 async function readWatched(
   request: FastifyRequest,
   { resourceSubscriptions, resourcesListChanged }: SubscribedFiles,
@@ -65,10 +65,14 @@ async function readWatched(
 ): Promise<(Watched & { uris: Map<string, string[]> })[]> {
   const context = requireContext(request);
   const { mounts } = context.policy;
+  const textUris = request.server.texts
+    .map(({ uri }) => uri)
+    .filter((uri) => resourceSubscriptions.includes(uri));
   const watched = seenMemories(context).map(async ({ tenant, mount }) => {
     const policy = mount === undefined ? context.policy : await mountedPolicy(mount, policies, request.ip);
     if (typeof policy === 'string') return [];
-    const urisByPath = new Map<string, string[]>();
+    // A text may change with any file in these memories.
+    const urisByPath = new Map<string, string[]>(textUris.length === 0 ? [] : [[ROOT, textUris]]);
     for (const uri of resourceSubscriptions) {
       const parsed = parsePath(parseUri(uri) ?? '');
       if (!parsed.ok || mountAt(parsed.path, mounts) !== mount) continue;
