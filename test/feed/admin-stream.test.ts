@@ -4,6 +4,7 @@ import { Keys } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { FleetLog } from '../../src/features/feed/fleet-log.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
+import { startLog } from '../support/change-log.ts';
 import { ChangeReader } from '../support/change-reader.ts';
 import { run } from '../support/restore-run.ts';
 import { cmd } from '../support/step-table.ts';
@@ -15,7 +16,7 @@ describeServiceOnOwnDatabase('live changes for operators', (service) => {
     ChangeReader.open(admin().app, path, { authorization: `Bearer ${key}`, ...headers });
   beforeAll(async () => {
     await admin().app.listen({ host: '127.0.0.1', port: 0 });
-    await new FleetLog(service().database).maintain(7);
+    await startLog(new FleetLog(service().database));
   });
 
   it("sends a tenant's changes, and continues after the last event's ID", async () => {

@@ -9,6 +9,7 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { Changes } from '../../src/features/feed/changes.ts';
 import { FleetLog } from '../../src/features/feed/fleet-log.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
+import { startLog } from '../support/change-log.ts';
 import { Drafting } from '../support/drafting.ts';
 import { run } from '../support/restore-run.ts';
 import { cmd } from '../support/step-table.ts';
@@ -36,7 +37,7 @@ const A = '/memories/a.md';
 describeServiceOnOwnDatabase('events in the change feed', (service) => {
   const admin = useAdmin(service);
   const drafting = new Drafting(service);
-  beforeAll(() => new FleetLog(service().database).maintain(7));
+  beforeAll(() => startLog(new FleetLog(service().database)));
 
   const call = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object, key?: string) => {
     const given = { ...(body !== undefined && { body }), ...(key !== undefined && { key }) };

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { FleetLog } from '../../src/features/feed/fleet-log.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
+import { startLog } from '../support/change-log.ts';
 import { run } from '../support/restore-run.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
@@ -50,7 +51,7 @@ describeServiceOnOwnDatabase("all tenants' changes", (service) => {
     events.map(({ tenant, type, version }) => `${tenant} ${type} ${version.path}`);
 
   it('lists the changes to each tenant in order, page by page', async () => {
-    await new FleetLog(service().database).maintain(7);
+    await startLog(new FleetLog(service().database));
     const { cursor: start } = await read('?after=now');
     const files = Array.from({ length: 12 }, (_, i) => cmd.create(`/memories/d/f${i}`, 'x'));
     await run(service(), 'acme', ...files, cmd.rename('/memories/d', '/memories/e'));
@@ -85,8 +86,7 @@ describeServiceOnOwnDatabase("all tenants' changes", (service) => {
 
   it('rejects a position that is not valid, and reading while the log is off', async () => {
     expect(await get('?after=x')).toMatchObject({ status: 400 });
-    const log = new FleetLog(service().database);
-    await log.maintain(7);
+    await startLog(new FleetLog(service().database));
     const { cursor } = await read('?after=now');
     await new FleetLog(service().database).maintain(0);
     expect(await get('?after=now')).toMatchObject({
