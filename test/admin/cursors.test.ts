@@ -1,4 +1,9 @@
-/** Pages that start at a position which a caller has changed. The test walks over all lists, so that it includes new ones. */
+/**
+ * Pages that start at a position which a caller has changed. The test walks over all lists, so that it includes new
+ * ones.
+ *
+ * @module-tag long-on-pglite
+ */
 import { beforeAll, expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
 import { cmd } from '../support/step-table.ts';

@@ -18,7 +18,7 @@ import { cmd } from '../support/step-table.ts';
 import { describeService, freshTenant, type Service } from '../support/test-service.ts';
 
 const IS_LONG = process.env.TEST_SET === 'long';
-const HISTORIES = Number(process.env.HISTORIES ?? (IS_LONG ? 200 : 25));
+const HISTORIES = Number(process.env.HISTORIES ?? (IS_LONG ? 200 : 8));
 /** Limit for a test that hangs. */
 const TIMEOUT_MS = 60 * 60_000;
 const ACTORS = ['mallory', 'mallory', 'alice', 'bob'];

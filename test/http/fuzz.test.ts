@@ -1,4 +1,8 @@
-/** Random input must not cause a 500 or a response outside the contract. */
+/**
+ * Random input must not cause a 500 or a response outside the contract.
+ *
+ * @module-tag long-on-pglite
+ */
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import fc from 'fast-check';

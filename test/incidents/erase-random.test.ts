@@ -20,7 +20,7 @@ import { createRandom, type Random } from '../support/random.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/test-service.ts';
 
-const TENANTS = Number(process.env.TENANTS ?? (process.env.TEST_SET === 'long' ? 200 : 4));
+const TENANTS = Number(process.env.TENANTS ?? (process.env.TEST_SET === 'long' ? 200 : 2));
 /** Limit for a test that hangs. */
 const TIMEOUT_MS = 30 * 60_000;
 const STEPS = 25;

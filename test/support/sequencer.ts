@@ -2,16 +2,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest files, slowest first. The others follow in vitest's order. */
 const LONGEST = [
-  'incidents/jobs',
-  'http/mcp-modern',
-  'cli/remote-files',
-  'search/cache',
-  'http/load',
-  'http/lifecycle',
+  'archive/archive-history',
+  'incidents/revert-jobs',
+  'http/documented-errors',
   'incidents/erase',
-  'client/mcp-http',
-  'cli/history-commands',
-  'http/faults',
+  'http/openapi-document',
+  'incidents/find-commands',
+  'feed/fleet-log',
+  'tenants/columns',
+  'history/erasing',
+  'http/service-lifecycle',
 ];
 
 /** Starts slow files early, so that no worker runs one alone at the end, and keeps a project's files together. */
