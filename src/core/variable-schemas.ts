@@ -139,6 +139,15 @@ function isAddressOrNetwork(text: string): boolean {
   return bits > 0 && (prefix === undefined || (Number(prefix) >= 1 && Number(prefix) <= bits));
 }
 
+/** Parses networks such as `10.0.0.0/8`. A single address is a network with one address. */
+export const networks = z
+  .string()
+  .transform((value) => value.split(',').map((each) => each.trim()))
+  .refine((value) => value.every((each) => isAddressOrNetwork(each) && !NETWORKS.test(each)), {
+    error: 'must be a list of addresses and networks such as 10.0.0.0/8',
+  })
+  .meta({ form: 'addresses and networks, separated by commas' });
+
 export const otlpProtocol = z.enum(['http/protobuf', 'http/json'], {
   error: 'must be http/protobuf or http/json: gRPC is not supported',
 });

@@ -22,6 +22,7 @@ import {
   httpUrl,
   integer,
   milliseconds,
+  networks,
   otlpExporter,
   otlpProtocol,
   publicKey,
@@ -431,6 +432,14 @@ const RETENTION = {
   }),
 };
 
+const WEBHOOKS = {
+  WEBHOOK_ALLOWED_ADDRESSES: networks.optional().register(documentation, {
+    effect: 'Private addresses to which webhooks may be sent, also over plain HTTP.',
+    more: 'All other private addresses are rejected. See [webhooks](webhooks.md#addresses).',
+    example: '10.0.0.0/8,fd00::/8',
+  }),
+};
+
 const CAPACITY = {
   MAX_IN_FLIGHT: integer(0).default(64).register(documentation, {
     effect: 'Maximum number of requests that run at the same time.',
@@ -573,6 +582,7 @@ export const environment = z.object({
   ...TOKENS,
   ...settingVariables,
   ...RETENTION,
+  ...WEBHOOKS,
   ...CAPACITY,
   ...TELEMETRY,
 });
@@ -589,6 +599,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = 
   'JSON Web Tokens': TOKENS,
   'Tenant settings': settingVariables,
   Retention: RETENTION,
+  Webhooks: WEBHOOKS,
   'Capacity and timeouts': CAPACITY,
   'Traces and audit logs': TELEMETRY,
 };

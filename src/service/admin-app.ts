@@ -63,6 +63,10 @@ export const ADMIN_API: ApiDescription = {
       description: 'Copies of a memory to work on, to compare with it, and to merge into it.',
     },
     {
+      name: 'webhooks',
+      description: 'Changes to memories, sent to HTTP endpoints (Standard Webhooks).',
+    },
+    {
       name: 'incidents',
       description: 'Finding a text in many memories, keeping texts out, and jobs over tenants.',
     },

@@ -17,6 +17,7 @@ import { secrets } from '../features/secrets/feature.ts';
 import { signIn } from '../features/sign-in/feature.ts';
 import { sync } from '../features/sync/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
+import { webhooks } from '../features/webhooks/feature.ts';
 import { COMMANDS, OPERATION_IDS, sortByNames } from './order.ts';
 
 /** All features, in the order in which they start and register their routes. A feature follows the features it uses. */
@@ -28,6 +29,7 @@ export const FEATURES: readonly Feature[] = [
   context,
   reads,
   feed,
+  webhooks,
   drafts,
   incidents,
   archive,

@@ -100,6 +100,9 @@ describeService('a list in the admin API', (service) => {
     const { body } = await admin().call('GET', `/tenants/${tenant}/versions`);
     values.version = (body.versions as { id: string }[])[0]?.id ?? '';
     values.job = values.id ?? '';
+    const webhook = await admin().call('POST', '/webhooks', { body: { tenant, url: 'https://127.0.0.1' } });
+    values.webhook = String(webhook.body.id);
+    for (let i = 0; i < 2; i++) await admin().call('POST', `/webhooks/${values.webhook}/test`);
     lists = Object.entries(paths).flatMap(([path, { get }]) => {
       const parameters = (get?.parameters ?? []).map(resolveParameter);
       if (!parameters.some(({ name }) => name === 'after')) return [];

@@ -141,6 +141,13 @@ async function fill(directory: string): Promise<void> {
   await service.query(
     `INSERT INTO receipts VALUES ('0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b53', now(), 'acme', '{"id":1}', 'c2ln', 'ab', 'PEM')`,
   );
+  await service.query(
+    `INSERT INTO webhooks (id, tenant_id, url, secret, types, content, cursor, created_at, next_attempt_at)
+     VALUES ('wh_1', 'acme', 'https://example.com', 'whsec_YQ==', '{created}', true, 'e30', now(), now())`,
+  );
+  await service.query(
+    `INSERT INTO webhook_deliveries VALUES ('wh_1', now(), '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b55', 'msg_1', 'file.created', 'acme', 204, NULL, 12)`,
+  );
   await service.query(`INSERT INTO fleet_usage VALUES ('2026-11-01', 3, 1, 5, 2, 3)`);
   await service.close();
 }

@@ -84,6 +84,8 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     'tenant_usage distributed tenant_id 1',
     'tenants distributed id 1',
     'versions distributed tenant_id 1',
+    'webhook_deliveries local <none> 0',
+    'webhooks local <none> 0',
   ];
 
   it('distributes an empty database, and changes nothing when migrated again', async () => {

@@ -88,6 +88,8 @@ describe.skipIf(isCitus())('distributing the tables', () => {
       'public.jobs': 'coordinator',
       'public.reads': 'tenant_id',
       'public.receipts': 'coordinator',
+      'public.webhook_deliveries': 'coordinator',
+      'public.webhooks': 'coordinator',
     };
     expect(await states()).toStrictEqual(placed);
     expect((await client.query('SELECT count(*)::integer AS events FROM audit_events')).rows).toStrictEqual([

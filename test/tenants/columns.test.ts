@@ -106,6 +106,8 @@ describeServiceOnOwnDatabase(
         await service().execute(cmd.view(path), { tenant: id });
       await flushReads(service());
       await service().app.usageCounts.flush();
+      const webhook = await call('POST', '/webhooks', { tenant: id, url: 'https://127.0.0.1' });
+      await call('POST', `/webhooks/${webhook.id}/test`);
       // A job that has not ended notes arriving tenants.
       await call('POST', '/find', { text: 'planted' });
       return { other, draft: String(draft.id) };
@@ -151,6 +153,7 @@ describeServiceOnOwnDatabase(
         'receipts.tenant_id',
         'tenant_events.details',
         'tenant_events.tenant_id',
+        'webhook_deliveries.tenant_id',
       ];
       const texts = ['api_keys.label', 'drafts.comments', 'drafts.title', 'kept_out.label'];
       const details = ['tenants.metadata', 'tenants.name'];
@@ -187,6 +190,7 @@ describeServiceOnOwnDatabase(
         'tenant_events.details',
         'tenant_events.tenant_id',
         'tenants.mounts',
+        'webhook_deliveries.tenant_id',
       ]);
       for (const each of [id, copy]) await call('DELETE', `/tenants/${each}?forget=true`);
       expect(await columnsWith(id)).toStrictEqual([]);

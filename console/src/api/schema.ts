@@ -662,7 +662,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -697,7 +697,7 @@ export interface components {
                 /** @enum {string} */
                 kind: "tenant" | "service" | "admin";
                 /**
-                 * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
+                 * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
                  * @enum {string}
                  */
                 access: "read_write" | "propose" | "operate" | "read_only";
@@ -713,7 +713,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -977,7 +977,7 @@ export interface components {
         Session: {
             actor: components["schemas"]["Actor"];
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -1300,6 +1300,58 @@ export interface components {
             previous_path: string | null;
             content: string | null;
         };
+        /** @description A webhook, without its secret. */
+        Webhook: {
+            /** @example wh_0123456789ab */
+            id: string;
+            /** @description Null: all tenants' events. */
+            tenant: string | null;
+            /**
+             * @description Receives the messages by POST.
+             * @example https://example.com/memory
+             */
+            url: string;
+            /** @description Only events with these types; null for all. */
+            types: ("created" | "modified" | "renamed" | "deleted" | "restored" | "redacted" | "tenant_created" | "tenant_suspended" | "tenant_resumed" | "tenant_deleted" | "tenant_renamed" | "draft_opened" | "draft_merged" | "draft_rejected" | "key_created" | "key_revoked")[] | null;
+            /** @description A file or a directory: only events at or below the path; null for all. A redaction has no path. */
+            path: unknown | null;
+            /** @description Whether the messages have the contents. */
+            content: boolean;
+            enabled: boolean;
+            /** @description `failing`: for three days, no message was accepted. `gone`: a response was 410. */
+            disabled_reason: ("by_operator" | "failing" | "gone") | null;
+            /** @description First failure since the last accepted message. */
+            failing_since: components["schemas"]["Time"] | null;
+            /** @description Next attempt of a failing endpoint. */
+            next_attempt_at: components["schemas"]["Time"] | null;
+            /** @description When changes were last lost, because they were no longer in the history. */
+            gap_at: components["schemas"]["Time"] | null;
+            /** @description Time until which the secret before the last rotation also signs. */
+            previous_secret_until: components["schemas"]["Time"] | null;
+            created_at: components["schemas"]["Time"];
+        };
+        WebhookDelivery: {
+            at: components["schemas"]["Time"];
+            /** @description The header `webhook-id`, the same in each attempt. */
+            message_id: string;
+            /** @example file.created */
+            type: string;
+            tenant: string | null;
+            /** @description HTTP status; null without a response. */
+            status: number | null;
+            /** @description Null if the message was accepted. */
+            error: ("address_not_allowed" | "connection_failed" | "name_not_resolved" | "redirected" | "rejected" | "timeout" | "tls_failed") | null;
+            /** @description Duration of the attempt, in milliseconds. */
+            duration_ms: number;
+        };
+        WebhookTest: {
+            /** @description HTTP status; null without a response. */
+            status: number | null;
+            /** @description Null if the message was accepted. */
+            error: ("address_not_allowed" | "connection_failed" | "name_not_resolved" | "redirected" | "rejected" | "timeout" | "tls_failed") | null;
+            /** @description Duration of the attempt, in milliseconds. */
+            duration_ms: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -1374,5 +1426,8 @@ export type UsageDay = components['schemas']['UsageDay'];
 export type Used = components['schemas']['Used'];
 export type Version = components['schemas']['Version'];
 export type VersionWithContent = components['schemas']['VersionWithContent'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type WebhookTest = components['schemas']['WebhookTest'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -58,7 +58,7 @@ export const versionId = z
 
 export const access = z.enum(['read_write', 'propose', 'operate', 'read_only']).meta({
   description:
-    '`propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.',
+    '`propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.',
 });
 
 /** A number in a query string. */

@@ -34,6 +34,6 @@ it('describes options and arguments without a final full stop', () => {
 it('lists the operations that `operate` excludes in the help for --access', () => {
   const create = commands.find((command) => fullName(command) === 'memory-service keys create');
   expect(create?.options.find(({ long }) => long === '--access')?.description).toContain(
-    'everything except keys, mounts, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',
+    'everything except keys, mounts, webhooks, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',
   );
 });

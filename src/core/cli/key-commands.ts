@@ -59,7 +59,7 @@ export const createCommand = (cli: Cli) =>
     .addOption(
       new Option(
         '--access <access>',
-        'access level; propose, with --tenant: a reviewer merges the writes; operate, with --admin: everything except keys, mounts, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',
+        'access level; propose, with --tenant: a reviewer merges the writes; operate, with --admin: everything except keys, mounts, webhooks, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',
       )
         .choices(['read_write', 'propose', 'operate', 'read_only'])
         .default('read_write'),

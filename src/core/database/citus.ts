@@ -41,7 +41,7 @@ export const REFERENCE_TABLES = [
 
 /**
  * Tables stored only on the coordinator; workers forward statements on them. Audit events can lack a tenant, and must
- * be recorded even while a worker is down. A job belongs to no tenant. On a single node, a page is always complete.
+ * be recorded even while a worker is down. Jobs and webhooks may be for all tenants. On a single node, a page is always complete.
  */
 export const COORDINATOR_TABLES = [
   'public.audit_events',
@@ -50,6 +50,8 @@ export const COORDINATOR_TABLES = [
   'public.fleet_usage',
   'public.jobs',
   'public.receipts',
+  'public.webhook_deliveries',
+  'public.webhooks',
 ];
 
 export const ALL_TABLES = [...TENANT_TABLES, ...REFERENCE_TABLES, ...COORDINATOR_TABLES];

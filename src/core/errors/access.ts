@@ -91,11 +91,11 @@ export const ACCESS_ERRORS = {
   },
   operate_only_key: {
     description:
-      'The admin key may not manage keys, mounts and texts kept out of all tenants, nor create, archive, copy, rename or delete tenants.',
+      'The admin key may not manage keys, mounts, webhooks and texts kept out of all tenants, nor create, archive, copy, rename or delete tenants.',
     problem: () => ({
       status: 403,
       message:
-        'This admin key has `operate` access: it cannot manage keys, mounts, and texts kept out of all tenants, or create, archive, copy, rename or delete tenants.',
+        'This admin key has `operate` access: it cannot manage keys, mounts, webhooks, and texts kept out of all tenants, or create, archive, copy, rename or delete tenants.',
     }),
   },
   comment_of_another: {

@@ -65,6 +65,18 @@ export const OPERATION_ERRORS = {
     () =>
       "The log of all tenants' changes is off (CHANGE_LOG_DAYS=0), or was turned on seconds ago. Read each tenant's changes, or turn it on and try again.",
   ),
+  log_begins_later: incomplete(
+    (since: string) =>
+      `The log of all tenants' changes is complete only since ${since}. Choose a later time.`,
+  ),
+  no_such_webhook: notFound((id: string) => `Webhook ${id} does not exist.`),
+  too_many_webhooks: rejected(
+    (max: number) => `There are already ${max} such webhooks, the maximum. Delete one first.`,
+  ),
+  webhook_needs_https: invalid(
+    () =>
+      'The field url must begin with https://, unless WEBHOOK_ALLOWED_ADDRESSES permits private addresses.',
+  ),
   no_such_mount: notFound((tenant: string, name: string) => `Tenant ${tenant} has no mount ${name}.`),
   unknown_key: notFound((id: string) => `Key ${id} does not exist.`),
   no_such_key: notFound((id: string) => `Key ${id} does not exist or is already revoked.`),

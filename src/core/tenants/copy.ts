@@ -17,6 +17,7 @@ import {
   findTenantQuery,
   lockTenantQuery,
   moveKeysQuery,
+  moveWebhooksQuery,
   replaceReaderQuery,
   reserveQuery,
   setTenantQuery,
@@ -258,6 +259,7 @@ export function moveTenantData(
     await query(lockScopedKeysQuery, { tenant: from });
     await query(changeScopesQuery, { tenant: from, to });
     await query(replaceReaderQuery, { tenant: from, to });
+    await query(moveWebhooksQuery, { tenant: from, to });
     // Changes the mounts last, because writes to the mounting tenants wait from here on.
     const mountedBy = await moveMounts(query, from, to);
     await noteArrival(query, to, from);

@@ -190,6 +190,23 @@ export const COUNTED_HISTORY = `
     + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d
       WHERE d.tenant_id = $tenant)`;
 
+/** Deletes a tenant's webhooks, whose deliveries are then pruned. */
+export const deleteTenantWebhooksQuery = defineQuery<{ tenant: string }>(
+  'delete_tenant_webhooks',
+  'DELETE FROM webhooks WHERE tenant_id = $tenant',
+);
+
+export const moveWebhooksQuery = defineQuery<{ tenant: string; to: string }>(
+  'move_webhooks',
+  'UPDATE webhooks SET tenant_id = $to WHERE tenant_id = $tenant',
+);
+
+/** Deletes the records about messages with a deleted tenant's events. */
+export const forgetDeliveriesQuery = defineQuery<{ tenant: string }>(
+  'forget_deliveries',
+  'DELETE FROM webhook_deliveries WHERE tenant_id = $tenant',
+);
+
 export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
   'move_keys',
   'UPDATE api_keys SET tenant_id = $to WHERE tenant_id = $tenant',

@@ -15,6 +15,7 @@ import {
   deleteReadsQuery,
   deleteTenantKeysQuery,
   deleteTenantQuery,
+  deleteTenantWebhooksQuery,
   findTenantQuery,
   lastFileUseQuery,
   lastKeyUseQuery,
@@ -277,6 +278,7 @@ async function deleteLocked(query: QueryExecutor, tenant: string, erased: Erased
   await deleteData(query, tenant, erased);
   await removeAllKeptOut(query, tenant);
   await query(lockTenantKeysQuery, { tenant });
+  await query(deleteTenantWebhooksQuery, { tenant });
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
   await query(lockScopedKeysQuery, { tenant });
   await query(changeScopesQuery, { tenant, to: null });

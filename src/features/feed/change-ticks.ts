@@ -261,6 +261,19 @@ export async function oldestTick(query: QueryExecutor): Promise<string | undefin
   return (await query(oldestTickQuery, {})).rows[0]?.at;
 }
 
+const tickBeforeQuery = defineQuery<{ at: string }, { at: string }>(
+  'tick_before',
+  `
+SELECT ${time('max(at)')} AS at FROM change_ticks WHERE isfinite(at) AND at <= $at::text::timestamptz
+HAVING max(at) IS NOT NULL
+`,
+);
+
+/** Returns the last tick's time that is not after `at`; undefined if there is none. */
+export async function tickBefore(query: QueryExecutor, at: string): Promise<string | undefined> {
+  return (await query(tickBeforeQuery, { at })).rows[0]?.at;
+}
+
 const readTicksQuery = defineQuery<
   { after: string; until: string | null; ticks: number },
   NodeSnapshot & { at: string }

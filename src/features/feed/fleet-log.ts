@@ -13,6 +13,7 @@ import {
   PARTS,
   type RangeParams,
   readWindow,
+  tickBefore,
   unseenRanges,
   type Window,
 } from './change-ticks.ts';
@@ -108,6 +109,12 @@ export class FleetLog {
   async oldest(): Promise<FleetPosition | undefined> {
     const at = await oldestTick(this.#database.query);
     return at === undefined ? this.latest() : [at];
+  }
+
+  /** Returns a position before all changes that were committed after a time; undefined if the log begins later. */
+  async before(time: string): Promise<FleetPosition | undefined> {
+    const at = await tickBefore(this.#database.query, time);
+    return at === undefined ? undefined : [at];
   }
 
   /**

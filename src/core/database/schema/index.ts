@@ -6,3 +6,4 @@ export * from './incident-tables.ts';
 export * from './log-tables.ts';
 export * from './read-tables.ts';
 export * from './tenant-tables.ts';
+export * from './webhook-tables.ts';
