@@ -10,7 +10,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- Updates a locked tenant's counters after rows in its history were deleted. The history is then complete from p_since,
--- the latest end among the deleted rows. The tenant's events too.
+-- the latest end among the deleted rows, and so are its events.
 CREATE OR REPLACE FUNCTION memory_count_pruned(p_tenant text, p_versions bigint, p_bytes bigint, p_since timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

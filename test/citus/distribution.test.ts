@@ -81,6 +81,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     'past_directories distributed tenant_id 1',
     'reads distributed tenant_id 1',
     'receipts local <none> 0',
+    'tenant_events distributed tenant_id 1',
     'tenant_usage distributed tenant_id 1',
     'tenants distributed id 1',
     'versions distributed tenant_id 1',

@@ -28,6 +28,7 @@ const THROUGH_COORDINATOR = new Set([
   'copy_job_outcomes',
   'copy_kept_out',
   'copy_reads',
+  'copy_events',
 ]);
 /** `begin_change` always runs in a transaction, where a function runs on the node that the service is connected to. */
 const NOT_DISTRIBUTED = new Set([

@@ -63,6 +63,8 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'list_job_outcomes',
   'find_unseen_change',
   'read_changes',
+  'forget_events',
+  'prune_events',
 ]);
 
 /** Statements on keys: a key is found by its hash before its tenant is known, and operators list and revoke keys. */

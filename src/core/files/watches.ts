@@ -22,14 +22,19 @@ const lastChangesBatchQuery = defineBatchQuery(
   (calls) => `SELECT c.item::integer, ${LAST_CHANGE} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
 );
 
-/**
- * Reads when a tenant was created, when its files were last changed (null if never), and when it last had a change or an
- * event.
- */
-export const lastChangeQuery = defineQuery<
-  { tenant: string },
-  { createdAt: string; at: string | null; eventAt: string | null }
->('last_change', `SELECT ${LAST_CHANGE} FROM tenants AS t WHERE t.id = $tenant`, lastChangesBatchQuery);
+interface LastChange {
+  /** When the files were last changed; null if never. */
+  at: string | null;
+  /** When the tenant last had a change or an event (src/core/tenants/events.ts). */
+  eventAt: string | null;
+}
+
+/** Reads when a tenant was created and last changed. */
+export const lastChangeQuery = defineQuery<{ tenant: string }, LastChange & { createdAt: string }>(
+  'last_change',
+  `SELECT ${LAST_CHANGE} FROM tenants AS t WHERE t.id = $tenant`,
+  lastChangesBatchQuery,
+);
 
 /** Reads the file versions, and a hash over the file paths in two levels below the root. */
 const watchedStateQuery = defineQuery<
@@ -74,7 +79,7 @@ export interface Changes {
 interface State {
   /** Null if the tenant does not exist. */
   createdAt: string | null;
-  /** Time of the tenant's latest change or event. Undefined if the tenant does not exist. */
+  /** Time of the tenant's latest change. Undefined if the tenant does not exist. */
   at: string | null | undefined;
   versions: Record<string, string>;
   list: string | null;
@@ -117,7 +122,7 @@ class Watcher {
 
 /** Learns that a tenant has changed, and reads the changes itself. */
 interface Follower {
-  /** Time when the latest reported change was made; undefined before the first report. */
+  /** Time of the latest reported change or event; undefined before the first report. */
   at: State['at'];
   readonly onChange: () => Promise<void>;
   readonly hearsWrites: boolean;
@@ -149,7 +154,7 @@ export class Watches {
   async watch(watched: Watched, onChange: (changes: Changes) => void): Promise<() => void> {
     const { tenant, paths } = watched;
     // A change after the time was read is already in the state, and the next check compares the state again.
-    const state = await this.#read(tenant, await this.#lastChange(tenant), paths);
+    const state = await this.#read(tenant, (await this.#lastChange(tenant))?.at, paths);
     const watcher = new Watcher(watched, onChange, state);
     if (!watcher.isSameTenant(state)) throw new ServiceError('tenant_replaced', tenant);
     const watchers = this.#watchers.get(tenant) ?? new Set();
@@ -202,19 +207,21 @@ export class Watches {
       const checked = await Promise.allSettled(
         tenants.splice(0, MAX_CONCURRENT_LOOKUPS).map(async (tenant) => ({
           tenant,
-          at: await this.#lastChange(tenant),
+          last: await this.#lastChange(tenant),
         })),
       );
       for (const each of checked)
-        if (each.status === 'fulfilled') await this.#report(each.value.tenant, each.value.at).catch(() => {});
+        if (each.status === 'fulfilled')
+          await this.#report(each.value.tenant, each.value.last).catch(() => {});
     }
   }
 
-  /** Reports changes to the tenant to its followers and watchers. */
-  async #report(tenant: string, at: State['at']): Promise<void> {
+  /** Reports changes to the tenant to its followers and watchers, and events to its followers. */
+  async #report(tenant: string, last: LastChange | undefined): Promise<void> {
+    const { at, eventAt } = last ?? {};
     for await (const follower of timeSliced([...(this.#followers.get(tenant) ?? [])])) {
-      if (at !== undefined && follower.at === at) continue;
-      follower.at = at;
+      if (eventAt !== undefined && follower.at === eventAt) continue;
+      follower.at = eventAt;
       await follower.onChange();
     }
     const behind = [...(this.#watchers.get(tenant) ?? [])].filter((watcher) => watcher.isBehind(at));
@@ -225,8 +232,8 @@ export class Watches {
       if (this.#watchers.get(tenant)?.has(watcher) && watcher.isSameTenant(now)) watcher.report(now);
   }
 
-  async #lastChange(tenant: string): Promise<State['at']> {
-    return (await this.#database.query(lastChangeQuery, { tenant })).rows[0]?.eventAt;
+  async #lastChange(tenant: string): Promise<LastChange | undefined> {
+    return (await this.#database.query(lastChangeQuery, { tenant })).rows[0];
   }
 
   async #read(tenant: string, at: State['at'], paths: readonly string[]): Promise<State> {
