@@ -1,6 +1,7 @@
 import type { FeatureService, Services } from '../../core/files/services.ts';
 import { encodeCursor } from '../../core/lib/cursor.ts';
 import type { SendEvents } from '../../core/lib/server-sent-events.ts';
+import { SharedRuns } from '../../core/lib/shared-runs.ts';
 import { pauseAfterSlice } from '../../core/lib/time-slice.ts';
 import type { Cursor } from './changes.ts';
 import { type FleetCursor, type FleetOptions, readFleetEvents } from './fleet-events.ts';
@@ -23,7 +24,7 @@ export class ChangeFeed implements FeatureService {
   readonly #services: Services;
   readonly #fleetLog: FleetLog;
   /** Running reads, by tenant, position, and options. */
-  readonly #reading = new Map<string, Promise<unknown>>();
+  readonly #reads = new Map<string, SharedRuns<unknown>>();
   /** Wakes readers of all tenants' changes. */
   readonly #fleetReaders = new Set<() => Promise<void>>();
   readonly #timer: NodeJS.Timeout;
@@ -68,11 +69,16 @@ export class ChangeFeed implements FeatureService {
     });
   }
 
-  #share<T>(key: readonly unknown[], read: () => Promise<T>): Promise<T> {
+  /** Not a read that began before the call, because it may miss the change that woke the reader. */
+  async #share<T>(key: readonly unknown[], read: () => Promise<T>): Promise<T> {
     const text = JSON.stringify(key);
-    const reading = this.#reading.get(text) ?? read().finally(() => this.#reading.delete(text));
-    this.#reading.set(text, reading);
-    return reading as Promise<T>;
+    const reads = this.#reads.get(text) ?? new SharedRuns<unknown>(read);
+    this.#reads.set(text, reads);
+    try {
+      return (await reads.run()) as T;
+    } finally {
+      this.#reads.delete(text);
+    }
   }
 
   async close(): Promise<void> {
