@@ -4,8 +4,8 @@
  *
  * Environment variables set how often each failure is injected. Their defaults: KILLS (200), PGLITE_KILLS (half of
  * KILLS), POSTGRES_KILLS (20), TERMINATIONS (50), FREEZES (5), STOPS (10), FAILOVERS (5), CROWDS (5), FULL_DISKS (5),
- * CONFLICTS (100), RESTARTS (20), STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY selects cases by their names
- * in `faults` below, separated by commas, and `attacks` selects all cases in `attacks/index.ts`. SHORT=true runs the
+ * CONFLICTS (100), RESTARTS (20), STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). `changes/changes.ts` lists those
+ * for `changes`. ONLY selects cases by their names in `faults` below, separated by commas, and `attacks` selects all cases in `attacks/index.ts`. SHORT=true runs the
  * cases in a short form, in which a slow case is only noted. PG_BIN is the directory that contains PostgreSQL's client
  * tools, and optionally its server, for the backups.
  */
@@ -21,6 +21,7 @@ import {
   backupToAPointInTime,
   backupToAPointInTimeAfterACrash,
 } from './backup.ts';
+import { changes } from './changes/changes.ts';
 import { idleConnections } from './clients.ts';
 import {
   deadlocks,
@@ -63,6 +64,7 @@ const faults: Record<string, Fault | Fault[]> = {
   serializationFailures,
   rollingRestarts,
   startsAtOnce,
+  changes,
   idleConnections,
   ...attackCases,
   backup: [backupByDump, backupToAPointInTime, backupToAPointInTimeAfterACrash, backupOfPglite],

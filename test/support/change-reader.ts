@@ -3,25 +3,24 @@ import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
+import { type Message, readMessages } from './event-messages.ts';
 
-export interface Message {
-  id?: string;
-  event?: string;
-  data?: { type: string; tenant: string; version: { path: string | null } } & { code: string };
-}
+type ChangeMessage = Message<
+  { type: string; tenant: string; version: { path: string | null } } & { code: string }
+>;
 
 const FILE_EVENTS = 'type=created&type=modified&type=renamed&type=deleted&type=restored&type=redacted';
 
 /** Reads server-sent events with changes to files. */
 export class ChangeReader {
   readonly #response: IncomingMessage;
-  readonly #messages: AsyncIterator<Message>;
+  readonly #messages: AsyncIterator<ChangeMessage>;
   /** Position at the start, which the first message has. */
   start: string | undefined;
 
   private constructor(response: IncomingMessage) {
     this.#response = response.setEncoding('utf8').on('error', () => {});
-    this.#messages = this.#read();
+    this.#messages = readMessages(this.#response);
   }
 
   static async open(
@@ -44,33 +43,14 @@ export class ChangeReader {
     return client;
   }
 
-  async *#read(): AsyncGenerator<Message> {
-    let text = '';
-    for await (const chunk of this.#response) {
-      text += chunk;
-      const blocks = text.split('\n\n');
-      text = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: ?(.*)/s, 2)));
-        const { id, event, data } = fields as { id?: string; event?: string; data?: string };
-        if (id === undefined && data === undefined) continue;
-        yield {
-          ...(id !== undefined && { id }),
-          ...(event !== undefined && { event }),
-          ...(data !== undefined && { data: JSON.parse(data) }),
-        };
-      }
-    }
-  }
-
-  async next(): Promise<Message> {
+  async next(): Promise<ChangeMessage> {
     const { done, value } = await this.#messages.next();
     if (done) throw new Error('The stream has ended.');
     return value;
   }
 
   /** Returns the next event that has data. */
-  async nextChange(): Promise<Message['data']> {
+  async nextChange(): Promise<ChangeMessage['data']> {
     for (;;) {
       const { data } = await this.next();
       if (data !== undefined) return data;
