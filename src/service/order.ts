@@ -28,6 +28,7 @@ export const COMMANDS = [
   'history',
   'log',
   'changes',
+  'webhooks',
   'reads',
   'show',
   'diff',

@@ -286,7 +286,8 @@ function parseExpiryOrNever(value: string): Date | 'never' {
 
 const MAX_OVERLAP_MS = 7 * 24 * 60 * 60 * 1000;
 
-function parseOverlap(value: string): number {
+/** Parses the time for which a replaced secret works, to seconds. */
+export function parseOverlap(value: string): number {
   const duration = value === '0' ? 0 : parseDuration(value);
   if (duration !== undefined && duration <= MAX_OVERLAP_MS) return Math.ceil(duration / 1000);
   throw new InvalidArgumentError('Use a duration of at most 7 days: 0s, 1h, 7d.');

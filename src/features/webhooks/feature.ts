@@ -1,5 +1,6 @@
 import { operationsIn } from '../../core/admin/admin-operation.ts';
 import type { Feature } from '../../core/feature.ts';
+import { webhookCommands } from './cli/webhook-commands.ts';
 import * as operations from './webhook-operations.ts';
 
 /** Webhooks: changes to memories, sent to HTTP endpoints by the Standard Webhooks specification. */
@@ -7,6 +8,7 @@ export const webhooks: Feature = {
   name: 'webhooks',
   uses: ['feed'],
   operations: operationsIn(operations),
+  commands: [webhookCommands],
   async start({ config, database, log }) {
     const [{ Sender }, { pruneDeliveries }, { JobFaults }] = await Promise.all([
       import('./sender.ts'),

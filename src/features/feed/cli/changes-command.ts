@@ -79,7 +79,7 @@ export const changesCommand = (cli: Cli) =>
       },
     );
 
-function eventType(value: string): EventType {
+export function eventType(value: string): EventType {
   const type = EVENT_TYPES.find((each) => each === value);
   if (type !== undefined) return type;
   throw new InvalidArgumentError(`Use one of ${EVENT_TYPES.join(', ')}.`);
