@@ -1,4 +1,3 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, authorizationHeaders, noteError, type Problem, readProblem, toUrl } from './api-client.ts';
 import { delay } from './retry.ts';
@@ -125,15 +124,19 @@ async function receive(path: string, note: Note, signal: AbortSignal): Promise<v
     });
     if (!response.ok) throw noteError(new ApiError(response.status, await readProblem(response)));
     note(false);
-    const events = response.body
-      ?.pipeThrough(new TextDecoderStream())
-      .pipeThrough(new EventSourceParserStream({ onComment: noteSign }))
-      .getReader();
-    for (let next = await events?.read(); next?.value !== undefined; next = await events?.read()) {
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) {
       noteSign();
-      const { event, data } = next.value;
-      if (event !== 'problem') note(true);
-      else throw noteProblem(JSON.parse(data));
+      const events = (rest + next.value).split('\n\n');
+      rest = events.pop() ?? '';
+      for (const event of events) {
+        const [, data] = /^data: (.*)$/m.exec(event) ?? [];
+        // A comment, or only a position.
+        if (data === undefined) continue;
+        if (/^event: problem$/m.test(event)) throw noteProblem(JSON.parse(data));
+        note(true);
+      }
     }
   } finally {
     clearTimeout(timer);

@@ -12,7 +12,6 @@ import { NavLink } from '../../ui/nav-link.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { DraftsSection } from '../drafts/drafts-section.tsx';
-import { ComparePage } from '../history/compare-page.tsx';
 import { HistoryPage } from '../history/history-page.tsx';
 import { WithTimes } from '../history/with-times.tsx';
 import { MemoryPage } from '../memory/memory-page.tsx';
@@ -21,6 +20,11 @@ import { About, StatusBadge } from './about.tsx';
 const SettingsPage = lazy(
   'the settings',
   async () => (await import('../settings/settings-page.tsx')).SettingsPage,
+);
+
+const ComparePage = lazy(
+  'the comparison',
+  async () => (await import('../history/compare-page.tsx')).ComparePage,
 );
 
 const DraftPage = lazy('the draft', async () => (await import('../drafts/draft-page.tsx')).DraftPage);
@@ -47,8 +51,8 @@ export function TenantPage({ tenant }: { tenant: string }) {
   useChanges(isLive ? tenantPath(tenant, '/changes') : null, {
     restMs,
     async onChange(signal) {
-      const { last_change_at } = await getTenant(tenant, signal);
-      if (last_change_at !== data?.last_change_at) noteChange();
+      const { last_change_at, status } = await getTenant(tenant, signal);
+      if (last_change_at !== data?.last_change_at || status !== data?.status) noteChange();
     },
   });
   return (
