@@ -1,20 +1,10 @@
 /** Watchers in a process, and the statements that their checks send. */
 import { expect, it } from 'vitest';
-import type { Database } from '../../src/core/database/database.ts';
 import { type Changes, Watches } from '../../src/core/files/watches.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
+import { recordNames } from '../support/record-names.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
-
-/** Counts the statements that a database receives. */
-function recordNames(database: Database): { database: Database; names: string[] } {
-  const names: string[] = [];
-  const query: Database['query'] = (definition, params) => {
-    names.push(definition.name);
-    return database.query(definition, params);
-  };
-  return { database: Object.create(database, { query: { value: query } }), names };
-}
 
 describeService('watches', (service) => {
   it('reports no changes after the tenant was deleted and created again', async () => {

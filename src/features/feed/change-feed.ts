@@ -3,8 +3,8 @@ import { encodeCursor } from '../../core/lib/cursor.ts';
 import type { SendEvents } from '../../core/lib/server-sent-events.ts';
 import { SharedRuns } from '../../core/lib/shared-runs.ts';
 import { pauseAfterSlice } from '../../core/lib/time-slice.ts';
-import type { Cursor } from './changes.ts';
-import { type FleetCursor, type FleetOptions, readFleetEvents } from './fleet-events.ts';
+import { Changes, type Cursor } from './changes.ts';
+import { type FleetCursor, type FleetOptions, type FleetSource, readFleetEvents } from './fleet-events.ts';
 import { FleetLog } from './fleet-log.ts';
 import { type EventPage, type ReadOptions, readEvents } from './read-events.ts';
 
@@ -55,13 +55,16 @@ export class ChangeFeed implements FeatureService {
   /** Like `follow`, for all tenants: it also throws ServiceError 410 if the log begins after the position. */
   followAll(start: FleetCursor, options: FleetOptions): SendEvents {
     const { database } = this.#services;
-    // Readers with different filters share the log's pages.
-    const log: Pick<FleetLog, 'page'> = {
-      page: (position, limit) => this.#share([position, limit], () => this.#fleetLog.page(position, limit)),
+    const changes = new Changes(database);
+    // Readers with different filters share the pages.
+    const source: FleetSource = {
+      database,
+      log: { page: (...of) => this.#share(['log', ...of], () => this.#fleetLog.page(...of)) },
+      tenants: { page: (...of) => this.#share(['tenant', ...of], () => changes.page(...of)) },
     };
     return sendEvents({
       start,
-      read: (cursor) => this.#share([cursor, options], () => readFleetEvents(database, log, cursor, options)),
+      read: (cursor) => this.#share([cursor, options], () => readFleetEvents(source, cursor, options)),
       watch: (wake) => {
         this.#fleetReaders.add(wake);
         return () => this.#fleetReaders.delete(wake);

@@ -77,7 +77,11 @@ export const listAllChanges = defineOperation({
     const log = new FleetLog(database);
     const options = fleetOptions(administrator, query);
     const start = await beginFleet(log, after);
-    const { events, cursor, hasMore } = await readFleetEvents(database, log, start, options);
+    const { events, cursor, hasMore } = await readFleetEvents(
+      { database, log, tenants: new Changes(database) },
+      start,
+      options,
+    );
     return { events, cursor: encodeCursor(cursor), has_more: hasMore };
   },
   async stream({ services, database, administrator, query: { after, ...query }, headers }) {

@@ -4,7 +4,7 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { decodeCursor } from '../../core/lib/cursor.ts';
 import { FIRST_ID } from '../../core/lib/uuids.ts';
 import type { PlacedEvent } from './change-event.ts';
-import { Changes, type Page } from './changes.ts';
+import type { Changes, Page } from './changes.ts';
 import { type FleetChange, type FleetLog, fleetPosition } from './fleet-log.ts';
 import { type EventPage, isWanted, type ReadOptions, toEventPage } from './read-events.ts';
 
@@ -36,6 +36,13 @@ export async function beginFleet(log: FleetLog, given: string | undefined): Prom
   return { log: position, event: null };
 }
 
+/** Readers whose pages streams may share. */
+export interface FleetSource {
+  database: Database;
+  log: Pick<FleetLog, 'page'>;
+  tenants: Pick<Changes, 'page'>;
+}
+
 /**
  * Reads the next events in all tenants. A page may have fewer events than the limit, even none, while there are more.
  *
@@ -43,8 +50,7 @@ export async function beginFleet(log: FleetLog, given: string | undefined): Prom
  * @throws DatabaseError
  */
 export async function readFleetEvents(
-  database: Database,
-  log: Pick<FleetLog, 'page'>,
+  { database, log, tenants: reader }: FleetSource,
   start: FleetCursor,
   { limit, content, tenants, ...filter }: FleetOptions,
 ): Promise<EventPage<FleetCursor>> {
@@ -52,7 +58,7 @@ export async function readFleetEvents(
   if (page === undefined) throw new ServiceError('log_position_expired');
   const wanted = tenants && new Set(tenants);
   const changes = page.changes.filter(({ tenant }) => wanted?.has(tenant) ?? true);
-  const read = await readTenants(database, changes, { limit, by: filter.by, first: start.event });
+  const read = await readTenants(reader, changes, { limit, by: filter.by, first: start.event });
   const found: PlacedEvent<FleetCursor>[] = [];
   let cursor = start;
   const endPage = (hasMore: boolean) => toEventPage(database, found, { content, cursor, hasMore });
@@ -76,11 +82,10 @@ export async function readFleetEvents(
 
 /** Reads the events between each tenant's first and last change in a page of the log, which are in that page too. */
 async function readTenants(
-  database: Database,
+  reader: Pick<Changes, 'page'>,
   changes: readonly FleetChange[],
   { limit, by = null, first }: { limit: number; by: string | null | undefined; first: string | null },
 ): Promise<Map<string, Page>> {
-  const reader = new Changes(database);
   const read = new Map<string, Page>();
   const waiting = [...Map.groupBy(changes, ({ tenant }) => tenant)];
   const next = async (): Promise<void> => {

@@ -96,11 +96,13 @@ export class MessageSource {
   async #events(webhook: DeliveredWebhook) {
     const { tenant, cursor: start, types, path, content } = webhook;
     const options = { limit: MAX_EVENTS, content, types: types ?? undefined, path: path ?? undefined };
+    const changes = new Changes(this.#database);
     if (tenant === null) {
       const position = await beginFleet(this.#log, start);
-      return readFleetEvents(this.#database, this.#log, position, { ...options, tenants: undefined });
+      const source = { database: this.#database, log: this.#log, tenants: changes };
+      return readFleetEvents(source, position, { ...options, tenants: undefined });
     }
-    const position = await new Changes(this.#database).begin(tenant, parseStart(start));
+    const position = await changes.begin(tenant, parseStart(start));
     return readEvents(this.#database, tenant, position, options);
   }
 }
