@@ -357,10 +357,14 @@ describeServiceOnOwnDatabase('webhook deliveries', (service) => {
     const receiver = await startReceiver(status(500));
     const webhook = await create(receiver, { tenant });
     await run(service(), tenant, cmd.create(A, 'one'));
-    await service().query(
-      "UPDATE tenants SET history_since = last_change_at + interval '1 microsecond' WHERE id = $1",
+    const [end] = await service().query(
+      "SELECT (last_change_at + interval '1 microsecond')::text AS at FROM tenants WHERE id = $1",
       [tenant],
     );
+    await service().query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
+      tenant,
+      end?.at,
+    ]);
     await send();
     receiver.respond = status(200);
     await send(1);
