@@ -93,7 +93,7 @@ describeConsole('protection for work in the console', (fixture) => {
     const session = () =>
       fetch(`${fixture().url}/v1/session`, { headers: { authorization: `Bearer ${key}` } });
     await expect.poll(async () => (await session()).status).toBe(401);
-    await page.getByRole('button', { name: 'Save' }).click();
+    // The stream of changes ends, and the session with it.
     await signIn(page, (await fixture().createKey()).key);
     await expect.poll(() => readEditor(editor(page))).toBe('not saved\n');
     await page.getByRole('button', { name: 'Save' }).click();
