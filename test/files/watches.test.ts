@@ -1,79 +1,79 @@
 /** Watchers in a process, and the statements that their checks send. */
 import { expect, it } from 'vitest';
+import type { Database } from '../../src/core/database/database.ts';
 import { type Changes, Watches } from '../../src/core/files/watches.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { recordNames } from '../support/record-names.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
+/** Creates watches without a timer, so that all checks are the test's. */
+function createWatches(database: Database): Watches {
+  const watches = new Watches(database);
+  watches.close();
+  return watches;
+}
+
 describeService('watches', (service) => {
   it('reports no changes after the tenant was deleted and created again', async () => {
     const { database } = service();
-    const [tenants, watches] = [new Tenants(database), new Watches(database)];
+    const [tenants, watches] = [new Tenants(database), createWatches(database)];
     const tenant = freshTenant('replaced');
     await tenants.create(tenant);
     const { createdAt = null } = (await tenants.find(tenant)) ?? {};
     const seen: Changes[] = [];
-    try {
-      await watches.watch({ tenant, createdAt, paths: ['/memories/a'] }, (each) => seen.push(each));
-      await service().execute(cmd.create('/memories/a', 'x'), { tenant });
-      await watches.check();
-      expect(seen).toHaveLength(1);
-      await tenants.delete(tenant);
-      await tenants.create(tenant);
-      await service().execute(cmd.create('/memories/a', 'of the new customer'), { tenant });
-      await watches.check();
-      expect(seen).toHaveLength(1);
-      const late = watches.watch({ tenant, createdAt, paths: [] }, (each) => seen.push(each));
-      await expect(late).rejects.toMatchObject({ reason: 'tenant_replaced' });
-    } finally {
-      watches.close();
-    }
+    await watches.watch({ tenant, createdAt, paths: ['/memories/a'] }, (each) => seen.push(each));
+    await service().execute(cmd.create('/memories/a', 'x'), { tenant });
+    await watches.check();
+    expect(seen).toHaveLength(1);
+    await tenants.delete(tenant);
+    await tenants.create(tenant);
+    await service().execute(cmd.create('/memories/a', 'of the new customer'), { tenant });
+    await watches.check();
+    expect(seen).toHaveLength(1);
+    const late = watches.watch({ tenant, createdAt, paths: [] }, (each) => seen.push(each));
+    await expect(late).rejects.toMatchObject({ reason: 'tenant_replaced' });
   });
 
   it('reads a changed tenant once, and reports to each watcher only the paths that it watches', async () => {
     const { database, names } = recordNames(service().database);
-    const watches = new Watches(database);
+    const watches = createWatches(database);
     const [changed, quiet] = [freshTenant('changed'), freshTenant('quiet')];
     const run = (tenant: string, input: object) => service().execute(input, { tenant });
     for (const tenant of [changed, quiet]) await run(tenant, cmd.create('/memories/0', 'x'));
     const seen: Changes[][] = Array.from({ length: 100 }, () => []);
-    try {
-      const stops = await Promise.all(
-        seen.map((changes, i) =>
-          watches.watch({ tenant: changed, createdAt: null, paths: [`/memories/${i}`] }, (each) =>
-            changes.push(each),
-          ),
+    const stops = await Promise.all(
+      seen.map((changes, i) =>
+        watches.watch({ tenant: changed, createdAt: null, paths: [`/memories/${i}`] }, (each) =>
+          changes.push(each),
         ),
-      );
-      const elsewhere: Changes[] = [];
-      await watches.watch({ tenant: quiet, createdAt: null, paths: ['/memories/0'] }, (each) =>
-        elsewhere.push(each),
-      );
-      await run(changed, cmd.replace('/memories/0', 'x', 'y'));
-      await run(changed, cmd.create('/memories/1', 'x'));
-      stops[2]?.();
-      names.length = 0;
-      await watches.check();
-      expect(names.sort()).toStrictEqual(['last_change', 'last_change', 'watched_state']);
-      const listOnly = [{ paths: [], isListChanged: true }];
-      expect(seen.slice(0, 4)).toStrictEqual([
-        [{ paths: ['/memories/0'], isListChanged: true }],
-        [{ paths: ['/memories/1'], isListChanged: true }],
-        [],
-        listOnly,
-      ]);
-      expect(seen.slice(3).every((changes) => changes.length === 1)).toBe(true);
-      expect(elsewhere).toStrictEqual([]);
-      names.length = 0;
-      await watches.check();
-      expect(names).toStrictEqual(['last_change', 'last_change']);
-      for (const stop of stops) stop();
-      names.length = 0;
-      await watches.check();
-      expect(names).toStrictEqual(['last_change']);
-    } finally {
-      watches.close();
-    }
+      ),
+    );
+    const elsewhere: Changes[] = [];
+    await watches.watch({ tenant: quiet, createdAt: null, paths: ['/memories/0'] }, (each) =>
+      elsewhere.push(each),
+    );
+    await run(changed, cmd.replace('/memories/0', 'x', 'y'));
+    await run(changed, cmd.create('/memories/1', 'x'));
+    stops[2]?.();
+    names.length = 0;
+    await watches.check();
+    expect(names.sort()).toStrictEqual(['last_change', 'last_change', 'watched_state']);
+    const listOnly = [{ paths: [], isListChanged: true }];
+    expect(seen.slice(0, 4)).toStrictEqual([
+      [{ paths: ['/memories/0'], isListChanged: true }],
+      [{ paths: ['/memories/1'], isListChanged: true }],
+      [],
+      listOnly,
+    ]);
+    expect(seen.slice(3).every((changes) => changes.length === 1)).toBe(true);
+    expect(elsewhere).toStrictEqual([]);
+    names.length = 0;
+    await watches.check();
+    expect(names).toStrictEqual(['last_change', 'last_change']);
+    for (const stop of stops) stop();
+    names.length = 0;
+    await watches.check();
+    expect(names).toStrictEqual(['last_change']);
   });
 });
