@@ -84,7 +84,7 @@ describe.each([
   });
 
   // Statements with these names only insert their parameters, and read at most the tenant's row.
-  const inserts = /^(import_|insert_entries$|record_reads$|insert_tick$)/;
+  const inserts = /^(import_|insert_entries$|record_reads$|insert_tick$|insert_webhook_deliveries$)/;
   // Statements with these names read ranges of paths beside the listed rows.
   const ranges = /^(changed_)?context_files$/;
   // Statements with these names read the fleet's change log by transactions.
