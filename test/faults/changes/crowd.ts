@@ -6,7 +6,8 @@ import { PageReader } from './page-reader.ts';
 import type { Reader, ReaderOptions } from './reader.ts';
 import { StreamReader } from './stream-reader.ts';
 
-const CATCH_UP_MS = 120_000;
+/** Time without a new event after which readers are behind for good. */
+const STUCK_MS = 120_000;
 const MAX_PAGE = 1000;
 /** Pause after which a reader looks for new changes, in milliseconds. */
 const SHORT_PAUSE = 50;
@@ -52,7 +53,7 @@ export class Crowd {
   /** Waits until the readers have seen all changes, and stops them. */
   async finish(history: RecordedHistory): Promise<void> {
     for (const reader of this.readers) reader.hurry();
-    await becomesTrue(CATCH_UP_MS, async () => this.readers.every((reader) => history.isReadBy(reader)));
+    await readAll(this.readers, history);
     await Promise.all(this.readers.map((reader) => reader.stop()));
   }
 
@@ -68,7 +69,7 @@ export class Crowd {
     for (const reader of readers) {
       const began = performance.now();
       this.#add(reader);
-      await becomesTrue(CATCH_UP_MS, async () => history.isReadBy(reader));
+      await readAll([reader], history);
       const seconds = (performance.now() - began) / 1000;
       await reader.stop();
       rates.push(`${reader.name} read again: ${Math.round(reader.count / seconds)} events a second`);
@@ -94,5 +95,15 @@ export class Crowd {
   #add<Added extends Reader>(reader: Added): Added {
     this.readers.push(reader.begin());
     return reader;
+  }
+}
+
+/** Waits until readers have seen all changes, or see none for `STUCK_MS`. */
+async function readAll(readers: readonly Reader[], history: RecordedHistory): Promise<void> {
+  const count = () => readers.reduce((sum, reader) => sum + reader.count, 0);
+  const isComplete = async () => readers.every((reader) => history.isReadBy(reader));
+  for (let last = -1; last !== count(); ) {
+    last = count();
+    if (await becomesTrue(STUCK_MS, isComplete)) return;
   }
 }
