@@ -61,6 +61,12 @@ export const access = z.enum(['read_write', 'propose', 'operate', 'read_only']).
     '`propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.',
 });
 
+/** Time for which a replaced secret works, at most seven days. */
+export const overlapSeconds = z
+  .int()
+  .min(0)
+  .max(7 * 24 * 60 * 60);
+
 /** A number in a query string. */
 export const count = (min: number, max: number) =>
   z.preprocess(

@@ -10,7 +10,18 @@ import { Keys, keyKind } from '../tenants/keys.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { noSuchTenant } from './admin-errors.ts';
 import { defineOperation } from './admin-operation.ts';
-import { access, count, next, pageFields, readCursor, tenantId, text, time, writeCursor } from './fields.ts';
+import {
+  access,
+  count,
+  next,
+  overlapSeconds,
+  pageFields,
+  readCursor,
+  tenantId,
+  text,
+  time,
+  writeCursor,
+} from './fields.ts';
 import { requireInScope } from './permissions.ts';
 
 const kind = z.enum(['tenant', 'service', 'admin']).meta({
@@ -98,8 +109,6 @@ const changes = z
   .partial()
   .refine((given) => Object.keys(given).length > 0, 'must have a field to change.');
 
-const A_WEEK = 7 * 24 * 60 * 60;
-
 /* An admin key with a scope receives "not found" for tenant keys outside its scope. */
 
 export const getKey = defineOperation({
@@ -159,7 +168,7 @@ export const rotateKey = defineOperation({
   scope: 'handler',
   params,
   body: z.strictObject({
-    overlap_seconds: z.int().min(0).max(A_WEEK).meta({ description: '0: it stops working now.' }),
+    overlap_seconds: overlapSeconds.meta({ description: '0: it stops working now.' }),
   }),
   response: { description: 'The key with its new secret.', schema: keyWithSecretSchema },
   errors: [noSuchKey, new ServiceError('key_expired', 'key_0123456789ab')],

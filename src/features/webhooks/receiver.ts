@@ -3,6 +3,7 @@ import { lookup as resolve } from 'node:dns';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { jsonInSlices } from '../../core/lib/json.ts';
+import { parseRetryAfter } from '../../core/lib/retry-after.ts';
 import { type AddressRules, guardedLookup, requireAllowedHost } from './addresses.ts';
 import type { DeliveryError } from './delivery-errors.ts';
 import type { Message } from './messages.ts';
@@ -69,7 +70,7 @@ export class Receiver {
       const response = await this.#post(message, AbortSignal.any([timeout, signal]));
       const { statusCode: status = 0, headers } = response;
       await discardBody(response);
-      return attempt(status, statusError(status), parseRetryAfter(headers['retry-after']));
+      return attempt(status, statusError(status), parseRetryAfter(headers['retry-after']) ?? 0);
     } catch (error) {
       return attempt(null, timeout.aborted ? 'timeout' : networkError(error));
     }
@@ -137,11 +138,4 @@ function networkError(error: unknown): DeliveryError {
   if (code === 'address_not_allowed') return code;
   if (/^(ENOTFOUND|EAI_)/.test(code)) return 'name_not_resolved';
   return /TLS|SSL|CERT|SIGNATURE/.test(code) ? 'tls_failed' : 'connection_failed';
-}
-
-/** Parses a number of seconds, or a date. Returns milliseconds; 0 if the header is missing or not valid. */
-function parseRetryAfter(header: string | undefined): number {
-  if (header === undefined) return 0;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
 }

@@ -5,6 +5,7 @@ import {
   givenTime,
   memoryPath,
   next,
+  overlapSeconds,
   pageFields,
   readCursor,
   readTimes,
@@ -174,12 +175,13 @@ export const createWebhook = defineOperation({
     requireTls({ config }, options.url);
     if (tenant !== null) await requireTenant(database, tenant);
     const { url, types, path: _, content } = options;
-    note({ details: { origin: urlOrigin(url), types, content } });
+    const details = { origin: urlOrigin(url), types, content };
+    note({ details });
     // The import is deferred because few commands read the feed.
     const { MessageSource } = await import('./messages.ts');
     const start = await new MessageSource(database).latest(tenant);
     const webhook = await new Webhooks(database).create(tenant, options, start);
-    note({ details: { webhook: webhook.id, origin: urlOrigin(url), types, content } });
+    note({ details: { webhook: webhook.id, ...details } });
     return { ...webhookRecord(webhook), secret: webhook.secret };
   },
   location: ({ id }) => `/webhooks/${id}`,
@@ -259,9 +261,6 @@ export const deleteWebhook = defineOperation({
   },
 });
 
-const A_WEEK = 7 * 24 * 60 * 60;
-const A_DAY = 24 * 60 * 60;
-
 export const rotateWebhookSecret = defineOperation({
   id: 'rotateWebhookSecret',
   method: 'POST',
@@ -273,7 +272,7 @@ export const rotateWebhookSecret = defineOperation({
   access: 'read_write',
   scope: 'handler',
   params,
-  body: z.strictObject({ overlap_seconds: z.int().min(0).max(A_WEEK).default(A_DAY) }),
+  body: z.strictObject({ overlap_seconds: overlapSeconds.default(24 * 60 * 60) }),
   response: { description: 'The webhook with its new secret.', schema: webhookWithSecretSchema },
   errors: [noSuchWebhook],
   async run(call) {

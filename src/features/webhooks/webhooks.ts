@@ -4,6 +4,7 @@ import type { Database } from '../../core/database/database.ts';
 import { defineQuery, time } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { cutPage, type Page, type TimePosition } from '../../core/lib/pages.ts';
+import { LAST_ID } from '../../core/lib/uuids.ts';
 import type { EVENT_TYPES } from '../feed/change-event.ts';
 import type { DeliveryError } from './delivery-errors.ts';
 
@@ -177,7 +178,7 @@ SELECT ${time('at')} AS at, id::text, message_id AS "messageId", type, tenant_id
 FROM (
   SELECT * FROM webhook_deliveries
   WHERE webhook_id = $webhook AND (at, id) < (
-    COALESCE($afterAt::text::timestamptz, 'infinity'), COALESCE($afterId::text::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    COALESCE($afterAt::text::timestamptz, 'infinity'), COALESCE($afterId::text::uuid, '${LAST_ID}')
   )
   ORDER BY at DESC, id DESC LIMIT $limit::bigint
 ) AS page

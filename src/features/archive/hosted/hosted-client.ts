@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { parseRetryAfter } from '../../../core/lib/retry-after.ts';
 import { parseMicroseconds } from '../../../core/lib/rfc3339.ts';
 import { escapeInvisible } from '../entry.ts';
 
@@ -213,12 +214,10 @@ function isTemporary({ status, headers }: Attempt): boolean {
   return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
-/** Computes the pause before the next attempt. `Retry-After` is in seconds or a date. */
+/** Computes the pause before the next attempt. */
 function retryDelay(attempt: number, headers: Headers | undefined): number {
-  const given = headers?.get('retry-after') ?? '';
-  const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : (Date.parse(given) - Date.now()) / 1000;
-  const pause = Number.isNaN(seconds) ? FIRST_PAUSE_MS * 2 ** (attempt - 1) : seconds * 1000;
-  return Math.min(Math.max(pause, 0), LONGEST_PAUSE_MS);
+  const pause = parseRetryAfter(headers?.get('retry-after')) ?? FIRST_PAUSE_MS * 2 ** (attempt - 1);
+  return Math.min(pause, LONGEST_PAUSE_MS);
 }
 
 function parseJson(text: string): unknown {
