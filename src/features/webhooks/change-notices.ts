@@ -1,6 +1,6 @@
 import type { Database } from '../../core/database/database.ts';
 import { FleetLog, type FleetPosition } from '../feed/fleet-log.ts';
-import { hasWebhooks, makeDue } from './turns.ts';
+import { makeDue } from './turns.ts';
 
 const CHANGES_A_PAGE = 1000;
 
@@ -23,12 +23,13 @@ export class ChangeNotices {
     return this.#position !== undefined;
   }
 
+  /** Skips the changes until the next `read`. */
+  reset(): void {
+    this.#position = undefined;
+  }
+
   /** Reads the changes since the last call. */
   async read(now: string): Promise<void> {
-    if (!(await hasWebhooks(this.#database))) {
-      this.#position = undefined;
-      return;
-    }
     this.#position ??= await this.#log.latest();
     for (let isLast = false; this.#position !== undefined && !isLast; ) {
       const page = await this.#log.page(this.#position, CHANGES_A_PAGE);

@@ -7,7 +7,7 @@ import { DAY_MS } from '../../core/lib/units.ts';
 import { ChangeNotices } from './change-notices.ts';
 import { type Message, type MessagePage, MessageSource } from './messages.ts';
 import { type Attempt, Receiver, type ReceiverOptions } from './receiver.ts';
-import { beginTurns, endTurn, LEASE_MS, type TurnEnd } from './turns.ts';
+import { beginTurns, endTurn, hasWebhooks, LEASE_MS, type TurnEnd } from './turns.ts';
 import { type DeliveredWebhook, type Delivery, Webhooks } from './webhooks.ts';
 
 /** Maximum number of endpoints to which a replica delivers at the same time. */
@@ -75,12 +75,7 @@ export class Sender {
   async run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const limit = MAX_TURNS - this.#running.size;
-      if (limit > 0) {
-        const now = (await this.#clock()).toISOString();
-        await this.#notices.read(now);
-        for (const webhook of await beginTurns(this.#database, { holder: this.#holder, now, limit }))
-          this.#start(webhook);
-      }
+      if (limit > 0) for (const webhook of await this.#beginTurns(limit)) this.#start(webhook);
       if (this.#running.size === 0) return;
       await Promise.race([...this.#running, delay(CLAIM_MS, undefined, { ref: false })]);
     }
@@ -90,6 +85,16 @@ export class Sender {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);
+  }
+
+  async #beginTurns(limit: number): Promise<DeliveredWebhook[]> {
+    if (!(await hasWebhooks(this.#database))) {
+      this.#notices.reset();
+      return [];
+    }
+    const now = (await this.#clock()).toISOString();
+    await this.#notices.read(now);
+    return beginTurns(this.#database, { holder: this.#holder, now, limit });
   }
 
   #start(webhook: DeliveredWebhook): void {
