@@ -41,7 +41,8 @@ export const REFERENCE_TABLES = [
 
 /**
  * Tables stored only on the coordinator; workers forward statements on them. Audit events can lack a tenant, and must
- * be recorded even while a worker is down. Jobs and webhooks may be for all tenants. On a single node, a page is always complete.
+ * be recorded even while a worker is down. Jobs and webhooks may be for all tenants. On a single node, a page is always
+ * complete.
  */
 export const COORDINATOR_TABLES = [
   'public.audit_events',

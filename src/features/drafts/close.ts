@@ -19,8 +19,8 @@ export interface Closing {
 }
 
 /**
- * Closes a draft and rejects further writes to it, in a transaction that has locked the tenant and the draft. The caller must call
- * `deleteMemory` after the commit.
+ * Closes a draft and rejects further writes to it, in a transaction that has locked the tenant and the draft. The
+ * caller must call `deleteMemory` after the commit.
  */
 export async function closeLocked(
   query: QueryExecutor,

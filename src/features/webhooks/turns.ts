@@ -46,7 +46,8 @@ const endTurnQuery = defineQuery<TurnEnd & { id: string; holder: string; start: 
   `
 UPDATE webhooks SET
   cursor = CASE WHEN cursor = $start THEN $cursor ELSE cursor END,
-  next_attempt_at = CASE WHEN next_attempt_at = $dueAt::timestamptz THEN $nextAttemptAt::timestamptz ELSE next_attempt_at END,
+  next_attempt_at =
+    CASE WHEN next_attempt_at = $dueAt::timestamptz THEN $nextAttemptAt::timestamptz ELSE next_attempt_at END,
   disabled_reason = COALESCE(disabled_reason, $disabledReason::text),
   failing_since = $failingSince::text::timestamptz, failures = $failures::integer,
   gap_at = $gapAt::text::timestamptz, holder = NULL, lease_until = NULL

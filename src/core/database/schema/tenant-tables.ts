@@ -48,7 +48,7 @@ export const tenants = pgTable(
     historySince: timestamp('history_since', { withTimezone: true }).notNull().defaultNow(),
     /** Time when the latest change was made. The next change gets a later time. */
     lastChangeAt: timestamp('last_change_at', { withTimezone: true }),
-    /** Time of the latest event in `tenant_events` that the tenant's own list has. The next change gets a later time. */
+    /** Time of the latest event in the tenant's own list (`tenant_events`). The next change gets a later time. */
     lastEventAt: timestamp('last_event_at', { withTimezone: true }),
     /**
      * Time of the latest change that created files with IDs from before, such as a restore or a merge. Null if there was
