@@ -18,6 +18,7 @@ const THROUGH_COORDINATOR = new Set([
   'import_past_directories',
   'insert_entries',
   'insert_tick',
+  'insert_webhook_deliveries',
   // Rows from another tenant.
   'copy_entries',
   'copy_versions',
