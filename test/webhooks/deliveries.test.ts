@@ -218,6 +218,39 @@ describeServiceOnOwnDatabase('webhook deliveries', (service) => {
     expect(await call('GET', `/webhooks/${webhook.id}`)).toMatchObject({ disabled_reason: 'gone' });
   });
 
+  it('changes a disabled endpoint without enabling it', async () => {
+    const tenant = await newTenant();
+    const [receiver, other] = [await startReceiver(status(410)), await startReceiver()];
+    const { id } = await create(receiver, { tenant });
+    await run(service(), tenant, cmd.create(A, 'one'));
+    await send();
+    const disabled = { enabled: false, disabled_reason: 'gone' };
+    expect(await call('PATCH', `/webhooks/${id}`, { url: other.url })).toMatchObject(disabled);
+    expect(await call('PATCH', `/webhooks/${id}`, { enabled: false })).toMatchObject(disabled);
+    await send(1);
+    expect(other.messages).toStrictEqual([]);
+    const enabled = { enabled: true, disabled_reason: null, failing_since: null };
+    expect(await call('PATCH', `/webhooks/${id}`, { enabled: true })).toMatchObject(enabled);
+    await send();
+    expect(other.texts()).toStrictEqual([`file.created ${A}`]);
+  });
+
+  it('keeps the time of the next attempt when a failing endpoint is changed, until it is enabled', async () => {
+    const tenant = await newTenant();
+    const receiver = await startReceiver(status(500));
+    const webhook = await create(receiver, { tenant });
+    await run(service(), tenant, cmd.create(A, 'one'));
+    await send();
+    const failing = await call('GET', `/webhooks/${webhook.id}`);
+    const changed = await call('PATCH', `/webhooks/${webhook.id}`, { content: true });
+    expect(changed).toStrictEqual({ ...failing, content: true });
+    await send();
+    expect(receiver.messages).toHaveLength(1);
+    await call('PATCH', `/webhooks/${webhook.id}`, { enabled: true });
+    await send();
+    expect(receiver.messages.map(({ payload }) => payload.data.content)).toStrictEqual([undefined, 'one']);
+  });
+
   it('ends an attempt without a response after a time, while other endpoints receive their messages', async () => {
     const tenant = await newTenant();
     const [hanging, other] = [await startReceiver(() => {}), await startReceiver()];

@@ -207,7 +207,8 @@ export const updateWebhook = defineOperation({
   method: 'PATCH',
   url: '/webhooks/:webhook',
   summary: 'Change, enable, or disable a webhook',
-  description: 'A failing or disabled webhook then continues immediately, after the last accepted message.',
+  description:
+    'With `enabled: true`, a failing or disabled webhook continues immediately, after the last accepted message. Other fields keep it failing or disabled.',
   tag: 'webhooks',
   access: 'read_write',
   scope: 'handler',
@@ -221,7 +222,6 @@ export const updateWebhook = defineOperation({
   async run(call) {
     const { config, database, body, administrator, note } = call;
     const before = await findWebhook(call);
-    const { enabled = true } = body;
     const options: WebhookOptions = {
       url: body.url ?? before.url,
       types: body.types === undefined ? before.types : body.types,
@@ -235,8 +235,7 @@ export const updateWebhook = defineOperation({
     const origin = url === undefined ? {} : { origin: { old: urlOrigin(before.url), new: urlOrigin(url) } };
     note({ tenant: before.tenant ?? undefined, details: { webhook: before.id, ...origin, ...details } });
     const webhooks = new Webhooks(database);
-    const disabledReason = enabled ? null : 'by_operator';
-    await webhooks.update(before.id, { ...options, disabledReason });
+    await webhooks.update(before.id, options, body.enabled ?? null);
     return webhookRecord(await webhooks.get(before.id, administrator.onlyTenants));
   },
 });

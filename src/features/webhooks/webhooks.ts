@@ -105,14 +105,17 @@ const updateQuery = defineQuery<{
   types: string[] | null;
   path: string | null;
   content: boolean;
-  disabledReason: string | null;
+  enabled: boolean | null;
   now: string;
 }>(
   'update_webhook',
   `
 UPDATE webhooks SET url = $url, types = $types::text[], path = $path::text, content = $content::boolean,
-  disabled_reason = $disabledReason::text, failing_since = NULL, failures = 0,
-  next_attempt_at = $now::text::timestamptz
+  disabled_reason = CASE $enabled::boolean
+    WHEN true THEN NULL WHEN false THEN COALESCE(disabled_reason, 'by_operator') ELSE disabled_reason END,
+  failing_since = CASE WHEN $enabled THEN NULL ELSE failing_since END,
+  failures = CASE WHEN $enabled THEN 0 ELSE failures END,
+  next_attempt_at = CASE WHEN $enabled THEN $now::text::timestamptz ELSE next_attempt_at END
 WHERE id = $id
 `,
 );
@@ -240,9 +243,13 @@ export class Webhooks {
     return row;
   }
 
-  /** Changes an endpoint, forgets its failures, and delivers again immediately. */
-  async update(id: string, options: WebhookOptions & Pick<Webhook, 'disabledReason'>): Promise<void> {
-    await this.#database.query(updateQuery, { id, ...options, now: await this.#now() });
+  /**
+   * Changes an endpoint.
+   *
+   * @param enabled true also resets its failures and makes it due; null keeps its state
+   */
+  async update(id: string, options: WebhookOptions, enabled: boolean | null): Promise<void> {
+    await this.#database.query(updateQuery, { id, ...options, enabled, now: await this.#now() });
   }
 
   /** Replaces the secret. The previous secret also signs for `overlapSeconds`. */
