@@ -295,6 +295,26 @@ describeConsole('keys in the console', (fixture) => {
     ]);
   });
 
+  it('closes the dialog only when the list shows the saved key', async () => {
+    await fixture().createKey({ label: 'stale' });
+    const page = await open();
+    await row(page, 'stale').getByRole('button', { name: 'Edit…' }).click();
+    await dialog(page).getByLabel('Label').fill('current');
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const keys = /\/v1\/keys\?/;
+    await page.route(keys, (listing) => held.then(() => listing.continue()));
+    const reload = page.waitForRequest(keys);
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await reload;
+    expect(await dialog(page).count()).toBe(1);
+    release();
+    await expect.poll(() => dialog(page).count()).toBe(0);
+    expect(await row(page, 'current').count()).toBe(1);
+  });
+
   it('shows the new label in the header after a session renames its own key', async () => {
     const { key } = await fixture().createKey({ label: 'old name' });
     const page = await fixture().open(await fixture().newContext(), '#/keys');

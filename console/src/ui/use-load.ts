@@ -1,4 +1,4 @@
-import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { errorMessage, isAborted } from '../api/api-client.ts';
 import { dismissDone } from './toasts.ts';
 
@@ -7,8 +7,11 @@ export interface Loaded<T> {
   data: T | undefined;
   error: unknown;
   isLoading: boolean;
-  reload: () => void;
+  reload: Reload;
 }
+
+/** Loads again. Resolves when that load ends, so a dialog can close after its change is shown. */
+export type Reload = () => Promise<void>;
 
 /**
  * Loads data now, and again when `dependencies` change. A superseded load is aborted.
@@ -19,25 +22,41 @@ export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],
 ): Loaded<T> {
-  const [round, setRound] = useState(0);
+  const { round, reload, endReload } = useReload();
   const wanted = useMemo(() => ({}), [...dependencies, round]);
   const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, of: null });
   useLayoutEffect(() => {
     const controller = new AbortController();
     load(controller.signal).then(
       (data) => {
-        if (!controller.signal.aborted) setState({ data, error: undefined, of: wanted });
+        if (controller.signal.aborted) return;
+        setState({ data, error: undefined, of: wanted });
+        endReload();
       },
       (error: unknown) => {
-        if (!controller.signal.aborted && !isAborted(error)) {
-          setState({ data: undefined, error, of: wanted });
-        }
+        if (controller.signal.aborted || isAborted(error)) return;
+        setState({ data: undefined, error, of: wanted });
+        endReload();
       },
     );
     return () => controller.abort();
   }, [wanted]);
   const { data, error, of } = state;
-  return { data, error, isLoading: of !== wanted, reload: useCallback(() => setRound((n) => n + 1), []) };
+  return { data, error, isLoading: of !== wanted, reload };
+}
+
+/** Counts reloads, and resolves their promises when the newest load ends. */
+export function useReload(): { round: number; reload: Reload; endReload: () => void } {
+  const [round, setRound] = useState(0);
+  const waiting = useRef<(() => void)[]>([]);
+  const reload = useCallback(() => {
+    setRound((n) => n + 1);
+    return new Promise<void>((resolve) => waiting.current.push(resolve));
+  }, []);
+  const endReload = useCallback(() => {
+    for (const resolve of waiting.current.splice(0)) resolve();
+  }, []);
+  return { round, reload, endReload };
 }
 
 interface State<T> extends Pick<Loaded<T>, 'data' | 'error'> {

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isAborted } from '../api/api-client.ts';
 import { rememberedList, rememberList } from './remembered-lists.ts';
+import { type Reload, useReload } from './use-load.ts';
 
 export interface Page<T> {
   items: T[];
@@ -13,7 +14,7 @@ export interface Pages<T> {
   isLoading: boolean;
   /** Loads the next page; undefined on the last page. */
   more: (() => void) | undefined;
-  reload: () => void;
+  reload: Reload;
 }
 
 interface State<T> {
@@ -35,7 +36,7 @@ export function usePages<T>(
   revision?: unknown,
 ): Pages<T> {
   const [state, setState] = useState<State<T>>(START);
-  const [round, setRound] = useState(0);
+  const { round, reload, endReload } = useReload();
   const controller = useRef<AbortController>(undefined);
   const latestLoad = useRef(load);
   latestLoad.current = load;
@@ -55,10 +56,12 @@ export function usePages<T>(
         const items = [...(previous ?? []), ...loaded];
         if (next !== null && items.length < wanted.current) return loadPage(next, items);
         setState({ items, next, error: undefined, isLoading: false });
+        endReload();
       },
       (error: unknown) => {
         if (signal.aborted || isAborted(error)) return;
         setState({ items: previous, next: null, error, isLoading: false });
+        endReload();
       },
     );
   }, []);
@@ -91,6 +94,6 @@ export function usePages<T>(
     error,
     isLoading,
     more: next === null ? undefined : more,
-    reload: useCallback(() => setRound((n) => n + 1), []),
+    reload,
   };
 }

@@ -14,7 +14,8 @@ import { type Expiry, expiryTime, hasExpiry } from './new-key.ts';
 interface Props {
   apiKey: Key;
   onClose: () => void;
-  onSaved: () => void;
+  /** Shows the change in the list, and closes the dialog. */
+  onSaved: () => Promise<void>;
 }
 
 /** Edits a key's label and expiry. */
@@ -36,7 +37,7 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
       await sendRequest(keyChange(id, changes));
       if (isSessionKey(id)) relabelSession(label);
       toast('Saved the key.');
-      onSaved();
+      await onSaved();
     });
   return (
     <FormDialog

@@ -11,7 +11,7 @@ import { Badge, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
+import { type Reload, useAction } from '../../ui/use-load.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
@@ -19,7 +19,7 @@ interface Props {
   keys: Key[];
   /** Whether the table has a column for the tenant. */
   hasTenants: boolean;
-  onChange: () => void;
+  onChange: Reload;
 }
 
 export function KeysTable({ keys, hasTenants, onChange }: Props) {
@@ -98,9 +98,9 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
         <EditKeyDialog
           apiKey={editing}
           onClose={() => setEditing(null)}
-          onSaved={() => {
+          onSaved={async () => {
+            await onChange();
             setEditing(null);
-            onChange();
           }}
         />
       )}
@@ -113,9 +113,9 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           apiKey={revoking}
           request={revocation(revoking.id)}
           onClose={() => setRevoking(null)}
-          onDone={() => {
+          onDone={async () => {
+            await onChange();
             setRevoking(null);
-            onChange();
           }}
         >
           stops working within AUTH_CACHE_SECONDS (10 seconds by default). This cannot be undone.
@@ -129,9 +129,9 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           apiKey={ending}
           request={secretEnd(ending.id)}
           onClose={() => setEnding(null)}
-          onDone={() => {
+          onDone={async () => {
+            await onChange();
             setEnding(null);
-            onChange();
           }}
         >
           keeps its current secret. Clients that still use the secret from before the last rotation are
@@ -214,7 +214,7 @@ interface EndProps {
   apiKey: Key;
   request: ApiRequest;
   onClose: () => void;
-  onDone: () => void;
+  onDone: () => Promise<void>;
   /** The consequence, after the ID. */
   children: ComponentChildren;
 }
@@ -226,7 +226,7 @@ function EndDialog({ title, verb, done, apiKey, request, onClose, onDone, childr
     action.run(async () => {
       await sendEmpty(request);
       toast(`${done} ${apiKey.id}.`);
-      onDone();
+      await onDone();
     });
   return (
     <FormDialog

@@ -11,7 +11,8 @@ import { changedDetails, DetailsFields, toDetailsForm } from '../tenants/details
 
 /** Form for a tenant's name, description, and metadata. */
 export function DetailsForm({ tenant }: { tenant: Tenant }) {
-  const initial = toDetailsForm(tenant);
+  const [started, setStarted] = useState(tenant);
+  const initial = toDetailsForm(started);
   const [form, setForm] = useState(initial);
   const action = useAction();
   const changes = changedDetails(tenant.id, initial, form);
@@ -20,8 +21,8 @@ export function DetailsForm({ tenant }: { tenant: Tenant }) {
   const save = () =>
     action.run(async () => {
       const current = await getTenant(tenant.id);
-      if (!(await mayOverwrite(newerDetails(tenant, current, changes)))) return;
-      await changeDetails(tenant.id, changes);
+      if (!(await mayOverwrite(newerDetails(started, current, changes)))) return;
+      setStarted(await changeDetails(tenant.id, changes));
       noteChange();
       toast('Saved the details.');
     });

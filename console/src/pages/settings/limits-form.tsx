@@ -18,7 +18,8 @@ type Fields = Record<Field, string>;
 
 /** Form for a tenant's settings. An empty field selects the service's default. */
 export function LimitsForm({ tenant }: { tenant: Tenant }) {
-  const initial = toFields(tenant.settings);
+  const [started, setStarted] = useState(tenant.settings);
+  const initial = toFields(started);
   const [fields, setFields] = useState(initial);
   const action = useAction();
   const changes = changedSettings(initial, fields);
@@ -27,8 +28,8 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
   const save = () =>
     action.run(async () => {
       const current = await getTenant(tenant.id);
-      if (!(await mayOverwrite(newerSettings(tenant.settings, current.settings, changes)))) return;
-      await changeSettings(tenant.id, changes);
+      if (!(await mayOverwrite(newerSettings(started, current.settings, changes)))) return;
+      setStarted((await changeSettings(tenant.id, changes)).settings);
       noteChange();
       toast('Saved the settings.');
     });

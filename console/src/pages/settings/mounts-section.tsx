@@ -13,7 +13,7 @@ import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction, useLoad } from '../../ui/use-load.ts';
+import { type Reload, useAction, useLoad } from '../../ui/use-load.ts';
 import { MountFields, type MountForm, NEW_MOUNT, toMount } from './mount-fields.tsx';
 
 type ListedMount = Mounts['mounts'][number];
@@ -51,10 +51,11 @@ export function MountsSection({ tenant }: { tenant: string }) {
           tenant={tenant}
           mount={editing === 'new' ? null : editing}
           onClose={() => setEditing(null)}
+          onChange={reload}
         />
       )}
       {removing !== null && (
-        <RemoveDialog tenant={tenant} mount={removing} onClose={() => setRemoving(null)} />
+        <RemoveDialog tenant={tenant} mount={removing} onClose={() => setRemoving(null)} onChange={reload} />
       )}
     </>
   );
@@ -136,9 +137,15 @@ function TenantLink({ id }: { id: string }) {
   );
 }
 
+interface DialogProps<T> {
+  tenant: string;
+  mount: T;
+  onClose: () => void;
+  onChange: Reload;
+}
+
 /** Adds or edits a mount. An existing mount's name cannot be changed. */
-function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose: () => void }) {
-  const { tenant, mount, onClose } = props;
+function MountDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMount | null>) {
   const [form, setForm] = useState<MountForm>({ ...NEW_MOUNT, ...mount, tenant: mount?.tenant ?? '' });
   const action = useAction();
   const save = () =>
@@ -150,6 +157,7 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
       await setMount(tenant, wanted);
       noteChange();
       toast(mount === null ? 'Added the mount.' : 'Saved the mount.');
+      await onChange();
       onClose();
     });
   return (
@@ -184,14 +192,14 @@ function newerMountValues(started: ListedMount | null, current: ListedMount): Ne
   return values.filter(([, was, now]) => was !== now).map(([name, , , now]) => ({ name, now }));
 }
 
-function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () => void }) {
-  const { tenant, mount, onClose } = props;
+function RemoveDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMount>) {
   const action = useAction();
   const remove = () =>
     action.run(async () => {
       await sendEmpty(unmounting(tenant, mount.name));
       noteChange();
       toast('Removed the mount.');
+      await onChange();
       onClose();
     });
   return (
