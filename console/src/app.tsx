@@ -131,6 +131,11 @@ const IncidentsPage = lazy(
   async () => (await import('./pages/incidents/incidents-page.tsx')).IncidentsPage,
 );
 
+const WebhooksSection = lazy(
+  'the page',
+  async () => (await import('./pages/webhooks/webhooks-section.tsx')).WebhooksSection,
+);
+
 const Palette = lazy('the palette', async () => (await import('./pages/palette/palette.tsx')).Palette);
 
 function closePalette(): void {
@@ -152,6 +157,12 @@ function Page() {
     return (
       <main>
         <IncidentsPage />
+      </main>
+    );
+  if (section === 'webhooks')
+    return (
+      <main>
+        <WebhooksSection tenant={null} />
       </main>
     );
   if (section === 'audit') return <AuditPage />;

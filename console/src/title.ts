@@ -5,6 +5,7 @@ const PAGES: Record<string, string> = {
   overview: 'Overview',
   drafts: 'Drafts',
   keys: 'Keys',
+  webhooks: 'Webhooks',
   incidents: 'Incident',
   audit: 'Audit',
 };

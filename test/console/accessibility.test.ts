@@ -81,6 +81,15 @@ const VIEWS: View[] = [
     },
   ],
   [
+    'the dialog for a new webhook',
+    '#/webhooks',
+    async (page) => {
+      await click(page, 'New webhook');
+      await page.getByRole('combobox', { name: 'Events' }).selectOption('some');
+      await page.getByLabel('Draft merged').waitFor();
+    },
+  ],
+  [
     'a file',
     '#/tenants/TENANT?path=/memories/refunds.md',
     (page) => page.getByText('No approval is needed').waitFor(),

@@ -12,6 +12,7 @@ export const VIEWS: View[] = [
   ['tenants', '', (page) => page.getByRole('meter').first().waitFor()],
   ['drafts', 'drafts', (page) => page.getByRole('link', { name: 'Tidy up' }).first().waitFor()],
   ['keys', 'keys', (page) => page.getByRole('rowheader', { name: 'support-agent' }).first().waitFor()],
+  ['webhooks', 'webhooks', (page) => page.getByText('Draft merged').first().waitFor()],
   ['incident', 'incidents', (page) => page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()],
   ['audit', 'audit', (page) => page.getByText('Resume a tenant').first().waitFor()],
   [
@@ -91,7 +92,24 @@ export async function prepareViews({
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
   });
+  await createWebhook(url, (await createKey()).key, tenant);
   return { tenant, draft: draft.id };
+}
+
+/** Creates a disabled webhook with a long URL and path. */
+async function createWebhook(url: string, key: string, tenant: string): Promise<void> {
+  const send = (method: string, path: string, body: object) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    return fetch(url + path, { method, headers, body: JSON.stringify(body) });
+  };
+  const created = await send('POST', '/v1/webhooks', {
+    tenant,
+    url: `https://example.com/${'memory/'.repeat(20)}?token=x`,
+    types: ['created', 'modified', 'deleted', 'draft_merged', 'key_revoked'],
+    path: `/memories/${'customers'.repeat(12)}`,
+    content: true,
+  });
+  await send('PATCH', String(created.headers.get('location')), { enabled: false });
 }
 
 export const viewHash = (place: string, { tenant, draft }: Prepared) =>

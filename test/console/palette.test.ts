@@ -70,6 +70,7 @@ describeConsole("the console's palette", (fixture) => {
       'TenantsPage',
       'DraftsPage',
       'KeysPage',
+      'WebhooksPage',
       'IncidentPage',
       'AuditPage',
       'Suspended tenantsPage',

@@ -26,6 +26,7 @@ const VIEWS: View[] = [
     },
   ],
   ['keys?tenant=TENANT', (page) => page.getByRole('rowheader').first().waitFor()],
+  ['webhooks', (page) => page.getByRole('heading', { name: 'Webhooks' }).waitFor()],
   ['audit', (page) => page.getByRole('heading', { name: 'Audit' }).waitFor()],
   ['drafts', (page) => page.getByRole('heading', { name: 'Drafts' }).waitFor()],
   ['tenants/TENANT', (page) => page.getByRole('treeitem', { name: 'style.md' }).waitFor()],
@@ -180,7 +181,15 @@ describeConsole("the console's buttons", (fixture) => {
         for (const label of await open(view, subjects, isThere)) offered.add(label);
       }
       expect(rejected).toStrictEqual([]);
-      const managing = ['New key', 'New mount', 'Revoke', 'Mount…', 'New keys…', 'Delete tenant…'];
+      const managing = [
+        'New key',
+        'New mount',
+        'New webhook',
+        'Revoke',
+        'Mount…',
+        'New keys…',
+        'Delete tenant…',
+      ];
       const ofFleet = ['New tenant', 'Rename…', 'Copy…'];
       const changing = [
         'New file',

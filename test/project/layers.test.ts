@@ -62,7 +62,7 @@ const BESIDE_FEATURES = {
   ],
 };
 /** Features without a page in the console. */
-const WITHOUT_PAGES = ['context', 'feed', 'mcp', 'memory-stores', 'secrets', 'sync', 'telemetry', 'webhooks'];
+const WITHOUT_PAGES = ['context', 'feed', 'mcp', 'memory-stores', 'secrets', 'sync', 'telemetry'];
 
 interface Import {
   file: string;

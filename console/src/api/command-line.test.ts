@@ -103,6 +103,27 @@ const REQUESTS: ApiRequest[] = [
   { method: 'DELETE', path: 'keys/key_1' },
   {
     method: 'POST',
+    path: 'webhooks',
+    json: {
+      tenant: 'acme',
+      url: "https://a.example/?it's",
+      types: ['deleted'],
+      path: '/memories/a b',
+      content: true,
+    },
+  },
+  {
+    method: 'POST',
+    path: 'webhooks',
+    json: { tenant: null, url: 'https://a.example/', types: null, path: null },
+  },
+  { method: 'PATCH', path: 'webhooks/wh_1', json: { enabled: true } },
+  { method: 'PATCH', path: 'webhooks/wh_1', json: { enabled: false } },
+  { method: 'POST', path: 'webhooks/wh_1/rotate', json: { overlap_seconds: 0 } },
+  { method: 'POST', path: 'webhooks/wh_1/redeliver', json: { since: '2026-11-26T00:00:00.000Z' } },
+  { method: 'DELETE', path: 'webhooks/wh_1' },
+  {
+    method: 'POST',
     path: 'tenants/acme/revert',
     json: { by: NASTY, since: '2026-11-26T00:00:00.000000Z', dry_run: false, plan: 'a'.repeat(64) },
   },

@@ -132,6 +132,31 @@ const COMMANDS: Record<string, ToCommand> = {
     options: { overlap: `${overlap_seconds}s` },
   }),
   'DELETE keys/:': (args) => ({ words: ['keys', 'revoke'], args }),
+  'POST webhooks': (_, { json: { url, tenant, types, path, content } }) => ({
+    words: ['webhooks', 'create'],
+    args: [url],
+    options: {
+      tenant: tenant ?? undefined,
+      type: types ?? undefined,
+      path: path ?? undefined,
+      content: content || undefined,
+    },
+  }),
+  'PATCH webhooks/:': (args, { json: { enabled } }) => ({
+    words: ['webhooks', enabled ? 'enable' : 'disable'],
+    args,
+  }),
+  'DELETE webhooks/:': (args) => ({ words: ['webhooks', 'delete'], args }),
+  'POST webhooks/:/rotate': (args, { json: { overlap_seconds } }) => ({
+    words: ['webhooks', 'rotate'],
+    args,
+    options: { overlap: `${overlap_seconds}s` },
+  }),
+  'POST webhooks/:/redeliver': (args, { json: { since } }) => ({
+    words: ['webhooks', 'redeliver'],
+    args,
+    options: { since },
+  }),
   'POST tenants/:/versions/:/redact': (args) => ({ words: ['redact'], args }),
   'POST tenants/:/restore': ([tenant], { json: { path, at, version, plan } }) => ({
     words: ['restore'],

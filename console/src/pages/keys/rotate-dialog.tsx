@@ -15,7 +15,7 @@ import { SecretDialog } from './secret-dialog.tsx';
  * Periods in seconds, up to the service's maximum. The suffix `s` preserves the order, because JavaScript sorts integer
  * property names.
  */
-const OVERLAPS = {
+export const OVERLAPS = {
   '86400s': 'For a day',
   '3600s': 'For an hour',
   '604800s': 'For a week',

@@ -10,14 +10,16 @@ import { createSnippets, findServiceUrl } from './snippets.ts';
 
 interface Props {
   title: string;
-  apiKey: Pick<Key, 'kind' | 'tenant'>;
+  /** Noun for the secret. */
+  name?: string;
   secret: string;
+  /** The key to show settings and code for. */
+  apiKey?: Pick<Key, 'kind' | 'tenant'>;
   children?: ComponentChildren;
   onClose: () => void;
 }
 
 const LEAVE = {
-  title: 'Leave without the key?',
   text: 'You have not copied it, and it is not shown again.',
   verb: 'Leave',
   otherwise: 'Stay',
@@ -25,10 +27,10 @@ const LEAVE = {
 };
 
 /** Shows a secret once. Until the secret is copied, closing the dialog or leaving the page asks first. */
-export function SecretDialog({ title, apiKey, secret, children, onClose }: Props) {
+export function SecretDialog({ title, name = 'key', secret, apiKey, children, onClose }: Props) {
   const [isCopied, setIsCopied] = useState(false);
   const [isReminded, setIsReminded] = useState(false);
-  useUnsaved(!isCopied, LEAVE);
+  useUnsaved(!isCopied, { ...LEAVE, title: `Leave without the ${name}?` });
   const close = () => (isCopied ? onClose() : setIsReminded(true));
   return (
     <Modal title={title} isWide onClose={close}>
@@ -39,18 +41,18 @@ export function SecretDialog({ title, apiKey, secret, children, onClose }: Props
             class="code"
             readOnly
             autofocus
-            aria-label="The key"
+            aria-label={`The ${name}`}
             value={secret}
             onFocus={(event) => event.currentTarget.select()}
             onCopy={() => setIsCopied(true)}
           />
-          <CopyButton text={secret} what="the key" isLarge onCopied={() => setIsCopied(true)} />
+          <CopyButton text={secret} what={`the ${name}`} isLarge onCopied={() => setIsCopied(true)} />
         </div>
         {children}
-        <KeySnippets apiKey={apiKey} secret={secret} onCopied={() => setIsCopied(true)} />
+        {apiKey && <KeySnippets apiKey={apiKey} secret={secret} onCopied={() => setIsCopied(true)} />}
         {isReminded && !isCopied && (
           <p class="notice warning" role="alert">
-            You have not copied the key. To close without it, choose Done.
+            You have not copied the {name}. To close without it, choose Done.
           </p>
         )}
       </div>
@@ -63,7 +65,7 @@ export function SecretDialog({ title, apiKey, secret, children, onClose }: Props
   );
 }
 
-interface KeySnippetsProps extends Pick<Props, 'apiKey' | 'secret'> {
+interface KeySnippetsProps extends Required<Pick<Props, 'apiKey' | 'secret'>> {
   onCopied: () => void;
 }
 

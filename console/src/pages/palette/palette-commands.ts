@@ -21,6 +21,7 @@ const pages = (): Target[] => [
   page('Tenants', '#/'),
   page('Drafts', toHref(['drafts'])),
   page('Keys', toHref(['keys'])),
+  page('Webhooks', toHref(['webhooks'])),
   page('Incident', toHref(['incidents'])),
   page('Audit', toHref(['audit'])),
   page('Suspended tenants', toHref([], { state: 'suspended' })),

@@ -8,6 +8,7 @@ import { Transfer } from '../archive/archive-transfer.tsx';
 import { KeptOutSection } from '../incidents/kept-out-section.tsx';
 import { KeysSection } from '../keys/keys-section.tsx';
 import { toDetailsForm } from '../tenants/details-fields.tsx';
+import { WebhooksSection } from '../webhooks/webhooks-section.tsx';
 import { DangerZone } from './danger-zone.tsx';
 import { DetailsForm } from './details-form.tsx';
 import { LimitsForm } from './limits-form.tsx';
@@ -26,6 +27,9 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
       </section>
       <section class="card">
         <MountsSection tenant={tenant.id} />
+      </section>
+      <section class="card">
+        <WebhooksSection tenant={tenant.id} />
       </section>
       {canWrite.value && tenant.archived_at === null ? (
         <section class="card">

@@ -1,0 +1,51 @@
+import { type ApiRequest, sendJson, sendRequest } from './api-client.ts';
+import type { Webhook, WebhookDelivery, WebhookTest } from './schema.ts';
+
+export type { Webhook, WebhookDelivery, WebhookTest } from './schema.ts';
+
+export type EventType = NonNullable<Webhook['types']>[number];
+export type NewWebhook = Pick<Webhook, 'tenant' | 'url' | 'types' | 'content'> & { path: string | null };
+
+const webhookPath = (id: string, rest = '') => `webhooks/${encodeURIComponent(id)}${rest}`;
+
+/** @param tenant null for all webhooks that the session may see */
+export const listWebhooks = async (tenant: string | null, signal: AbortSignal) =>
+  (await sendJson<{ webhooks: Webhook[] }>('webhooks', { query: { tenant }, signal })).webhooks;
+
+export const webhookCreation = (json: NewWebhook): ApiRequest => ({ method: 'POST', path: 'webhooks', json });
+
+export const webhookSwitch = (id: string, enabled: boolean): ApiRequest => ({
+  method: 'PATCH',
+  path: webhookPath(id),
+  json: { enabled },
+});
+
+export const secretRotation = (id: string, overlap_seconds: number): ApiRequest => ({
+  method: 'POST',
+  path: webhookPath(id, '/rotate'),
+  json: { overlap_seconds },
+});
+
+/** Continues a webhook with the first change since a time. */
+export const redelivery = (id: string, since: string): ApiRequest => ({
+  method: 'POST',
+  path: webhookPath(id, '/redeliver'),
+  json: { since },
+});
+
+export const webhookDeletion = (id: string): ApiRequest => ({ method: 'DELETE', path: webhookPath(id) });
+
+/** Sends a request that creates a secret, and returns the secret. */
+export const sendForSecret = async (request: ApiRequest) =>
+  (await sendRequest<{ secret: string }>(request)).secret;
+
+export const testWebhook = (id: string, signal: AbortSignal) =>
+  sendJson<WebhookTest>(webhookPath(id, '/test'), { method: 'POST', signal });
+
+export const listDeliveries = async (id: string, after: string | null, signal: AbortSignal) => {
+  const page = await sendJson<{ deliveries: WebhookDelivery[]; next: string | null }>(
+    webhookPath(id, '/deliveries'),
+    { query: { after, limit: 50 }, signal },
+  );
+  return { items: page.deliveries, next: page.next };
+};
