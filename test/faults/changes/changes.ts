@@ -16,6 +16,8 @@ import { Killer } from './killer.ts';
 import { Writers } from './writers.ts';
 
 const REPLICAS = 3;
+/** A suspension takes effect within a second. The webhooks' servers have a private address. */
+const SETTINGS = { DB_POOL_MAX: '10', AUTH_CACHE_SECONDS: '1', WEBHOOK_ALLOWED_ADDRESSES: '127.0.0.1' };
 /** Number of occasions on which readers start after now. */
 const STARTS = 8;
 
@@ -24,7 +26,7 @@ export async function changes({ postgres, option }: Environment): Promise<Row> {
   const [events, kills] = [option('EVENTS', 3000), option('KILLS', 6)];
   const row = new Row(`readers of changes by three replicas, seed ${seed}`);
   const database = await createDatabase(postgres);
-  const env = { DATABASE_URL: postgres.url(postgres.port, database), ...LIMITS, DB_POOL_MAX: '10' };
+  const env = { DATABASE_URL: postgres.url(postgres.port, database), ...LIMITS, ...SETTINGS };
   const cluster = await Cluster.start(REPLICAS, env);
   const random = createRandom(seed);
   const isLogOn = async () => (await cluster.admin(random, '/changes?after=now'))?.status === 200;
@@ -35,6 +37,7 @@ export async function changes({ postgres, option }: Environment): Promise<Row> {
   const writers = new Writers({ cluster, tenants, seed, pauseMs: option('PAUSE_MS', 0) });
   await writers.prepare();
   const fleet = crowd.openReaders();
+  await crowd.openEndpoints();
   const killer = new Killer(cluster, postgres, random, row);
   const began = performance.now();
   const deadline = began + option('MINUTES', 25) * 60_000;
@@ -62,13 +65,12 @@ export async function changes({ postgres, option }: Environment): Promise<Row> {
   const rates = await crowd.readAgain(history);
   await cluster.end();
   const { readers } = crowd;
-  const { acknowledged, writes } = writers;
-  row.acknowledged = acknowledged;
-  row.wrong.push(...writers.problems, ...readers.flatMap(({ problems }) => problems));
-  history.checkWrites(writes, row);
+  const { writes } = writers;
+  row.wrong.push(...cluster.problems, ...readers.flatMap(({ problems }) => problems));
+  writers.check(history, row);
   for (const reader of readers) history.checkReader(reader, writes, row);
   row.count('events', history.changes.length);
-  for (const { count } of readers) row.count(`deliveries to ${readers.length} readers`, count);
+  crowd.countDeliveries(row);
   row.notes.push(`${Math.round(history.changes.length / seconds)} events a second`, ...rates);
   reportDelays({ readers, fleet, writes, killer }, row);
   return row;

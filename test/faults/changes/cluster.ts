@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../support/faults/postgres-server.ts';
 import { Replica } from '../../support/faults/replica.ts';
 import type { Random } from '../../support/random.ts';
@@ -9,9 +10,17 @@ interface Member {
   adminUrl: string;
 }
 
+interface Response {
+  status: number;
+  body: unknown;
+}
+
+const RETRY_MS = 100;
+
 /** Replicas on one database. Clients send each request to a random one, which may be down. */
 export class Cluster {
   readonly members: readonly Member[];
+  readonly problems: string[] = [];
 
   private constructor(members: readonly Member[]) {
     this.members = members;
@@ -41,11 +50,23 @@ export class Cluster {
   }
 
   /** Sends a request to a random replica's admin API. Returns undefined if no complete response arrives. */
-  admin(random: Random, path: string, body?: object): Promise<{ status: number; body: unknown } | undefined> {
-    return requestJson(`${this.adminUrl(random.below(this.count))}${path}`, {
+  async admin(random: Random, path: string, body?: object): Promise<Response | undefined> {
+    const response = await requestJson(`${this.adminUrl(random.below(this.count))}${path}`, {
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
       headers: body ? { 'content-type': 'application/json' } : {},
     });
+    if (response !== undefined && response.status >= 500 && response.status !== 503)
+      this.problems.push(`an operation got ${response.status} ${JSON.stringify(response.body)}`);
+    return response;
+  }
+
+  /** Repeats a request to the admin API until a replica executes or rejects it. */
+  async insist(random: Random, path: string, body?: object): Promise<Response> {
+    for (;;) {
+      const response = await this.admin(random, path, body);
+      if (response !== undefined && response.status < 500 && response.status !== 429) return response;
+      await delay(RETRY_MS);
+    }
   }
 
   /** Uploads an archive to the first replica's admin API. */
@@ -68,10 +89,7 @@ export class Cluster {
 }
 
 /** Returns a response's status and JSON, or undefined if no complete response arrives. */
-export async function requestJson(
-  url: string,
-  init: RequestInit,
-): Promise<{ status: number; body: unknown } | undefined> {
+export async function requestJson(url: string, init: RequestInit): Promise<Response | undefined> {
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(LIMIT_MS) });
     return { status: response.status, body: await response.json() };

@@ -1,6 +1,8 @@
 import { createRandom } from '../../support/random.ts';
 import { becomesTrue } from '../environment.ts';
+import type { Row } from '../fault-report.ts';
 import type { Cluster } from './cluster.ts';
+import { Endpoint } from './endpoint.ts';
 import type { RecordedHistory } from './history.ts';
 import { PageReader } from './page-reader.ts';
 import type { Reader, ReaderOptions } from './reader.ts';
@@ -12,6 +14,7 @@ const MAX_PAGE = 1000;
 /** Pause after which a reader looks for new changes, in milliseconds. */
 const SHORT_PAUSE = 50;
 const KINDS = ['fast', 'slow', 'broken'] as const;
+const OTHER_EVENTS = ['draft_opened', 'draft_merged', 'draft_rejected', 'tenant_suspended', 'tenant_resumed'];
 
 /** All readers in a run. */
 export class Crowd {
@@ -36,11 +39,31 @@ export class Crowd {
     for (const kind of KINDS) this.#stream('stream of all tenants', kind, { isTimed: kind === 'fast' });
     this.#pages('interrupted pages of all tenants', {});
     this.#pages('pages of some tenants', { tenants: this.#tenants.filter((_, i) => i % 7 === 0) });
-    this.#pages('pages of deletions', { onlyDeletions: true });
+    this.#pages('pages of deletions', { types: ['deleted'] });
     const options = { ...this.#options('pages of all tenants'), isTimed: true };
     return this.#add(
       new PageReader({ ...options, isFleet: true, limit: () => MAX_PAGE, pause: () => SHORT_PAUSE }),
     );
+  }
+
+  /** Starts the webhooks' servers. The slow ones receive few messages: the last tenants have few changes. */
+  async openEndpoints(): Promise<void> {
+    const [first = '', second = '', third = ''] = this.#tenants;
+    const [last = '', previous = ''] = this.#tenants.toReversed();
+    const endpoints = [
+      this.#endpoint('fast', { isTimed: true }),
+      this.#endpoint('slow', { types: OTHER_EVENTS }),
+      this.#endpoint('broken', {}),
+      this.#endpoint('fast', { tenants: [first], isTimed: true }),
+      this.#endpoint('broken', { tenants: [second] }),
+      this.#endpoint('broken', { tenants: [third], types: ['deleted', ...OTHER_EVENTS] }),
+      this.#endpoint('slow', { tenants: [last] }),
+      this.#endpoint('slow', { tenants: [previous] }),
+    ];
+    for (const endpoint of endpoints) {
+      await endpoint.open();
+      this.#add(endpoint);
+    }
   }
 
   /** Starts readers after now, for one tenant and for all. */
@@ -77,8 +100,26 @@ export class Crowd {
     return rates;
   }
 
+  countDeliveries(row: Row): void {
+    const endpoints = this.readers.filter((reader) => reader instanceof Endpoint);
+    const others = this.readers.length - endpoints.length;
+    for (const reader of this.readers)
+      if (!(reader instanceof Endpoint)) row.count(`deliveries to ${others} readers`, reader.count);
+    for (const { count, repeated, failed, aborted } of endpoints) {
+      row.count(`deliveries to ${endpoints.length} webhooks`, count);
+      row.count('repeated deliveries', repeated);
+      row.count('failed deliveries', failed);
+      row.count('deliveries aborted by a kill', aborted);
+    }
+  }
+
   #stream(name: string, kind: (typeof KINDS)[number], more: Partial<ReaderOptions>): void {
     this.#add(new StreamReader({ ...this.#options(`${kind} ${name}`), ...more, kind }));
+  }
+
+  #endpoint(kind: (typeof KINDS)[number], more: Partial<ReaderOptions>): Endpoint {
+    const name = `${kind} webhook ${more.tenants ? 'of a tenant' : 'of all tenants'}`;
+    return new Endpoint({ ...this.#options(name), ...more, kind });
   }
 
   #pages(name: string, more: Partial<ReaderOptions>, isFleet = true): void {

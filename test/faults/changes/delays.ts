@@ -1,4 +1,5 @@
 import type { Row } from '../fault-report.ts';
+import { Endpoint } from './endpoint.ts';
 import type { Killer } from './killer.ts';
 import type { Delay, Reader } from './reader.ts';
 import { StreamReader } from './stream-reader.ts';
@@ -17,19 +18,21 @@ export function reportDelays({ readers, fleet, writes, killer }: Run, row: Row):
     const undisturbed = delays.filter(({ at, ms }) => !killer.hasOutage(at, at + ms));
     row.notes.push(`${title}: ${percentiles(undisturbed)}, with kills: ${percentiles(delays)}`);
   };
-  const streams = readers.filter((reader) => reader instanceof StreamReader);
-  const [ofTenants = [], ofFleet = []] = [false, true].map((isFleet) =>
-    streams.filter((reader) => reader.isFleet === isFleet).flatMap(({ delays }) => delays),
-  );
+  const delaysTo = (kind: typeof StreamReader | typeof Endpoint, isFleet: boolean) =>
+    readers
+      .filter((reader) => reader instanceof kind && reader.isFleet === isFleet)
+      .flatMap(({ delays }) => delays);
   const [same, other]: [Delay[], Delay[]] = [[], []];
-  for (const each of ofTenants) {
+  for (const each of delaysTo(StreamReader, false)) {
     const writer = writes.get(each.toolUse ?? '')?.replica;
     if (writer !== undefined) (writer === each.replica ? same : other).push(each);
   }
   report('stream, same replica', same);
   report('stream, other replica', other);
-  report('stream of all tenants', ofFleet);
+  report('stream of all tenants', delaysTo(StreamReader, true));
   report('list of all tenants', fleet.delays);
+  report('webhook', delaysTo(Endpoint, false));
+  report('webhook of all tenants', delaysTo(Endpoint, true));
 }
 
 /** Formats the median and the 99th percentile. */

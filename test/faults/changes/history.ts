@@ -8,11 +8,13 @@ export interface Change {
   /** As in `Reader.seen`. */
   key: string;
   tenant: string;
-  /** Whether the change deletes a file. */
-  isDeletion: boolean;
+  /** The event's type. `created` for a restored file too. */
+  type: string;
   at: string;
   /** Tool call ID, for a change by an agent. */
   toolUse: string | null;
+  /** Draft ID, for a draft's event. */
+  draft: string | null;
 }
 
 /** All changes in the database, in order within each tenant. */
@@ -27,26 +29,30 @@ export class RecordedHistory {
 
   static async read(postgres: PostgresServer, database: string): Promise<RecordedHistory> {
     const rows = await postgres.query(
-      `SELECT 'version ' || id AS key, tenant_id AS tenant, operation = 'deleted' AS "isDeletion", created_at AS at, id,
-         origin ->> 'toolUseId' AS "toolUse" FROM memory_versions
-       UNION ALL
-       SELECT 'redaction ' || id, tenant_id, false, redacted_at, id, NULL FROM memory_versions
-       WHERE redacted_at IS NOT NULL
-       UNION ALL
-       SELECT type || ' ' || to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), tenant_id, false, at, id, NULL
-       FROM tenant_events
-       ORDER BY at, id`,
+      `SELECT * FROM (
+         SELECT 'version ' || id AS key, tenant_id AS tenant, operation AS type, created_at AS at, id,
+           origin ->> 'toolUseId' AS "toolUse", NULL AS draft FROM memory_versions
+         UNION ALL
+         SELECT 'redaction ' || id, tenant_id, 'redacted', redacted_at, id, NULL, NULL FROM memory_versions
+         WHERE redacted_at IS NOT NULL
+         UNION ALL
+         SELECT type || ' ' || COALESCE(
+             details #>> '{draft,id}', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+           ), tenant_id, type, at, id, NULL, details #>> '{draft,id}' FROM tenant_events
+       ) AS changes
+       WHERE NOT starts_with(tenant, 'draft_') ORDER BY at, id`,
       [],
       database,
     );
     return new RecordedHistory(rows as Change[]);
   }
 
-  /** Whether a reader has seen each tenant's last change, which is a deletion. */
+  /** Whether a reader has seen each tenant's last change among those that it reads. */
   isReadBy(reader: Reader): boolean {
-    return [...this.#byTenant].every(
-      ([tenant, own]) => !reader.reads(tenant) || reader.seen.get(tenant)?.at(-1) === own.at(-1)?.key,
-    );
+    return [...this.#byTenant].every(([tenant, own]) => {
+      if (!reader.reads(tenant)) return true;
+      return reader.seen.get(tenant)?.at(-1) === own.findLast((change) => reader.wants(change))?.key;
+    });
   }
 
   /** Checks that each acknowledged write made one change, with one time for all its files. */

@@ -48,9 +48,9 @@ export class PageReader extends Reader {
   }
 
   async #request(replica: number, after: string | undefined): Promise<Page | undefined> {
-    const { cluster, tenants = [], isFleet, limit, onlyDeletions } = this.options;
+    const { cluster, tenants = [], isFleet, limit, types = [] } = this.options;
     const query = new URLSearchParams({ limit: String(limit()), ...(after !== undefined && { after }) });
-    if (onlyDeletions) query.set('type', 'deleted');
+    for (const type of types) query.append('type', type);
     if (isFleet) for (const tenant of tenants) query.append('tenant', tenant);
     const base = isFleet ? cluster.adminUrl(replica) : `${cluster.url(replica)}/v1`;
     const headers: Record<string, string> = isFleet ? {} : { 'x-tenant-id': tenants[0] ?? '' };

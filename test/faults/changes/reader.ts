@@ -9,8 +9,9 @@ export interface FeedEvent {
   tenant: string;
   at: string;
   cursor: string;
-  /** Undefined for an event of the tenant. */
+  /** Undefined for a tenant's or a draft's event. */
   version?: { id: string; tool_use_id: string | null; content_sha256: string | null };
+  draft?: { id: string };
   content?: string | null;
 }
 
@@ -20,8 +21,8 @@ export interface Delay {
   at: number;
   ms: number;
   toolUse: string | null;
-  /** The replica that sent the event. */
-  replica: number;
+  /** The replica that sent the event. Undefined for a webhook. */
+  replica: number | undefined;
 }
 
 export interface ReaderOptions {
@@ -31,7 +32,8 @@ export interface ReaderOptions {
   /** Tenants whose changes the reader reads. Undefined for all. */
   tenants?: readonly string[];
   startsNow?: boolean;
-  onlyDeletions?: boolean;
+  /** Types to read. Undefined for all. */
+  types?: readonly string[];
   /** Whether the events' delays are measured. */
   isTimed?: boolean;
 }
@@ -59,12 +61,17 @@ export abstract class Reader {
     return this.options.name;
   }
 
+  /** Whether the reader follows all tenants' changes. */
+  get isFleet(): boolean {
+    return this.options.tenants === undefined;
+  }
+
   reads(tenant: string): boolean {
     return this.options.tenants?.includes(tenant) ?? true;
   }
 
-  wants({ isDeletion }: Change): boolean {
-    return isDeletion || !this.options.onlyDeletions;
+  wants({ type }: Change): boolean {
+    return this.options.types?.includes(type) ?? true;
   }
 
   begin(): this {
@@ -83,10 +90,11 @@ export abstract class Reader {
 
   protected abstract read(): Promise<void>;
 
-  protected record({ type, tenant, at, version, content }: FeedEvent, replica: number): void {
+  protected record(event: FeedEvent, replica: number | undefined): void {
+    const { tenant, at, version, content } = event;
     this.count++;
     const seen = this.seen.get(tenant);
-    const key = version ? `${type === 'redacted' ? 'redaction' : 'version'} ${version.id}` : `${type} ${at}`;
+    const key = eventKey(event);
     if (seen) seen.push(key);
     else this.seen.set(tenant, [key]);
     if (this.options.isTimed) {
@@ -97,9 +105,16 @@ export abstract class Reader {
       this.problems.push(`${this.name}: the content of ${key} is another version's`);
   }
 
+  /** 403 means that the tenant is suspended. */
   protected noteStatus(status: number): void {
-    if (status !== 429 && status !== 503) this.problems.push(`${this.name} got ${status}`);
+    if (![403, 429, 503].includes(status)) this.problems.push(`${this.name} got ${status}`);
   }
+}
+
+/** Returns the same key as `Change.key`. */
+export function eventKey({ type, at, version, draft }: FeedEvent): string {
+  if (version) return `${type === 'redacted' ? 'redaction' : 'version'} ${version.id}`;
+  return `${type} ${draft?.id ?? at}`;
 }
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex');

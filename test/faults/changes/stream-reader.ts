@@ -23,11 +23,6 @@ export class StreamReader extends Reader {
     super(options);
   }
 
-  /** Whether the reader follows all tenants' changes, which the admin API streams. */
-  get isFleet(): boolean {
-    return this.options.tenants === undefined;
-  }
-
   override async stop(): Promise<void> {
     this.isStopped = true;
     this.#response?.destroy();
