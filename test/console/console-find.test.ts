@@ -73,7 +73,7 @@ describeConsole('long files and comparisons in the console', (fixture) => {
     for (const _ of [1, 2, 3]) await page.keyboard.press('Enter');
     await page.keyboard.press('Shift+Enter');
     await page.getByText('3 of 3', { exact: true }).waitFor();
-    expect(await differences.locator('.current mark').allTextContents()).toStrictEqual(['Red']);
+    await expect.poll(() => differences.locator('.current mark').allTextContents()).toStrictEqual(['Red']);
     expect(await findViolations(page)).toStrictEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => field.count()).toBe(0);
@@ -94,7 +94,13 @@ describeConsole('long files and comparisons in the console', (fixture) => {
     await agent({ command: 'create', path: '/memories/long.md', file_text: lines.join('\n') });
     const page = await openSignedIn(`#/tenants/${tenant}?path=/memories/long.md`);
     await page.getByText('line 0', { exact: true }).waitFor();
-    await page.keyboard.press('Control+f');
+    // The field has the focus before the next frame and any further input.
+    const focused = await page.evaluate(`(async () => {
+      dispatchEvent(new KeyboardEvent('keydown', { key: 'f', ctrlKey: true }));
+      for (let i = 0; i < 20; i++) await null;
+      return document.activeElement.ariaLabel;
+    })()`);
+    expect(focused).toBe('Find in the file');
     await page.keyboard.type('NEEDLE');
     await page.getByText('1 of 1', { exact: true }).waitFor();
     await expect.poll(() => page.locator('.line.current').textContent()).toBe('the needle');

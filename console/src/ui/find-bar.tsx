@@ -30,7 +30,9 @@ export interface Find {
  * @param show scrolls to a row
  */
 export function useFind(texts: () => readonly string[], show: (index: number) => void): Find {
-  const [isOpen, setIsOpen] = useState(false);
+  /** Number of times that the field was opened since it was closed. */
+  const [openings, setOpenings] = useState(0);
+  const isOpen = openings > 0;
   const [input, setInput] = useState('');
   const [at, setAt] = useState(0);
   const field = useRef<HTMLInputElement>(null);
@@ -45,13 +47,15 @@ export function useFind(texts: () => readonly string[], show: (index: number) =>
     if (row !== undefined) show(row);
   };
   useLayoutEffect(() => go(0), [matches]);
+  // A layout effect moves the focus before the next key press. In some browsers, `select` alone does not move it.
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, [openings]);
   return {
     isOpen,
-    open: () => {
-      setIsOpen(true);
-      requestAnimationFrame(() => field.current?.select());
-    },
-    close: () => setIsOpen(false),
+    open: () => setOpenings(openings + 1),
+    close: () => setOpenings(0),
     input,
     setInput,
     query,
