@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { DraftChange } from '../../api/drafts-api.ts';
 import { pushQuery, route } from '../../router.ts';
 import { isTyping } from '../../ui/shortcuts.ts';
@@ -15,7 +15,8 @@ const STEPS: Record<string, 1 | -1> = { j: 1, k: -1 };
 
 /** Handles the keys in a review: `j` and `k` open the next and previous file, and `v` marks the file as viewed. */
 export function useReviewKeys(draft: string, ordered: readonly DraftChange[]): void {
-  useEffect(() => {
+  // A layout effect handles a key that is pressed as soon as the files are shown.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
       const selected = selectedFile(ordered);

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
 import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { listTenants, type TenantTotals } from '../../api/tenants-api.ts';
@@ -38,7 +38,8 @@ export function TenantsPage() {
     [view, finishedBulks.value],
   );
   const selection = useSelection(pages.items ?? [], view);
-  useEffect(() => selection.set([]), [finishedBulks.value]);
+  // A layout effect clears the selection before the next click can extend it.
+  useLayoutEffect(() => selection.set([]), [finishedBulks.value]);
   const [isCreating, setIsCreating] = useState(false);
   const create = () => setIsCreating(canManageFleet.value);
   useOpening(query, create);
