@@ -143,7 +143,7 @@ describeConsole('signing in to the console', (fixture) => {
     const other = await (await fixture().newContext()).newPage();
     await other.goto(firstKey?.linkAt(server.url) ?? '');
     await other.getByRole('button', { name: 'Create admin key' }).waitFor();
-    expect(await page.evaluate("getComputedStyle(document.querySelector('.card')).rowGap")).toBe('16px');
+    expect(await other.evaluate("getComputedStyle(document.querySelector('.card')).rowGap")).toBe('16px');
     await page.getByRole('button', { name: 'Create admin key' }).click();
     await page.getByLabel('The key', { exact: true }).waitFor();
     await other.getByRole('button', { name: 'Create admin key' }).click();

@@ -39,7 +39,7 @@ describeConsole('drafts in the console', (fixture) => {
     const page = await fixture().openSignedIn('#/drafts', { onlyTenants: [one.tenant, two.tenant] });
     await page.getByRole('link', { name: 'Drafts 2 to review' }).waitFor();
     expect(await page.title()).toBe('Drafts · Memory console');
-    expect(await page.locator('table.drafts tbody tr').count()).toBe(2);
+    await expect.poll(() => page.locator('table.drafts tbody tr').count()).toBe(2);
     const of = page.getByRole('row').filter({ hasText: 'Tidy one' });
     expect(await of.getByRole('rowheader').textContent()).toBe(
       'Tidy oneby key nightly-tidier, source consolidation',

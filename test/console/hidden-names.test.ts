@@ -94,12 +94,12 @@ describeConsole('long names in the console', (fixture) => {
     const heading = page.getByRole('heading', { level: 2 });
     expect(await heading.locator('.name-text').getAttribute('title')).toBe(LONG_PATH);
     await page.getByRole('button', { name: 'Copy the path' }).click();
-    expect(await readClipboard()).toBe(LONG_PATH);
+    await expect.poll(readClipboard).toBe(LONG_PATH);
     expect(await page.getByRole('heading', { level: 1 }).locator('.name-text').getAttribute('title')).toBe(
       tenant,
     );
     await page.getByRole('button', { name: 'Copy the ID of the tenant' }).click();
-    expect(await readClipboard()).toBe(tenant);
+    await expect.poll(readClipboard).toBe(tenant);
     expect(await page.getByRole('treeitem', { name: NAME }).getAttribute('title')).toBe(LONG_PATH);
   });
 
@@ -154,7 +154,7 @@ describeConsole('long names in the console', (fixture) => {
     const cell = page.getByRole('cell', { name: 'read, write' });
     await cell.waitFor();
     expect(await cell.getAttribute('data-title')).toBe('Access');
-    expect(await page.getByRole('columnheader', { name: 'Access' }).isVisible()).toBe(false);
+    await page.getByRole('columnheader', { name: 'Access' }).waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: /^Revoke/ }).waitFor();
     await page.goto(`${fixture().url}/#/keys`);
     const link = page.getByRole('link', { name: tenant });

@@ -299,6 +299,7 @@ describeConsole(
       await page.goto(`${fixture().url}/#/audit`);
       const event = (action: string) => page.getByRole('listitem').filter({ hasText: action }).first();
       const dryRun = event("Try to revert an actor's changes in many tenants");
+      await dryRun.waitFor();
       expect(await dryRun.getByRole('link', { name: 'Undo in all tenants…' }).count()).toBe(0);
       await event('Write a file').getByRole('link', { name: 'Undo in all tenants…' }).click();
       await field(page).waitFor();

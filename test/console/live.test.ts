@@ -73,7 +73,7 @@ describeConsole(
       const before = await row.boundingBox();
       await agent(create('below.md'));
       await expect.poll(() => list.evaluate((element) => element.scrollTop)).toBeGreaterThan(1050);
-      expect((await row.boundingBox())?.y).toBe(before?.y);
+      await expect.poll(async () => (await row.boundingBox())?.y).toBe(before?.y);
       await list.evaluate((element) => element.scrollTo(0, 0));
       await expect.poll(() => firstVersion(page)).toBe('below.md');
     });
