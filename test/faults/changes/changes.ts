@@ -1,5 +1,5 @@
 /**
- * Readers follow the change feed while replicas and Postgres are killed.
+ * Readers follow the change feed, and webhooks receive it, while replicas and Postgres are killed.
  *
  * Environment: EVENTS and KILLS to reach, within MINUTES; SEED, TENANTS, WRITERS, and PAUSE_MS, the pause between two
  * writes by a writer.

@@ -14,7 +14,15 @@ const MAX_PAGE = 1000;
 /** Pause after which a reader looks for new changes, in milliseconds. */
 const SHORT_PAUSE = 50;
 const KINDS = ['fast', 'slow', 'broken'] as const;
-const OTHER_EVENTS = ['draft_opened', 'draft_merged', 'draft_rejected', 'tenant_suspended', 'tenant_resumed'];
+/** Types of some events, among them each tenant's last one. */
+const SOME_TYPES = [
+  'deleted',
+  'draft_opened',
+  'draft_merged',
+  'draft_rejected',
+  'tenant_suspended',
+  'tenant_resumed',
+];
 
 /** All readers in a run. */
 export class Crowd {
@@ -52,11 +60,11 @@ export class Crowd {
     const [last = '', previous = ''] = this.#tenants.toReversed();
     const endpoints = [
       this.#endpoint('fast', { isTimed: true }),
-      this.#endpoint('slow', { types: OTHER_EVENTS }),
+      this.#endpoint('slow', { types: SOME_TYPES }),
       this.#endpoint('broken', {}),
       this.#endpoint('fast', { tenants: [first], isTimed: true }),
       this.#endpoint('broken', { tenants: [second] }),
-      this.#endpoint('broken', { tenants: [third], types: ['deleted', ...OTHER_EVENTS] }),
+      this.#endpoint('broken', { tenants: [third], types: SOME_TYPES }),
       this.#endpoint('slow', { tenants: [last] }),
       this.#endpoint('slow', { tenants: [previous] }),
     ];
