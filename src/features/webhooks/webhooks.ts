@@ -105,19 +105,26 @@ const updateQuery = defineQuery<{
   types: string[] | null;
   path: string | null;
   content: boolean;
-  enabled: boolean | null;
-  now: string;
 }>(
   'update_webhook',
   `
-UPDATE webhooks SET url = $url, types = $types::text[], path = $path::text, content = $content::boolean,
-  disabled_reason = CASE $enabled::boolean
-    WHEN true THEN NULL WHEN false THEN COALESCE(disabled_reason, 'by_operator') ELSE disabled_reason END,
-  failing_since = CASE WHEN $enabled THEN NULL ELSE failing_since END,
-  failures = CASE WHEN $enabled THEN 0 ELSE failures END,
-  next_attempt_at = CASE WHEN $enabled THEN $now::text::timestamptz ELSE next_attempt_at END
+UPDATE webhooks SET url = $url, types = $types::text[], path = $path::text, content = $content::boolean
 WHERE id = $id
 `,
+);
+
+const enableQuery = defineQuery<{ id: string; now: string }>(
+  'enable_webhook',
+  `
+UPDATE webhooks SET disabled_reason = NULL, failing_since = NULL, failures = 0,
+  next_attempt_at = $now::text::timestamptz
+WHERE id = $id
+`,
+);
+
+const disableQuery = defineQuery<{ id: string }>(
+  'disable_webhook',
+  `UPDATE webhooks SET disabled_reason = 'by_operator' WHERE id = $id AND disabled_reason IS NULL`,
 );
 
 const rotateQuery = defineQuery<{ id: string; secret: string; until: string }>(
@@ -249,7 +256,12 @@ export class Webhooks {
    * @param enabled true also resets its failures and makes it due; null keeps its state
    */
   async update(id: string, options: WebhookOptions, enabled: boolean | null): Promise<void> {
-    await this.#database.query(updateQuery, { id, ...options, enabled, now: await this.#now() });
+    const now = await this.#now();
+    await this.#database.transaction(async (query) => {
+      await query(updateQuery, { id, ...options });
+      if (enabled === true) await query(enableQuery, { id, now });
+      if (enabled === false) await query(disableQuery, { id });
+    });
   }
 
   /** Replaces the secret. The previous secret also signs for `overlapSeconds`. */
