@@ -391,6 +391,11 @@ const TOKENS = {
     effect: 'Claim that names the tenant.',
     example: 'memory_id',
   }),
+  JWT_RIGHTS_CLAIM: text('the name of a claim').optional().register(documentation, {
+    effect: 'Claim with the [rights by path](rights.md).',
+    more: 'Unset: tokens have no rights by path. A token with a malformed claim is rejected.',
+    example: 'memory_rights',
+  }),
   JWT_ALGORITHMS: algorithms.default(['RS256', 'ES256', 'EdDSA']).register(documentation, {
     effect: 'Accepted signature algorithms.',
     example: 'ES256,EdDSA',

@@ -670,6 +670,8 @@ export interface components {
             tenants: string[] | null;
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
+            /** @description The key's rights by path. Empty: the access applies to all files. */
+            rights: components["schemas"]["Right"][];
             label: string;
             /** @description The source of the key's writes, recorded in every version. Empty: not specified. */
             source: string;
@@ -721,6 +723,8 @@ export interface components {
             tenants: string[] | null;
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
+            /** @description The key's rights by path. Empty: the access applies to all files. */
+            rights: components["schemas"]["Right"][];
             label: string;
             /** @description The source of the key's writes, recorded in every version. Empty: not specified. */
             source: string;
@@ -964,6 +968,19 @@ export interface components {
             changed_at: components["schemas"]["Time"] | null;
             /** @description The changed files whose new content or path contains a text that is kept out. They are changed nevertheless: redact their versions, or erase the text. */
             kept_out: string[];
+        };
+        /** @description Access to a file, or to a directory with everything below it. */
+        Right: {
+            /** @example /memories/shared */
+            path: unknown;
+            /** @enum {string} */
+            access: "none" | "read_only" | "propose" | "read_write";
+        };
+        /** @description Access to a file, or to a directory with everything below it. */
+        RightInput: {
+            path: string;
+            /** @enum {string} */
+            access: "none" | "read_only" | "propose" | "read_write";
         };
         SearchMatch: {
             path: string;
@@ -1409,6 +1426,8 @@ export type RenamedTenant = components['schemas']['RenamedTenant'];
 export type Restored = components['schemas']['Restored'];
 export type RevertResolutionInput = components['schemas']['RevertResolutionInput'];
 export type Reverted = components['schemas']['Reverted'];
+export type Right = components['schemas']['Right'];
+export type RightInput = components['schemas']['RightInput'];
 export type SearchMatch = components['schemas']['SearchMatch'];
 export type Session = components['schemas']['Session'];
 export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];

@@ -4,9 +4,10 @@ import { ServiceError } from '../errors/errors.ts';
 import { parseBound } from '../lib/rfc3339.ts';
 import { nameText } from '../lib/text-forms.ts';
 import type { Actor } from '../memory/origin.ts';
+import { rightSchema, rightsSchema } from '../memory/rights.ts';
 import { changedValues } from '../tenants/audit.ts';
 import type { KeyRow } from '../tenants/key-queries.ts';
-import { Keys, keyKind } from '../tenants/keys.ts';
+import { Keys, keyKind, rightsProblem } from '../tenants/keys.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { noSuchTenant } from './admin-errors.ts';
 import { defineOperation } from './admin-operation.ts';
@@ -52,6 +53,9 @@ const fields = {
   manages_stores: z
     .boolean()
     .meta({ description: 'For a service key: whether it may also manage memory stores.' }),
+  rights: z
+    .array(rightSchema)
+    .meta({ description: "The key's rights by path. Empty: the access applies to all files." }),
   label: z.string(),
   source: z.string().meta({
     description: "The source of the key's writes, recorded in every version. Empty: not specified.",
@@ -82,6 +86,7 @@ function keyRecord(row: KeyRow) {
     access: row.access,
     tenants: row.onlyTenants,
     manages_stores: row.managesStores,
+    rights: [...(row.rights ?? [])],
     label: row.label,
     source: row.source,
     created_at: row.createdAt,
@@ -105,7 +110,11 @@ const previous = z
   .meta({ description: 'The secret before the last rotation, while it still works.' });
 
 const changes = z
-  .strictObject({ label: nameText(255), expires_at: expiresAt })
+  .strictObject({
+    label: nameText(255),
+    expires_at: expiresAt,
+    rights: rightsSchema.meta({ description: 'Replaces all rights by path. Empty: removes them.' }),
+  })
   .partial()
   .refine((given) => Object.keys(given).length > 0, 'must have a field to change.');
 
@@ -135,7 +144,7 @@ export const updateKey = defineOperation({
   id: 'updateKey',
   method: 'PATCH',
   url: '/keys/:id',
-  summary: "Change a key's label and expiry",
+  summary: "Change a key's label, expiry, and rights by path",
   description: 'It takes effect within `AUTH_CACHE_SECONDS`. A revoked key cannot be changed.',
   tag: 'keys',
   access: 'read_write',
@@ -147,11 +156,10 @@ export const updateKey = defineOperation({
   async run({ database, params: { id }, body, administrator, note }) {
     const keys = new Keys(database);
     const expiresAt = toUtc(body.expires_at);
-    const before = await keys.update(id, { label: body.label, expiresAt }, administrator.onlyTenants);
-    note({
-      tenant: before.tenant ?? undefined,
-      details: changedValues({ label: before.label, expires_at: before.expiresAt }, body),
-    });
+    const given = { label: body.label, expiresAt, rights: body.rights };
+    const before = await keys.update(id, given, administrator.onlyTenants);
+    const values = { label: before.label, expires_at: before.expiresAt, rights: before.rights ?? [] };
+    note({ tenant: before.tenant ?? undefined, details: changedValues(values, body) });
     return keyRecord(await keys.get(id));
   },
 });
@@ -243,6 +251,10 @@ const newKey = z
       description:
         'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
     }),
+    rights: rightsSchema.default([]).meta({
+      description:
+        "For tenant keys and service keys: rights by path, at most 32. The longest path applies to a file, and no right exceeds the key's access. `propose` is for propose-only keys.",
+    }),
     label: nameText(255).default('').meta({ description: "The key's purpose." }),
     source: nameText(64)
       .default('')
@@ -273,7 +285,15 @@ const newKey = z
     ({ kind: given, access: allowed, manages_stores: manages }) =>
       !manages || (given === 'service' && allowed === 'read_write'),
     { error: 'is only for service keys that may write.', path: ['manages_stores'] },
-  );
+  )
+  .superRefine((key, refinement) => {
+    const message = rightsProblem({
+      ...key,
+      isAdmin: key.kind === 'admin',
+      managesStores: key.manages_stores,
+    });
+    if (message !== undefined) refinement.addIssue({ code: 'custom', message, path: ['rights'] });
+  });
 
 const idempotencyKey = z
   .string()

@@ -8,6 +8,7 @@ import { requireInFlight } from '../http/capacity.ts';
 import { agentErrors, problemResponses } from '../http/problem-responses.ts';
 import { version } from '../lib/service-version.ts';
 import { snakeCase } from '../lib/text-forms.ts';
+import { rightSchema } from '../memory/rights.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { type Authenticator, type Caller, invalidTenant } from '../tenants/principal.ts';
@@ -55,6 +56,7 @@ const rights = z.object({
   manages_stores: z
     .boolean()
     .meta({ description: 'Whether the credential may create, change and delete memory stores.' }),
+  paths: z.array(rightSchema).meta({ description: 'Rights by path. The longest path applies to a file.' }),
 });
 
 const identitySchema = z
@@ -146,6 +148,7 @@ export async function whoamiRoute(
         access: principal.proposesAs === undefined ? principal.access : 'propose',
         creates_tenants: principal.autoCreate,
         manages_stores: caller.managesStores,
+        paths: [...(principal.rights ?? [])],
       },
       ...settingsInEffect(effectiveSettings(tenant ?? {}, config)),
       mounts,

@@ -11,6 +11,7 @@ import {
 } from '../admin/key-operations.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { parseDuration } from '../lib/units.ts';
+import { type Right, rightSchema } from '../memory/rights.ts';
 import { newApiKey } from '../tenants/keys.ts';
 import { createNameParser, tenantId } from './arguments.ts';
 import { type Caller, readList } from './caller.ts';
@@ -26,6 +27,7 @@ interface CreateOptions {
   access: KeyRecord['access'];
   readOnly?: boolean;
   onlyTenants?: string[];
+  right: Right[];
   label: string;
   source: string;
   expires?: Date;
@@ -41,6 +43,16 @@ export function parseExpiry(value: string): Date {
   }
   if (date.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
   return date;
+}
+
+/** Parses `PATH=ACCESS` and adds the right to the earlier ones. A path may contain `=`. */
+function addRight(value: string, earlier: readonly Right[]): Right[] {
+  const [, path, access] = /^(.*)=([^=]*)$/.exec(value) ?? [];
+  const right = rightSchema.safeParse({ path, access });
+  if (right.success) return [...earlier, right.data];
+  throw new InvalidArgumentError(
+    'Use a path, =, and none, read_only, propose, or read_write: /memories/shared=read_only.',
+  );
 }
 
 function tenantIds(value: string): string[] {
@@ -70,6 +82,12 @@ export const createCommand = (cli: Cli) =>
       'with --admin: the key administers only these tenants, separated by commas',
       tenantIds,
     )
+    .option(
+      '--right <path=access>',
+      'access to a file or directory: none, read_only, propose (with --access propose), or read_write; can be repeated, and the longest path applies',
+      addRight,
+      [],
+    )
     .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', parseExpiry)
     .option('--label <text>', 'purpose of the key', createNameParser(255), '')
     .option(
@@ -82,6 +100,7 @@ export const createCommand = (cli: Cli) =>
     .examples(
       'memory-service keys create --tenant acme --expires 90d --label worker',
       'memory-service keys create --tenant acme --access propose --source web --label browser-agent',
+      'memory-service keys create --tenant acme --right /memories/shared=read_only --right /memories/private=none',
       'memory-service keys create --service --manage-stores --label control-plane',
       'memory-service keys create --admin --read-only --label dashboard',
       'memory-service keys create --admin --access operate --only-tenants acme,globex --label support',
@@ -111,6 +130,7 @@ export const createCommand = (cli: Cli) =>
             access,
             tenants: onlyTenants,
             manages_stores: managesStores,
+            rights: options.right,
             label,
             source,
             expires_at: options.expires?.toISOString() ?? null,
@@ -188,6 +208,7 @@ const showCommand = (cli: Cli) =>
       const rows = [
         ['for', key.tenant === null ? key.kind : `tenant ${key.tenant}`],
         ['access', accessText(key)],
+        ...key.rights.map(({ path, access }) => ['right', `${access} for ${path}`]),
         ['label', key.label],
         ['created', time(key.created_at)],
         ['expires', time(key.expires_at) ?? 'never'],
@@ -238,8 +259,15 @@ async function activeKeys(caller: Caller, label: string): Promise<string[]> {
   throw new OperatorError('No active key has this label. See: memory-service keys list');
 }
 
+interface UpdateOptions {
+  label?: string;
+  expires?: Date | 'never';
+  right: Right[];
+  removeRights?: boolean;
+}
+
 const updateCommand = (cli: Cli) =>
-  command(cli, 'update', 'Change the label and the expiry of a key.')
+  command(cli, 'update', 'Change the label, the expiry, and the rights by path of a key.')
     .argument('<id>', 'ID of the key, from `keys list`')
     .option('--label <text>', 'purpose of the key', createNameParser(255))
     .option(
@@ -247,15 +275,30 @@ const updateCommand = (cli: Cli) =>
       'when the key expires: a duration (90d, 12h), a time, or never',
       parseExpiryOrNever,
     )
-    .examples('memory-service keys update key_0123456789ab --label worker --expires 90d')
-    .action((id: string, options: { label?: string; expires?: Date | 'never' }, command: CliCommand) => {
-      const { label, expires } = options;
-      if (label === undefined && expires === undefined) command.error('error: nothing to change');
+    .option(
+      '--right <path=access>',
+      'access to a file or directory; can be repeated, and replaces all earlier rights',
+      addRight,
+      [],
+    )
+    .option('--remove-rights', 'remove all rights by path')
+    .examples(
+      'memory-service keys update key_0123456789ab --label worker --expires 90d',
+      'memory-service keys update key_0123456789ab --right /memories/shared=read_only',
+    )
+    .action((id: string, options: UpdateOptions, command: CliCommand) => {
+      const { label, expires, right, removeRights = false } = options;
+      const changesRights = right.length > 0 || removeRights;
+      if (label === undefined && expires === undefined && !changesRights)
+        command.error('error: nothing to change');
+      if (right.length > 0 && removeRights)
+        command.error('error: --right and --remove-rights exclude each other');
       const expiresAt = expires === 'never' ? null : expires?.toISOString();
       return command.runConnected(async ({ caller }) => {
         const body = {
           ...(label !== undefined && { label }),
           ...(expiresAt !== undefined && { expires_at: expiresAt }),
+          ...(changesRights && { rights: right }),
         };
         await caller.call(updateKey, { params: { id }, body });
         return `Changed key ${id}. It takes effect within AUTH_CACHE_SECONDS.`;

@@ -38,6 +38,8 @@ export interface OverQuota {
   used: number;
   limit: number;
   needed: number;
+  /** Whether `used` counts files that the caller must not know about. */
+  hidesUsed?: boolean;
 }
 
 export type Created =

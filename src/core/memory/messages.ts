@@ -121,12 +121,30 @@ const fileTooLarge = (path: string, maxBytes: number) =>
 export const readOnly = 'Error: This memory is read-only';
 export const tooManyDrafts =
   'Error: Changes of this memory are proposed in a draft, and it cannot have another one: a reviewer has to resolve the open ones first.';
-const tooManyFiles = (used: number, limit: number) =>
-  `Error: This memory is full: it has ${used} files, and ${limit} are allowed. Delete files to make room.`;
-const tooManyDirectories = (used: number, limit: number) =>
-  `Error: This memory is full: it has ${used} directories, and ${limit} are allowed. Delete directories to make room.`;
-const tooManyBytes = (used: number, limit: number, needed: number) =>
-  `Error: This memory is full: it has ${used} bytes, ${limit} are allowed, and this needs ${needed} more. Delete or shorten files to make room.`;
+const tooManyFiles = (used: number | null, limit: number) =>
+  used === null
+    ? `Error: This memory is full: ${limit} files are allowed. Delete files to make room.`
+    : `Error: This memory is full: it has ${used} files, and ${limit} are allowed. Delete files to make room.`;
+const tooManyDirectories = (used: number | null, limit: number) =>
+  used === null
+    ? `Error: This memory is full: ${limit} directories are allowed. Delete directories to make room.`
+    : `Error: This memory is full: it has ${used} directories, and ${limit} are allowed. Delete directories to make room.`;
+const tooManyBytes = (used: number | null, limit: number, needed: number) =>
+  used === null
+    ? `Error: This memory is full: ${limit} bytes are allowed, and this needs ${needed} more. Delete or shorten files to make room.`
+    : `Error: This memory is full: it has ${used} bytes, ${limit} are allowed, and this needs ${needed} more. Delete or shorten files to make room.`;
+
+// Rights by path
+
+/** @param writable directories for writes; `isRootWritable` adds the others */
+const elsewhere = (writable: readonly string[], isRootWritable: boolean) =>
+  `Write to ${alternatives.format([...(isRootWritable ? ['other directories under /memories'] : []), ...writable])} instead.`;
+export const pathReadOnly = (path: string, writable: readonly string[], isRootWritable: boolean) =>
+  `Error: ${path} is read-only. ${elsewhere(writable, isRootWritable)}`;
+export const pathNotWritable = (path: string, writable: readonly string[], isRootWritable: boolean) =>
+  `Error: You cannot write to ${path}. ${elsewhere(writable, isRootWritable)}`;
+export const directoryNotWritable = (path: string, below: string) =>
+  `Error: Cannot change ${path}: you cannot write to ${below}. Change the other files in ${path} one by one instead.`;
 
 // Mounts
 
@@ -184,14 +202,16 @@ export function rejectionMessage(rejection: Rejection): string {
   }
 }
 
-function overQuota({ of, used, limit, needed }: Extract<Rejection, { kind: 'over_quota' }>): string {
+function overQuota(quota: Extract<Rejection, { kind: 'over_quota' }>): string {
+  const { of, used, limit, needed, hidesUsed = false } = quota;
+  const known = hidesUsed ? null : used;
   switch (of) {
     case 'files':
-      return tooManyFiles(used, limit);
+      return tooManyFiles(known, limit);
     case 'directories':
-      return tooManyDirectories(used, limit);
+      return tooManyDirectories(known, limit);
     case 'bytes':
-      return tooManyBytes(used, limit, needed);
+      return tooManyBytes(known, limit, needed);
   }
 }
 

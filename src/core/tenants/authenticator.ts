@@ -78,6 +78,7 @@ export async function createAuthenticator(config: Config, database: Database): P
         issuer: config.JWT_ISSUER ?? '',
         audience: config.JWT_AUDIENCE ?? '',
         tenantClaim: config.JWT_TENANT_CLAIM,
+        rightsClaim: config.JWT_RIGHTS_CLAIM,
         algorithms: config.JWT_ALGORITHMS,
         clockSkewSeconds: config.JWT_CLOCK_SKEW_SECONDS,
         autoCreate: autoCreate ?? false,
@@ -124,7 +125,8 @@ class KeyAuthenticator implements Authenticator {
   }
 
   #toCaller(key: KnownKey): Caller {
-    const { id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access, readAt, expiresAt } = key;
+    const { id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access, rights } = key;
+    const { readAt, expiresAt } = key;
     if (isAdmin) throw new ServiceError('is_admin_key');
     return {
       tenant,
@@ -132,6 +134,7 @@ class KeyAuthenticator implements Authenticator {
       actor,
       managesStores,
       access: access === 'read_write' || access === 'propose' ? 'read_write' : 'read_only',
+      rights: rights ?? undefined,
       proposesAs: access === 'propose' ? id : undefined,
       autoCreate: tenant === null && this.#autoCreate,
       readAt,

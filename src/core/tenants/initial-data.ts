@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { ConfigError } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { camelCase, nameText, renameKeys, snakeCase } from '../lib/text-forms.ts';
+import { rightsSchema } from '../memory/rights.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
-import { hashKey, isApiKey, Keys, keyId } from './keys.ts';
+import { hashKey, isApiKey, Keys, keyId, rightsProblem } from './keys.ts';
 import { mountFields, mountNameSchema, mountsSchema, setMount } from './mounts.ts';
 import { typedSettingSchemas } from './setting-schemas.ts';
 import type { TenantSettings } from './settings.ts';
@@ -37,6 +38,7 @@ const keyFields = {
   admin: z.literal(true).optional(),
   manageStores: z.literal(true).optional(),
   access: z.enum(['read_write', 'propose', 'read_only']).default('read_write'),
+  rights: rightsSchema.default([]),
   label: nameText(255).default('bootstrap'),
   source: nameText(64).default(''),
 };
@@ -50,6 +52,10 @@ const keySchema = z
   })
   .refine(({ tenant, access }) => access !== 'propose' || tenant !== undefined, {
     error: '"access": "propose" is for "tenant"',
+  })
+  .superRefine(({ admin = false, manageStores = false, access, rights }, refinement) => {
+    const problem = rightsProblem({ isAdmin: admin, managesStores: manageStores, access, rights });
+    if (problem !== undefined) refinement.addIssue({ code: 'custom', message: `"rights" ${problem}` });
   });
 
 const bootstrapFields = {
@@ -150,10 +156,11 @@ export async function applyBootstrap(
     admin: isAdmin = false,
     manageStores: managesStores = false,
     access,
+    rights,
     label,
     source,
   } of keys) {
-    const purpose = { tenant, isAdmin, managesStores, access, label, source, expiresAt: null };
+    const purpose = { tenant, isAdmin, managesStores, access, rights, label, source, expiresAt: null };
     const isNew = await allKeys.createOnce({ ...purpose, hash: hashKey(key), id: keyId() }, ACTOR);
     if (isNew) made.keys++;
   }

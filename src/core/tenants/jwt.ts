@@ -9,6 +9,7 @@ import {
 } from 'jose';
 import { ServiceError } from '../errors/errors.ts';
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts';
+import { rightsSchema } from '../memory/rights.ts';
 import { TENANT_ID } from './ids.ts';
 import { type Authenticator, bearerToken, type Caller, type Credentials, namedTenant } from './principal.ts';
 
@@ -120,6 +121,11 @@ async function fetchKeySet(url: URL): Promise<KeySet> {
   return keys;
 }
 
+/** A token's rights. Only a key can propose, because a draft belongs to a key. */
+const tokenRights = rightsSchema
+  .refine((rights) => rights.every(({ access }) => access !== 'propose'))
+  .optional();
+
 export interface JwtOptions {
   /** URL with the issuer's keys. Alternatively, `publicKey` is a single public key as PEM (SPKI). */
   jwksUrl?: string | undefined;
@@ -128,6 +134,8 @@ export interface JwtOptions {
   audience: string;
   /** Claim that contains the tenant ID. */
   tenantClaim: string;
+  /** Claim that contains the caller's rights by path. By default, tokens contain none. */
+  rightsClaim?: string | undefined;
   /** Accepted signature algorithms, asymmetric only. */
   algorithms: string[];
   clockSkewSeconds: number;
@@ -143,7 +151,7 @@ export interface JwtOptions {
  * @throws Error immediately if `publicKey` is not a public key
  */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
-  const { issuer, audience, algorithms, clockSkewSeconds, tenantClaim, autoCreate } = options;
+  const { issuer, audience, algorithms, clockSkewSeconds, tenantClaim, rightsClaim, autoCreate } = options;
   const keyFor = verificationKey(options);
   return {
     async authenticate(credentials) {
@@ -162,6 +170,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
     if (token === undefined) throw new ServiceError('unauthorized');
     let claim: unknown;
     let subject: unknown;
+    let givenRights: unknown;
     let expiresAt: number;
     try {
       const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
@@ -174,6 +183,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       });
       claim = payload[tenantClaim];
       subject = payload.sub ?? null;
+      givenRights = rightsClaim === undefined ? undefined : payload[rightsClaim];
       const remainingMs = (Number(payload.exp) + clockSkewSeconds) * 1000 - Date.now();
       expiresAt = performance.now() + remainingMs;
     } catch (error) {
@@ -185,9 +195,13 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
     // RFC 7519, section 4.1.2: the subject is a string.
     if (subject !== null && typeof subject !== 'string') throw new ServiceError('unauthorized');
     if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw new ServiceError('unauthorized');
+    const rights = tokenRights.safeParse(givenRights);
+    // A claim that is misread could give access to files that the issuer hides.
+    if (!rights.success) throw new ServiceError('unauthorized');
     return {
       tenant: claim,
       access: 'read_write',
+      rights: rights.data,
       autoCreate,
       managesStores: false,
       actor: { type: 'jwt', subject },

@@ -13,6 +13,7 @@ const FIELDS = {
   managesStores: ['manages_stores', 'boolean'],
   access: ['access', 'text'],
   onlyTenants: ['only_tenants', 'text[]'],
+  rights: ['rights', 'jsonb'],
   label: ['label', 'text'],
   source: ['source', 'text'],
   expiresAt: ['expires_at', 'timestamptz'],
@@ -57,7 +58,7 @@ const COLUMNS = `id, ${SELECTED_FIELDS}, ${time('created_at')} AS "createdAt", $
 export interface FoundKeyRow
   extends Pick<
     KeyRow,
-    'id' | 'label' | 'source' | 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants'
+    'id' | 'label' | 'source' | 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants' | 'rights'
   > {
   isRevoked: boolean;
   /** Creation time of the key's tenant; null for keys without a tenant. */
@@ -74,13 +75,15 @@ export const findKeyQuery = defineQuery<{ hash: string }, Omit<FoundKeyRow, 'ten
   'find_key',
   `
 SELECT id, label, source, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access,
-  only_tenants AS "onlyTenants", revoked_at IS NOT NULL AS "isRevoked",
+  only_tenants AS "onlyTenants", rights, revoked_at IS NOT NULL AS "isRevoked",
   ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
 FROM api_keys WHERE hash = $hash
 `,
 );
 
-export type NewKeyParams = { [field in keyof KeyFields]: KeyFields[field] } & {
+/** `rights` is JSON. */
+export type NewKeyParams = { [field in Exclude<keyof KeyFields, 'rights'>]: KeyFields[field] } & {
+  rights: string | null;
   hash: string;
   id: string;
   creationKey: string | null;
@@ -263,10 +266,15 @@ WHERE id = $id AND rotated_at IS NULL AND revoked_at IS NULL AND ${IN_SCOPE('$sc
 );
 
 /** Changes all secrets for a key. Earlier secrets expire no later than the key. */
-export const updateKeyQuery = defineQuery<{ id: string; label: string; expiresAt: string | null }>(
+export const updateKeyQuery = defineQuery<{
+  id: string;
+  label: string;
+  rights: string | null;
+  expiresAt: string | null;
+}>(
   'update_key',
   `
-UPDATE api_keys SET label = $label,
+UPDATE api_keys SET label = $label, rights = $rights::jsonb,
   expires_at = CASE WHEN rotated_at IS NULL THEN $expiresAt::timestamptz
     ELSE least(expires_at, $expiresAt::timestamptz) END
 WHERE id = $id

@@ -6,6 +6,7 @@ import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { cutPage, type Page } from '../lib/pages.ts';
 import { type Actor, ANONYMOUS } from '../memory/origin.ts';
+import type { Rights } from '../memory/rights.ts';
 import { recordEvent } from './events.ts';
 import {
   addSecretQuery,
@@ -80,9 +81,12 @@ function checksum(body: string): string {
 }
 
 /** Key fields that a caller may leave out. */
-const DEFAULTS = { isAdmin: false, managesStores: false, onlyTenants: null, source: '' };
+const DEFAULTS = { isAdmin: false, managesStores: false, onlyTenants: null, rights: null, source: '' };
 
-/** Properties for a new key. Only an admin key has `onlyTenants`, and only a service key `managesStores`. */
+/**
+ * Properties for a new key. Only an admin key has `onlyTenants`, and only a service key `managesStores`. Neither has
+ * `rights`.
+ */
 export type KeyPurpose = Omit<KeyFields, keyof typeof DEFAULTS> & Partial<KeyFields>;
 
 type NewKey = KeyPurpose & {
@@ -261,19 +265,25 @@ export class Keys {
   }
 
   /**
-   * Changes a key's label and expiry. Returns the key from before the change.
+   * Changes a key's label, expiry, and rights. Returns the key from before the change.
    *
-   * @throws ServiceError if the key does not exist or is revoked
+   * @throws ServiceError if the key does not exist, is revoked, or cannot have the rights
    */
   update(
     id: string,
-    changes: { label?: string | undefined; expiresAt?: string | null | undefined },
+    changes: {
+      label?: string | undefined;
+      expiresAt?: string | null | undefined;
+      rights?: Rights | undefined;
+    },
     scope: string[] | null = null,
   ): Promise<KeyRow> {
     return this.#database.transaction(async (query) => {
       const before = await lock(query, id, scope);
-      const { label = before.label, expiresAt = before.expiresAt } = changes;
-      await query(updateKeyQuery, { id, label, expiresAt });
+      const { label = before.label, expiresAt = before.expiresAt, rights = before.rights } = changes;
+      const problem = rightsProblem({ ...before, rights });
+      if (problem !== undefined) throw new ServiceError('invalid_parameter', `The field rights ${problem}`);
+      await query(updateKeyQuery, { id, label, expiresAt, rights: storedRights(rights) });
       return before;
     });
   }
@@ -384,5 +394,24 @@ function recordKeyEvent(
 }
 
 function keyParams(key: NewKey) {
-  return { ...DEFAULTS, creationKey: null, creationRequest: null, ...key };
+  const { rights = null, ...rest } = key;
+  const own = { ...DEFAULTS, creationKey: null, creationRequest: null, ...rest };
+  return { ...own, rights: storedRights(rights) };
+}
+
+/** Returns the stored form: JSON, or null for a key without rights. */
+function storedRights(rights: Rights | null): string | null {
+  return rights === null || rights.length === 0 ? null : JSON.stringify(rights);
+}
+
+/** Returns the reason why a key cannot have its rights; undefined if it can. */
+export function rightsProblem({
+  rights,
+  ...key
+}: Pick<KeyRow, 'isAdmin' | 'managesStores' | 'access' | 'rights'>): string | undefined {
+  if (rights === null || rights.length === 0) return undefined;
+  if (key.isAdmin || key.managesStores) return 'must be empty for admin keys and keys that manage stores.';
+  if (key.access !== 'propose' && rights.some(({ access }) => access === 'propose'))
+    return 'can have the access propose only for propose-only keys.';
+  return undefined;
 }

@@ -16,6 +16,7 @@ const row: FoundKeyRow = {
   managesStores: false,
   access: 'read_write',
   onlyTenants: null,
+  rights: null,
   isRevoked: false,
   expiresInMs: null,
   usedMsAgo: null,

@@ -22,7 +22,15 @@ const USE_FLUSH_MS = 1000;
 export interface KnownKey
   extends Pick<
     FoundKeyRow,
-    'id' | 'tenant' | 'tenantCreatedAt' | 'isAdmin' | 'onlyTenants' | 'managesStores' | 'access' | 'isRevoked'
+    | 'id'
+    | 'tenant'
+    | 'tenantCreatedAt'
+    | 'isAdmin'
+    | 'onlyTenants'
+    | 'rights'
+    | 'managesStores'
+    | 'access'
+    | 'isRevoked'
   > {
   actor: Actor;
   readAt: number;
@@ -144,6 +152,7 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
     tenantCreatedAt,
     isAdmin,
     onlyTenants,
+    rights,
     managesStores,
     access,
     isRevoked,
@@ -156,6 +165,7 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
     tenantCreatedAt,
     isAdmin,
     onlyTenants,
+    rights,
     managesStores,
     access,
     isRevoked,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../errors/errors.ts';
 import type { Actor } from '../memory/origin.ts';
+import type { Rights } from '../memory/rights.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 
 /** The time in which an identified caller remains valid. Times refer to `performance.now()`. */
@@ -17,6 +18,8 @@ export interface Principal extends Validity {
   /** Actor recorded in the history. */
   actor: Actor;
   access: 'read_write' | 'read_only';
+  /** Rights by path, as the caller sees the paths; undefined if the access applies to all files. */
+  rights?: Rights | undefined;
   /** Creation time of a tenant key's tenant. The key is invalid for a later tenant with the same ID. */
   tenantCreatedAt?: string | undefined;
   /** Whether the first write creates a missing tenant. */
@@ -30,7 +33,7 @@ export interface Principal extends Validity {
 /** A request's caller, before the tenant is known. */
 export interface Caller
   extends Validity,
-    Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
+    Pick<Principal, 'actor' | 'access' | 'rights' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
   /** The caller's only tenant; null means all tenants. */
   tenant: string | null;
   /** Whether the caller may create, change, archive, and delete stores, and redact versions. */

@@ -180,7 +180,7 @@ FROM drafts AS d WHERE d.tenant_id = $tenant
 
 export const listKeyNamesQuery = defineQuery<{ tenant: string }, { json: string }>(
   'list_key_names',
-  `SELECT jsonb_build_array(k.label, k.source)::text AS json FROM api_keys AS k WHERE k.tenant_id = $tenant`,
+  `SELECT jsonb_build_array(k.label, k.source, k.rights)::text AS json FROM api_keys AS k WHERE k.tenant_id = $tenant`,
 );
 
 export const listEventTextsQuery = defineQuery<

@@ -14,6 +14,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { snakeCase } from '../../lib/text-forms.ts';
 import type { Mount } from '../../memory/mount.ts';
+import type { Rights } from '../../memory/rights.ts';
 import { ALL_SETTINGS, isNumberSetting } from '../../tenants/settings.ts';
 import { key } from './columns.ts';
 
@@ -105,6 +106,8 @@ export const apiKeys = pgTable(
     isAdmin: boolean('is_admin').notNull().default(false),
     /** An admin key's scope; null for all tenants. */
     onlyTenants: text('only_tenants').array(),
+    /** A tenant key's or service key's rights by path; null if there are none. */
+    rights: jsonb('rights').$type<Rights>(),
     /** Whether a service key may create, change, archive, and delete stores, and redact versions. */
     managesStores: boolean('manages_stores').notNull().default(false),
     label: key('label').notNull().default(''),
@@ -136,6 +139,7 @@ export const apiKeys = pgTable(
         OR (${t.access} = 'propose' AND ${t.tenantId} IS NOT NULL)`,
     ),
     check('api_keys_only_tenants', sql`${t.onlyTenants} IS NULL OR ${t.isAdmin}`),
+    check('api_keys_rights', sql`${t.rights} IS NULL OR NOT (${t.isAdmin} OR ${t.managesStores})`),
     check('api_keys_admin', sql`NOT ${t.isAdmin} OR ${t.tenantId} IS NULL`),
     check(
       'api_keys_manages_stores',
