@@ -24,5 +24,6 @@ function hasSameAccess(before: RequestContext, now: RequestContext): boolean {
 }
 
 function access({ principal, policy }: RequestContext): unknown[] {
-  return [principal.tenant, principal.access, principal.proposesAs, policy.mounts];
+  const { tenant, access, rights, proposesAs } = principal;
+  return [tenant, access, rights, proposesAs, policy.mounts];
 }

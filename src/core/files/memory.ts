@@ -19,6 +19,7 @@ import {
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
+import { hidesPaths, type Rights, shownParams, shownWithin } from '../memory/rights.ts';
 import type { Change } from '../memory/text-changes.ts';
 import { lockTenantQuery, NO_TENANT, tenantCreatedAtQuery } from '../tenants/queries.ts';
 import { storedResult } from '../tenants/stored-results.ts';
@@ -29,8 +30,10 @@ import {
   findRecordQuery,
   type LookupRow,
   listRootQuery,
+  listShownRootQuery,
   lookupFileQuery,
   lookupQuery,
+  lookupShownQuery,
   type OfTenant,
   readFileQuery,
 } from './read-queries.ts';
@@ -69,6 +72,8 @@ export interface MemoryOptions {
   mountedAt?: MemoryPath | undefined;
   /** Reserves the call's idempotency key in the caller's memory. Called before the first write to a mounted memory. */
   reserveKey?: (() => Promise<void>) | undefined;
+  /** The caller's rights, for paths in this memory. */
+  rights?: Rights | undefined;
   /** Mounts that a view of the root shows as directories. */
   mounts?: readonly MountedDirectory[] | undefined;
 }
@@ -96,6 +101,11 @@ export class Memory implements MemoryStore {
     return this.#options.mountedAt !== undefined;
   }
 
+  /** The caller's rights, for paths in this memory. */
+  get rights(): Rights | undefined {
+    return this.#options.rights;
+  }
+
   /** Returns a file's ID; undefined if there is no file at the path. */
   async recordId(path: MemoryPath): Promise<string | undefined> {
     const params = { tenant: this.tenant, path: this.#toInnerPath(path) };
@@ -116,16 +126,21 @@ export class Memory implements MemoryStore {
       return lookupWithMounts(own, mounts, maxEntries);
     }
     const inner = this.#toInnerPath(path);
-    if (isNamedLikeFile(path)) {
+    const { rights } = this.#options;
+    const shown = rights === undefined ? 'all' : shownWithin(rights, inner);
+    if (shown === 'none') return inner === ROOT ? EMPTY_ROOT : { kind: 'missing' };
+    if (shown === 'all' && isNamedLikeFile(path)) {
       const entry = await this.#read(lookupFileQuery, { tenant, path: inner });
       if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(inner, entry);
       // The path is a directory. Look it up again with its listing, so that both are from the same snapshot.
     }
-    const entry = await this.#read(lookupQuery, { tenant, path: inner, maxEntries });
-    if (!entry?.kind) {
-      return inner === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
-    }
+    const params = { tenant, path: inner, maxEntries };
+    const entry =
+      shown === 'all'
+        ? await this.#read(lookupQuery, params)
+        : await this.#read(lookupShownQuery, { ...params, ...shownParams(rights) });
+    if (!entry?.kind) return inner === ROOT ? EMPTY_ROOT : { kind: 'missing' };
     if (entry.kind === 'file') return this.#file(inner, entry);
     return { kind: 'dir', entries: this.#entries(entry), total: entry.total ?? 0 };
   }
@@ -135,7 +150,11 @@ export class Memory implements MemoryStore {
     // Long listings for one caller's mounts run one at a time, because a tenant may have many mounts, which could
     // occupy all connections.
     const turn = this.#options.origin.viaTenant ?? tenant;
-    const row = await this.#read(listRootQuery, { tenant, maxEntries, turn });
+    const { rights } = this.#options;
+    const params = { tenant, maxEntries, turn };
+    const row = hidesPaths(rights)
+      ? await this.#read(listShownRootQuery, { ...params, ...shownParams(rights) })
+      : await this.#read(listRootQuery, params);
     return { entries: row === undefined ? [] : this.#entries(row), total: row?.total ?? 0 };
   }
 
@@ -185,7 +204,7 @@ export class Memory implements MemoryStore {
    */
   async deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, result: MemoryResult) {
     await this.#reserveKey();
-    return this.#inTransaction(async (query): Promise<Deleted | { kind: 'changed' }> => {
+    return this.inTransaction(async (query): Promise<Deleted | { kind: 'changed' }> => {
       const file = toFileVersion(
         (await query(readFileQuery, { tenant: this.tenant, path: this.#toInnerPath(path) })).rows[0],
       );
@@ -260,7 +279,7 @@ export class Memory implements MemoryStore {
     inner: MemoryPath,
     change: (content: string) => Edit<R> | Promise<Edit<R>>,
   ): Promise<Edited<R>> {
-    return this.#inTransaction(async (query) => {
+    return this.inTransaction(async (query) => {
       const base = toFileVersion((await query(readFileQuery, { tenant: this.tenant, path: inner })).rows[0]);
       if (base === undefined) return { kind: 'missing' } as const;
       const edit = await change(base.content);
@@ -314,7 +333,7 @@ export class Memory implements MemoryStore {
   }
 
   /** Runs work that reads before it writes, in a transaction that locks the tenant. A retry repeats all the work. */
-  #inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
+  inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
     const { tenant } = this;
     const { database, writes } = this.services;
     const runLocked = async (query: QueryExecutor) => {
@@ -343,7 +362,7 @@ export class Memory implements MemoryStore {
   ): Promise<Exclude<Own, CommonOutcome>> {
     const { tenant } = this;
     const { writes, storedResults } = this.services;
-    const { countedAs = tenant, request, createdAt = null, mountedAt } = this.#options;
+    const { countedAs = tenant, request, createdAt = null } = this.#options;
     if (this.#options.reserveKey) await this.#reserveKey();
     this.#hasTriedToWrite = true;
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
@@ -364,13 +383,15 @@ export class Memory implements MemoryStore {
         throw new ServiceError('tenant_archived', tenant);
     }
     if (request !== undefined) storedResults.note(countedAs);
-    if (mountedAt !== undefined && 'path' in outcome) {
-      return { ...outcome, path: this.#toOuterPath(outcome.path as MemoryPath) } as Exclude<
-        Own,
-        CommonOutcome
-      >;
-    }
-    return outcome as Exclude<Own, CommonOutcome>;
+    return this.#asSeen(outcome as Exclude<Own, CommonOutcome>);
+  }
+
+  /** Returns an outcome with the caller's paths, and without the size of files that the caller must not read. */
+  #asSeen<Own extends { kind: string }>(outcome: Own): Own {
+    const { mountedAt, rights } = this.#options;
+    if (outcome.kind === 'over_quota' && hidesPaths(rights)) return { ...outcome, hidesUsed: true };
+    if (mountedAt === undefined || !('path' in outcome)) return outcome;
+    return { ...outcome, path: this.#toOuterPath(outcome.path as MemoryPath) };
   }
 
   /** Whether a repeated write applies only once, because it has an idempotency key. */
@@ -394,6 +415,8 @@ export class Memory implements MemoryStore {
     return mountedAt === undefined ? path : outerPath(path, mountedAt);
   }
 }
+
+const EMPTY_ROOT: LookupResult = { kind: 'dir', entries: [], total: 0 };
 
 /** Returns the path in a mounted memory for a caller's path. */
 export function innerPath(path: MemoryPath, mountedAt: MemoryPath): MemoryPath {

@@ -1,5 +1,6 @@
 import { defineBatchQuery, defineQuery, MAX_BYTES, time } from '../database/query.ts';
 import { ROOT } from '../memory/path.ts';
+import type { ShownParams } from '../memory/rights.ts';
 import { STALE } from './access-times.ts';
 
 /* Queries that read memory, with their batch queries. They take no locks. */
@@ -58,6 +59,27 @@ const LINE = "concat_ws(E'\\t', path, size_bytes)";
 const NOT_LARGE = `(e.kind IS DISTINCT FROM 'file' OR e.size_bytes <= ${MAX_BYTES})`;
 
 /**
+ * Whether the caller may read a path: the longest path in `$shown` and `$hidden` at or above it is in `$shown`. Compares
+ * a file or a directory whose rights apply to everything below it.
+ *
+ * @param path a column
+ */
+export const isShownSql = (path: string) => `($hidden::text[] = '{}'
+  OR COALESCE((SELECT max(length(s.top)) FROM unnest($shown::text[]) AS s (top) WHERE memory_in_subtree(${path}, s.top)), 0)
+  >= COALESCE((SELECT max(length(h.top)) FROM unnest($hidden::text[]) AS h (top) WHERE memory_in_subtree(${path}, h.top)), 0)
+)`;
+
+/** Whether the caller may read an entry. A directory in `$mixed` is shown if an entry below it is. */
+const isEntryShownSql = (
+  entry: string,
+) => `(CASE WHEN ${entry}.kind = 'dir' AND ${entry}.path = ANY ($mixed::text[])
+  THEN EXISTS (
+    SELECT FROM entries AS below
+    WHERE below.tenant_id = $tenant AND below.path > ${entry}.path || '/' AND below.path < ${entry}.path || '0'
+      AND NOT (below.kind = 'dir' AND below.path = ANY ($mixed::text[])) AND ${isShownSql('below.path')}
+  ) ELSE ${isShownSql(`${entry}.path`)} END)`;
+
+/**
  * Maximum entries per listing in a batch. The single query reads longer listings, so that other calls do not wait for
  * them.
  */
@@ -94,18 +116,18 @@ WHERE ${NOT_LARGE} AND s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 `,
 );
 
-/** Looks up the entry at a path and, for a directory, its listing: two levels, in depth-first order. */
-export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
-  'lookup',
+/** @param condition SQL for the condition on an entry with an alias */
+const lookupSql = (condition: (entry: string) => string) =>
   withTenantSql(`
 WITH children AS (
-  SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $tenant AND parent_path = $path AND ${VISIBLE}
+  SELECT path, kind, size_bytes FROM entries AS c
+  WHERE tenant_id = $tenant AND parent_path = $path AND ${VISIBLE} AND ${condition('c')}
 ), listed AS (
   SELECT path, size_bytes FROM children
   UNION ALL
   SELECT grandchildren.* FROM children CROSS JOIN LATERAL (
-    SELECT path, size_bytes FROM entries WHERE tenant_id = $tenant AND parent_path = children.path
-      AND ${VISIBLE} OFFSET 0
+    SELECT path, size_bytes FROM entries AS g WHERE tenant_id = $tenant AND parent_path = children.path
+      AND ${VISIBLE} AND ${condition('g')} OFFSET 0
   ) AS grandchildren
   WHERE children.kind = 'dir'
 ), shown AS (
@@ -115,10 +137,21 @@ SELECT e.kind, e.content, ${STALE} AS stale, s.entries, s.total
 FROM entries AS e, (
   SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM shown
 ) AS s
-WHERE e.tenant_id = $tenant AND e.path = $path
-`),
+WHERE e.tenant_id = $tenant AND e.path = $path AND (e.path = '${ROOT}' OR ${condition('e')})
+`);
+
+/** Looks up the entry at a path and, for a directory, its listing: two levels, in depth-first order. */
+export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
+  'lookup',
+  lookupSql(() => 'true'),
   lookupBatchQuery,
 );
+
+/** Like `lookup`, for a caller that must not read some paths. */
+export const lookupShownQuery = defineQuery<
+  { tenant: string; path: string; maxEntries: number } & ShownParams,
+  LookupRow
+>('lookup_shown', lookupSql(isEntryShownSql));
 
 const listRootsBatchQuery = defineBatchQuery(
   'list_roots',
@@ -137,11 +170,11 @@ WHERE s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 `,
 );
 
+type RootParams = { tenant: string; maxEntries: number; turn: string };
+type RootRow = Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>;
+
 /** Lists the root's direct entries, sorted by path. Long listings with the same `turn` are read one at a time. */
-export const listRootQuery = defineQuery<
-  { tenant: string; maxEntries: number; turn: string },
-  Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>
->(
+export const listRootQuery = defineQuery<RootParams, RootRow>(
   'list_root',
   withTenantSql(`
 SELECT string_agg(${LINE}, E'\\n' ORDER BY path) AS entries, (
@@ -153,6 +186,19 @@ FROM (
 ) AS shown
 `),
   listRootsBatchQuery,
+);
+
+/** Like `list_root`, for a caller that must not read some paths. */
+export const listShownRootQuery = defineQuery<RootParams & ShownParams, RootRow>(
+  'list_shown_root',
+  withTenantSql(`
+SELECT string_agg(${LINE}, E'\\n' ORDER BY path) AS entries, COALESCE(max(total), 0)::integer AS total
+FROM (
+  SELECT path, size_bytes, count(*) OVER () AS total FROM entries AS e
+  WHERE tenant_id = $tenant AND parent_path = '${ROOT}' AND ${VISIBLE} AND ${isEntryShownSql('e')}
+  ORDER BY path LIMIT $maxEntries
+) AS shown
+`),
 );
 
 /** Looks up entries. `kind` is null for a path without an entry. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
+import { mountsWithin } from '../memory/rights.ts';
 import { NEW_TENANT_ID } from '../tenants/ids.ts';
 import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
 import type { Authenticator, Principal } from '../tenants/principal.ts';
@@ -63,10 +64,17 @@ function isForTenant({ principal: { tenantCreatedAt }, policy }: RequestContext)
   return tenantCreatedAt === undefined || tenantCreatedAt === policy.createdAt;
 }
 
+/** Returns the context with the mounts that the caller's rights show. */
+function withinRights(context: RequestContext): RequestContext {
+  const { principal, policy } = context;
+  if (principal.rights === undefined || policy.mounts.length === 0) return context;
+  return { principal, policy: { ...policy, mounts: mountsWithin(principal.rights, policy.mounts) } };
+}
+
 function identify(request: FastifyRequest, by: Authentication): RequestContext | Promise<RequestContext> {
   const { identify = identifyByHeader } = request.routeOptions.config;
   return mapMaybePromise(identify(request, by), (context) =>
-    isForTenant(context) ? context : lookUpAgain(request, by, context.principal.tenant),
+    isForTenant(context) ? withinRights(context) : lookUpAgain(request, by, context.principal.tenant),
   );
 }
 
@@ -85,7 +93,7 @@ async function lookUpAgain(
   const { identify = identifyByHeader } = request.routeOptions.config;
   const context = await identify(request, by);
   if (!isForTenant(context)) throw new ServiceError('unauthorized');
-  return context;
+  return withinRights(context);
 }
 
 /** Replaces a request's context when the tenant was deleted or renamed since the caller was identified. */

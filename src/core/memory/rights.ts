@@ -64,6 +64,11 @@ export function isReadable(rights: Rights, path: string): boolean {
   return accessTo(rights, path) !== 'none';
 }
 
+/** Whether a caller may change a path, as far as its own access allows. */
+export function canChange(rights: Rights, path: string): boolean {
+  return isWritable(accessTo(rights, path));
+}
+
 const isWritable = (access: PathAccess) => access === 'propose' || access === 'read_write';
 
 /** Returns the right that prevents a change to everything at or below a path; undefined if there is none. */

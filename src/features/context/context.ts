@@ -20,7 +20,7 @@ import {
 import { composeChanges, composeSnapshot, type Snapshot } from './snapshot.ts';
 
 export interface ContextReader {
-  principal: Pick<Principal, 'tenant' | 'access' | 'proposesAs'>;
+  principal: Pick<Principal, 'tenant' | 'access' | 'rights' | 'proposesAs'>;
   policy: Pick<TenantPolicy, 'mounts' | 'createdAt' | 'pinnedPaths' | 'maxContextChars' | 'limits'>;
   /** The caller's IP address. */
   ip: string;
@@ -71,7 +71,12 @@ export async function readContext(
   };
 }
 
-const identity = ({ tenant, createdAt, mountedAt }: SeenMemory) => [tenant, createdAt, mountedAt];
+const identity = ({ tenant, createdAt, mountedAt, rights }: SeenMemory) => [
+  tenant,
+  createdAt,
+  mountedAt,
+  rights.map(({ path, access }) => [path, access !== 'none']),
+];
 
 /** Returns a version with the same basis; undefined for any other text. */
 function readVersion(given: string | undefined, basis: string): ContextVersion | undefined {

@@ -1,6 +1,7 @@
 import type { Database } from '../../core/database/database.ts';
 import { defineQuery, time } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
+import { isShownSql } from '../../core/files/read-queries.ts';
 import { lastChangeQuery } from '../../core/files/watches.ts';
 import { AFTER } from '../../core/history/version.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
@@ -49,7 +50,8 @@ export interface TenantIdentity {
 interface Params extends Record<string, string | number | string[]> {
   tenant: string;
   pinned: string[];
-  /** Directories that mounts hide. */
+  /** Paths in this memory that the caller may read, and paths that rights or mounts hide from it. */
+  shown: string[];
   hidden: string[];
   maxFiles: number;
   maxBytes: number;
@@ -71,18 +73,16 @@ interface Row {
   gone?: string[] | null;
 }
 
-/** Excludes the names that a view omits, at any depth, and hidden directories. */
+/** Excludes the names that a view omits, at any depth, and paths that the caller must not read. */
 const isVisible = (path: string) => `strpos(${path}, '/.') = 0
   AND (strpos(${path}, '/node_modules') = 0 OR ${path} !~ '/node_modules(/|$)')
-  AND ($hidden::text[] = '{}' OR NOT EXISTS (
-    SELECT FROM unnest($hidden::text[]) AS hidden (path) WHERE memory_in_subtree(${path}, hidden.path)
-  ))`;
+  AND ${isShownSql(path)}`;
 
 /** @param more further columns, from the tenant `t` */
 const filesSql = (more = '') => `
 WITH considered AS MATERIALIZED (
   SELECT path, changed_at, (${isVisible('entries.path')}) AS is_visible FROM entries
-  WHERE tenant_id = $tenant AND kind = 'file' ORDER BY path LIMIT ${MAX_CONSIDERED}
+  WHERE tenant_id = $tenant AND kind = 'file' AND ${isShownSql('entries.path')} ORDER BY path LIMIT ${MAX_CONSIDERED}
 ), pinned AS MATERIALIZED (
   SELECT DISTINCT e.path FROM unnest($pinned::text[]) AS given (path) CROSS JOIN LATERAL (
     SELECT path FROM entries

@@ -4,6 +4,7 @@ import type { Services } from '../../core/files/services.ts';
 import { mountUnavailableNote, type Unavailable } from '../../core/memory/messages.ts';
 import { mountAt, mountPath } from '../../core/memory/mount.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import { type Rights, rightsInMount, shownParams } from '../../core/memory/rights.ts';
 import { splitPaths } from '../../core/tenants/pinned-paths.ts';
 import type { TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import type { Principal } from '../../core/tenants/principal.ts';
@@ -27,22 +28,22 @@ export interface SeenMemory extends TenantIdentity {
   unavailable: Unavailable | undefined;
   /** Pinned paths in this memory. */
   pinned: MemoryPath[];
-  /** Directories in this memory that mounts hide. */
-  hidden: MemoryPath[];
+  /** The caller's rights in this memory. Directories that mounts replace are hidden. */
+  rights: Rights;
 }
 
 /** A memory's files at the caller's paths. */
 export interface ReadMemory extends SeenMemory, ContextFiles {}
 
 interface Caller {
-  principal: Pick<Principal, 'tenant'>;
+  principal: Pick<Principal, 'tenant' | 'rights'>;
   policy: Pick<TenantPolicy, 'mounts' | 'createdAt' | 'pinnedPaths'>;
   ip: string;
 }
 
 /** Returns the caller's memory, then the mounted memories. */
 export async function seenMemories(
-  { principal: { tenant }, policy, ip }: Caller,
+  { principal: { tenant, rights = [] }, policy, ip }: Caller,
   { policies }: Pick<Services, 'policies'>,
 ): Promise<SeenMemory[]> {
   const { mounts, createdAt } = policy;
@@ -50,14 +51,17 @@ export async function seenMemories(
   const own: SeenMemory = {
     ...{ tenant, createdAt, mountedAt: undefined, unavailable: undefined },
     pinned: pins.filter((path) => mountAt(path, mounts) === undefined),
-    hidden: mounts.map(mountPath),
+    rights: [
+      ...rights.filter(({ path }) => mountAt(path, mounts) === undefined),
+      ...mounts.map((mount) => ({ path: mountPath(mount), access: 'none' as const })),
+    ],
   };
   const mounted = mounts.map(async (mount): Promise<SeenMemory> => {
     const mountedAt = mountPath(mount);
     const found = await catchUnreachable(() => mountedPolicy(mount, policies, ip));
     const isReadable = typeof found !== 'string';
     return {
-      ...{ tenant: mount.tenant, mountedAt, hidden: [] },
+      ...{ tenant: mount.tenant, mountedAt, rights: rightsInMount(rights, mountedAt) },
       createdAt: isReadable ? found.createdAt : null,
       unavailable: isReadable ? undefined : found,
       pinned: pins
@@ -101,9 +105,10 @@ export function readMemories(
   };
   return Promise.all(
     memories.map(async (memory, i): Promise<ReadMemory> => {
-      const { mountedAt, pinned, hidden } = memory;
+      const { mountedAt, pinned } = memory;
       if (memory.unavailable !== undefined) return { ...memory, ...NO_FILES };
-      const read = () => readFiles(database, memory, { ...limits, pinned, hidden }, times[i]);
+      const { shown, hidden } = shownParams(memory.rights);
+      const read = () => readFiles(database, memory, { ...limits, pinned, shown, hidden }, times[i]);
       if (mountedAt === undefined) return { ...memory, ...(await read()) };
       const found = await catchUnreachable(read);
       if (found === 'unreachable') return { ...memory, ...NO_FILES, unavailable: found };

@@ -58,7 +58,8 @@ export async function changesRoute(app: FastifyInstance, services: Services): Pr
     const { after, ...query } = validate(changeParameters, 'querystring', request.query);
     const isStream = prefers(request.headers.accept, EVENT_STREAM, 'application/json');
     const start = parseStart((isStream ? lastEventId(request) : undefined) ?? after);
-    const options = readOptions(query);
+    const { rights } = requireContext(request).principal;
+    const options = { ...readOptions(query), rights };
     const begin = (tenant: string) => new Changes(services.database).begin(tenant, start);
     if (isStream) {
       const { tenant, cursor } = await requireInFlight(request).work(0, () =>

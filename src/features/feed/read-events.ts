@@ -1,8 +1,10 @@
 import type { Database } from '../../core/database/database.ts';
 import { History } from '../../core/history/history.ts';
 import { isWithin, ROOT } from '../../core/memory/path.ts';
+import type { Rights } from '../../core/memory/rights.ts';
 import { type ChangeEvent, eventRecord, type PlacedEvent } from './change-event.ts';
 import { Changes, type Cursor, type FeedEvent, isFileEvent, type Page } from './changes.ts';
+import { seenEvent } from './seen-event.ts';
 
 /** Events that a reader wants. Undefined fields match all events. */
 export interface EventFilter {
@@ -17,6 +19,8 @@ export interface EventFilter {
 }
 
 export interface ReadOptions extends EventFilter {
+  /** The caller's rights. */
+  rights?: Rights | undefined;
   limit: number;
   /** Whether events have the contents. */
   content: boolean;
@@ -44,7 +48,7 @@ export async function readEvents(
   database: Database,
   tenant: string,
   start: Cursor,
-  { limit, content, ...filter }: ReadOptions,
+  { limit, content, rights, ...filter }: ReadOptions,
 ): Promise<EventPage<Cursor>> {
   const changes = new Changes(database);
   const found: FeedEvent[] = [];
@@ -52,7 +56,8 @@ export async function readEvents(
   for (let examined = 0; page.hasMore && found.length < limit && examined < MAX_EXAMINED; ) {
     page = await changes.page(tenant, page.cursor, { limit: limit - found.length, by: filter.by ?? null });
     examined += page.events.length;
-    found.push(...page.events.filter((event) => isWanted(event, filter)));
+    const seen = page.events.flatMap((event) => seenEvent(event, rights) ?? []);
+    found.push(...seen.filter((event) => isWanted(event, filter)));
   }
   const placed = found.map((event) => ({ tenant, event, cursor: event.cursor }));
   return toEventPage(database, placed, { content, cursor: page.cursor, hasMore: page.hasMore });

@@ -6,6 +6,7 @@ import type { Changes, Watched } from '../../core/files/watches.ts';
 import { type RequestContext, requireContext } from '../../core/http/authentication.ts';
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { parsePath, ROOT } from '../../core/memory/path.ts';
+import { hidesPaths, isReadable } from '../../core/memory/rights.ts';
 import type { SubscribedFiles } from './exchange.ts';
 import { parseUri } from './resource-uri.ts';
 
@@ -24,10 +25,13 @@ export class Subscriptions {
       for (const listener of listeners) listener(event);
     };
     const watched = await readWatched(request, files, this.#services);
+    const isPartial = hidesPaths(requireContext(request).principal.rights);
     const stops = await Promise.all(
       watched.map(({ uris, ...memory }) =>
         this.#services.watches.watch(memory, (changes) => {
-          for (const event of toEvents(changes, uris)) publish(event);
+          // All watchers share the list of files, which includes hidden files.
+          const seen = isPartial ? { ...changes, isListChanged: false } : changes;
+          for (const event of toEvents(seen, uris)) publish(event);
         }),
       ),
     );
@@ -65,9 +69,10 @@ async function readWatched(
 ): Promise<(Watched & { uris: Map<string, string[]> })[]> {
   const context = requireContext(request);
   const { mounts } = context.policy;
+  const { rights = [] } = context.principal;
   const textUris = request.server.texts
     .map(({ uri }) => uri)
-    .filter((uri) => resourceSubscriptions.includes(uri));
+    .filter((uri) => !hidesPaths(rights) && resourceSubscriptions.includes(uri));
   const watched = seenMemories(context).map(async ({ tenant, mount }) => {
     const policy = mount === undefined ? context.policy : await mountedPolicy(mount, policies, request.ip);
     if (typeof policy === 'string') return [];
@@ -76,6 +81,7 @@ async function readWatched(
     for (const uri of resourceSubscriptions) {
       const parsed = parsePath(parseUri(uri) ?? '');
       if (!parsed.ok || mountAt(parsed.path, mounts) !== mount) continue;
+      if (!isReadable(rights, parsed.path)) continue;
       const path = mount === undefined ? parsed.path : ROOT + parsed.path.slice(mountPath(mount).length);
       urisByPath.set(path, [...(urisByPath.get(path) ?? []), uri]);
     }

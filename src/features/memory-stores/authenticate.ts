@@ -39,11 +39,11 @@ export function identifyForStore(
     const tenant = requestedStore(request, caller);
     if (tenant !== ALL_STORES) request.logEntry.tenant = tenant;
     checkAccess(config.storeAccess ?? 'manage', caller);
-    const { actor, access, proposesAs, tenantCreatedAt } = caller;
+    const { actor, access, rights, proposesAs, tenantCreatedAt } = caller;
     const limited = config.isForSuspended ? ALL_STORES : tenant;
     const policy = policies.policyFor(limited, { autoCreate: limited === ALL_STORES, ip: request.ip });
     return mapMaybePromise(policy, (found) => ({
-      principal: { tenant, tenantCreatedAt, actor, access, autoCreate: false, proposesAs },
+      principal: { tenant, tenantCreatedAt, actor, access, rights, autoCreate: false, proposesAs },
       policy: limited === tenant ? found : { ...found, createdAt: null },
     }));
   });

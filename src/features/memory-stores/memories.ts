@@ -9,7 +9,7 @@ import type { OverQuota, PolicyRejection } from '../../core/memory/memory-store.
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import type { Redaction } from '../../core/memory/secrets/secrets.ts';
 import { toDirectoryPath, toFilePath, toPublicPath, toUuid } from '../../core/tenants/store-ids.ts';
-import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './store-errors.ts';
+import { invalid, notFound, pathConflict, preconditionFailed, StoreError } from './store-errors.ts';
 import { defineOperation } from './store-operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor } from './store-pages.ts';
 import {
@@ -60,10 +60,18 @@ function policyError(rejection: PolicyRejection): StoreError {
 export const tooLarge = (maxFileBytes: number): StoreError =>
   invalid(`content: it is larger than ${amount(maxFileBytes, 'byte')}, the limit of this memory store.`);
 
-export const overQuota = ({ of, used, limit, needed }: Omit<OverQuota, 'kind'>): StoreError =>
-  invalid(
-    `The memory store is full: it has ${used} of ${quotaAmount(limit, of)}, and this needs ${needed} more.`,
-  );
+export const overQuota = ({
+  of,
+  used,
+  limit,
+  needed,
+  hidesUsed = false,
+}: Omit<OverQuota, 'kind'>): StoreError => {
+  const full = hidesUsed
+    ? `${quotaAmount(limit, of)} are allowed`
+    : `it has ${used} of ${quotaAmount(limit, of)}`;
+  return invalid(`The memory store is full: ${full}, and this needs ${needed} more.`);
+};
 
 /**
  * Maximum content bytes on a page, including contents that are only hashed. The file that exceeds the limit is the last
@@ -72,7 +80,9 @@ export const overQuota = ({ of, used, limit, needed }: Omit<OverQuota, 'kind'>):
 const PAGE_BYTES = { full: FULL_PAGE_BYTES, basic: 64 * 1024 * 1024 };
 
 const conflict = pathConflict({ path: toFilePath('/notes.md') ?? ROOT, memoryId: '' });
+const forbidden = new StoreError(403, 'permission_error', 'The credential has no right to change this path.');
 const notStored = [
+  forbidden,
   tooLarge(102_400),
   overQuota({ of: 'files', used: 2000, limit: 2000, needed: 1 }),
   invalid('The memory store is archived: nothing in it can be created or changed.'),
@@ -199,7 +209,7 @@ export const deleteMemory = defineOperation({
   params: memoryParams,
   query: memoryDelete,
   response: done(deletedSchema('memory_deleted')),
-  errors: [notFound('memory'), preconditionFailed()],
+  errors: [notFound('memory'), forbidden, preconditionFailed()],
   run: async ({ memories, params, query }) => {
     const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);
     if (deleted.kind !== 'deleted') throw rejectionError(deleted, 0);
@@ -215,7 +225,7 @@ function memoryUuid({ memory_id: id }: { memory_id: string }): string {
 }
 
 type Rejected =
-  | { kind: 'missing' | 'precondition_failed' | 'too_large' }
+  | { kind: 'missing' | 'forbidden' | 'precondition_failed' | 'too_large' }
   | ({ kind: 'conflict' } & Parameters<typeof pathConflict>[0])
   | ({ kind: 'over_quota' } & Parameters<typeof overQuota>[0]);
 
@@ -223,6 +233,8 @@ function rejectionError(outcome: Rejected, maxFileBytes: number): StoreError {
   switch (outcome.kind) {
     case 'missing':
       return notFound('memory');
+    case 'forbidden':
+      return forbidden;
     case 'precondition_failed':
       return preconditionFailed();
     case 'too_large':

@@ -104,7 +104,7 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
       const work = async () => {
         if (access === 'write') await contextForWrite(request);
         return inTenant(request, access === 'read' ? 'read' : 'write', async (context) => {
-          const { tenant, draftOf = tenant, actor } = context.principal;
+          const { tenant, draftOf = tenant, actor, rights } = context.principal;
           const origin = { actor, requestId: request.id };
           const { createdAt } = context.policy;
           const result = await operation.run({
@@ -118,7 +118,9 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
             tenant,
             origin,
             redaction: () => services.redactionForWrite(tenant, context.policy),
-            memories: new Memories(new Memory(services, tenant, { autoCreate: false, origin, createdAt })),
+            memories: new Memories(
+              new Memory(services, tenant, { autoCreate: false, origin, createdAt, rights }),
+            ),
           });
           // Caches must not outlast texts that an operation redacts or deletes.
           if (access === 'manage') services.forgetErased(tenant);

@@ -2,11 +2,19 @@ import type { z } from 'zod';
 import type { Database } from '../../core/database/database.ts';
 import { defineQuery } from '../../core/database/query.ts';
 import { hasReason } from '../../core/errors/errors.ts';
+import { isShownSql } from '../../core/files/read-queries.ts';
 import type { History } from '../../core/history/history.ts';
 import { eraseVersion } from '../../core/history/redact.ts';
 import { AFTER, COLUMNS, toVersion, type Version, type VersionRow } from '../../core/history/version.ts';
 import { encodeCursor } from '../../core/lib/cursor.ts';
 import { FIRST_ID, LAST_ID } from '../../core/lib/uuids.ts';
+import {
+  hidesPaths,
+  isReadable,
+  type Rights,
+  type ShownParams,
+  shownParams,
+} from '../../core/memory/rights.ts';
 import { toUuid } from '../../core/tenants/store-ids.ts';
 import { notFound, stillCurrent } from './store-errors.ts';
 import { defineOperation } from './store-operation.ts';
@@ -24,7 +32,11 @@ type VersionFilter = {
   until: string | null;
 };
 
-type VersionPageParams = { tenant: string } & VersionFilter & { before: string | null; limit: number };
+type VersionPageParams = { tenant: string } & VersionFilter &
+  Pick<ShownParams, 'shown' | 'hidden'> & {
+    before: string | null;
+    limit: number;
+  };
 
 /**
  * Returns the statement for a page: versions before `before`, newest first. IDs begin with the time. A rename counts as
@@ -41,6 +53,7 @@ SELECT ${COLUMNS} FROM (
     AND ($apiKey::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $apiKey::text))
     AND ($serviceAccount::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $serviceAccount::text))
     AND ($session::text IS NULL OR (v.origin #>> '{actor,type}' = 'session' AND v.origin #>> '{actor,id}' = $session::text))
+    AND ($hidden::text[] = '{}' OR v.path IS NOT NULL) AND ${isShownSql('v.path')}
     ${ofMemory}
   ORDER BY v.id DESC LIMIT $limit::integer
 ) AS v
@@ -70,11 +83,11 @@ export const listMemoryVersions = defineOperation({
   query: versionList,
   response: done(pageSchema(versionSchema)),
   contentBytes: fullPageBytes,
-  run: async ({ database, history, stores, store, tenant, query }) => {
+  run: async ({ database, history, stores, store, tenant, query, principal: { rights } }) => {
     const isFull = query.view === 'full';
     const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
     const [, before = null] = readCursor(positions.versions, query.page) ?? [];
-    const found = await listVersions(database, tenant, query, before, limit + 1);
+    const found = await listVersions(database, tenant, { ...query, rights }, before, limit + 1);
     if (found.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
     const page = takeFitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
     const contents = isFull ? await history.contents(tenant, page.map(withVersionId)) : new Map();
@@ -99,8 +112,10 @@ export const retrieveMemoryVersion = defineOperation({
   ...ofVersion,
   query: memoryView,
   errors: [notFound('memory version')],
-  run: async ({ history, store, tenant, params, query: { view = 'full' } }) => {
+  run: async ({ history, store, tenant, params, query: { view = 'full' }, principal: { rights } }) => {
     const version = await requireVersion(history, tenant, versionUuid(params));
+    if (hidesPaths(rights) && !(version.path !== null && isReadable(rights, version.path)))
+      throw notFound('memory version');
     const content = await history.content(tenant, version);
     return versionRecord(store, version, view === 'full' ? content : null);
   },
@@ -132,15 +147,18 @@ export const redactMemoryVersion = defineOperation({
 async function listVersions(
   database: Database,
   tenant: string,
-  query: z.output<typeof versionList>,
+  query: z.output<typeof versionList> & { rights: Rights | undefined },
   before: string | null,
   limit: number,
 ): Promise<Version[]> {
   const memory = query.memory_id === undefined ? null : toUuid('mem', query.memory_id);
   // The text is not a valid memory ID, so no versions match.
   if (memory === undefined) return [];
+  const { shown, hidden } = shownParams(query.rights);
   const page = {
     tenant,
+    shown,
+    hidden,
     before,
     limit,
     operation: query.operation ?? null,

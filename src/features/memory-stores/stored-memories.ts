@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { runWithRetries } from '../../core/database/database-errors.ts';
-import { defineQuery, time } from '../../core/database/query.ts';
+import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { STALE } from '../../core/files/access-times.ts';
 import type { Memory } from '../../core/files/memory.ts';
+import { isShownSql } from '../../core/files/read-queries.ts';
+import { rejectedWrite } from '../../core/files/rejected-write.ts';
 import {
+  type PathConflict,
   type StoredMemory,
   storeCreateFunction,
   storeDeleteFunction,
@@ -11,6 +14,7 @@ import {
 } from '../../core/files/write-functions.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { success } from '../../core/memory/result.ts';
+import { isReadable, type Rights, shownParams } from '../../core/memory/rights.ts';
 
 /* Queries for the Memory Stores API, which reads files by ID and in pages. They take no locks. */
 
@@ -37,6 +41,9 @@ FROM entries AS e WHERE e.tenant_id = $tenant AND e.memory_id = $memory::text::u
 
 export type MemoryPageParams = {
   tenant: string;
+  /** Paths that the caller may read, and paths that it must not read. */
+  shown: string[];
+  hidden: string[];
   /** Directory below which files are listed. */
   top: string;
   /** Path after which the page begins. */
@@ -78,16 +85,18 @@ export const listMemoriesQuery = pageQuery(
   'list_memories',
   `SELECT f.path, f.size_bytes FROM entries AS f
    WHERE f.tenant_id = $tenant AND f.kind = 'file' AND f.path > $after AND f.path > $top || '/'
-     AND f.path < $top || '0'`,
+     AND f.path < $top || '0' AND ${isShownSql('f.path')}`,
 );
 
 /** Direct entries in the directory: files, and directories that contain files. */
 export const listChildrenQuery = pageQuery(
   'list_children',
   `SELECT d.path, d.size_bytes FROM entries AS d
-   WHERE d.tenant_id = $tenant AND d.parent_path = $top AND d.path > $after AND (d.kind = 'file' OR EXISTS (
+   WHERE d.tenant_id = $tenant AND d.parent_path = $top AND d.path > $after
+     AND (d.kind = 'file' AND ${isShownSql('d.path')} OR EXISTS (
      SELECT FROM entries AS f
      WHERE f.tenant_id = $tenant AND f.kind = 'file' AND f.path > d.path || '/' AND f.path < d.path || '0'
+       AND ${isShownSql('f.path')}
    ))`,
 );
 
@@ -109,6 +118,22 @@ export interface MemoryUpdate {
   withContent: boolean;
 }
 
+/** The outcome of a write that the caller's rights do not cover. */
+const FORBIDDEN = { kind: 'forbidden' } as const;
+
+function mayWrite(rights: Rights | undefined, paths: readonly MemoryPath[]): boolean {
+  return rights === undefined || rejectedWrite(rights, paths) === undefined;
+}
+
+/** Returns an outcome without a conflict with a file that the caller must not know about. */
+function withoutHidden<T extends { kind: string }>(
+  outcome: T,
+  rights: Rights | undefined,
+): T | typeof FORBIDDEN {
+  if (outcome.kind !== 'conflict' || rights === undefined) return outcome;
+  return isReadable(rights, (outcome as unknown as PathConflict).path) ? outcome : FORBIDDEN;
+}
+
 /** These writes have no idempotency key, so no result is stored for them. */
 const NO_RESULT = success('');
 
@@ -124,9 +149,8 @@ export class Memories {
   }
 
   async find(memory: string, { withContent }: { withContent: boolean }): Promise<MemoryRow | undefined> {
-    const { tenant, services } = this.#memory;
-    const params = { tenant, memory, withContent };
-    const [row] = (await runWithRetries(true, () => services.database.query(findMemoryQuery, params))).rows;
+    const { services } = this.#memory;
+    const row = await runWithRetries(true, () => this.#find(services.database.query, memory, withContent));
     if (row !== undefined && withContent) this.#noteRead([row]);
     return row;
   }
@@ -137,32 +161,68 @@ export class Memories {
    */
   async page(
     depth: 0 | 1,
-    page: Omit<MemoryPageParams, 'tenant'>,
+    page: Omit<MemoryPageParams, 'tenant' | 'shown' | 'hidden'>,
   ): Promise<{ rows: MemoryPageRow[]; hasMore: boolean }> {
     const { tenant, services } = this.#memory;
     const query = depth === 0 ? listMemoriesQuery : listChildrenQuery;
-    const { rows } = await runWithRetries(true, () => services.database.query(query, { tenant, ...page }));
+    const { shown, hidden } = shownParams(this.#memory.rights);
+    const params = { tenant, shown, hidden, ...page };
+    const { rows } = await runWithRetries(true, () => services.database.query(query, params));
     if (page.withContent) this.#noteRead(rows);
     return { rows, hasMore: rows.length > 0 && (rows[0]?.candidates ?? 0) > rows.length };
   }
 
-  create(memory: NewMemory) {
-    const { origin, services } = this.#memory;
+  async create(memory: NewMemory) {
+    const { origin, services, rights } = this.#memory;
+    if (!mayWrite(rights, [memory.path])) return FORBIDDEN;
     const params = { ...memory, version: randomUUID(), origin, ...services.defaults };
-    return this.#memory.write(storeCreateFunction, params, NO_RESULT);
+    const created = await this.#memory.write(storeCreateFunction, params, NO_RESULT);
+    return withoutHidden(created, rights);
   }
 
-  update(memory: string, update: MemoryUpdate) {
-    const { origin, services } = this.#memory;
+  async update(memory: string, update: MemoryUpdate) {
+    const { origin, services, rights } = this.#memory;
     const params = { memory, ...update, change: randomUUID(), origin, ...services.defaults };
-    return this.#memory.write(storeUpdateFunction, params, NO_RESULT);
+    const updated = await this.#writeAt(memory, update.path, (options) =>
+      this.#memory.write(storeUpdateFunction, params, NO_RESULT, options),
+    );
+    return withoutHidden(updated, rights);
   }
 
   /** @param expected required SHA-256 of the content, in hexadecimal; null for any content */
   delete(memory: string, expected: string | null) {
     const { origin, services } = this.#memory;
     const params = { memory, expected, change: randomUUID(), origin, ...services.defaults };
-    return this.#memory.write(storeDeleteFunction, params, NO_RESULT);
+    return this.#writeAt(memory, null, (options) =>
+      this.#memory.write(storeDeleteFunction, params, NO_RESULT, options),
+    );
+  }
+
+  async #find(query: QueryExecutor, memory: string, withContent: boolean): Promise<MemoryRow | undefined> {
+    const { tenant, rights = [] } = this.#memory;
+    const [row] = (await query(findMemoryQuery, { tenant, memory, withContent })).rows;
+    return row?.path != null && isReadable(rights, row.path) ? row : undefined;
+  }
+
+  /**
+   * Runs a write to a file if the caller's rights cover it. With rights, the tenant is locked, because a concurrent
+   * rename could move the file to another path.
+   *
+   * @param to the new path; null if the path stays
+   */
+  async #writeAt<T>(
+    memory: string,
+    to: MemoryPath | null,
+    write: (options: { transaction?: QueryExecutor }) => Promise<T>,
+  ): Promise<T | typeof FORBIDDEN | { kind: 'missing' }> {
+    const { rights } = this.#memory;
+    if (rights === undefined) return write({});
+    return this.#memory.inTransaction(async (query) => {
+      const row = await this.#find(query, memory, false);
+      if (row === undefined) return { kind: 'missing' };
+      const path = row.path as MemoryPath;
+      return mayWrite(rights, [path, to ?? path]) ? write({ transaction: query }) : FORBIDDEN;
+    });
   }
 
   #noteRead(rows: readonly MemoryRow[]): void {

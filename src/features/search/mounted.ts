@@ -9,6 +9,7 @@ import { mountUnavailable, mountUnavailableNote } from '../../core/memory/messag
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
 import { failure } from '../../core/memory/result.ts';
+import { hidesPaths, isReadable, type Rights, shownWithin } from '../../core/memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import { requireSameTenant } from '../../core/tenants/tenants.ts';
 import { type FileSource, filesNow } from './file-source.ts';
@@ -30,6 +31,26 @@ export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSour
       return inner.map(withOuterPath);
     },
     has: (path) => files.has(innerPath(path, mountedAt)),
+  };
+}
+
+/** Returns the files that a caller may read. */
+function readableFiles(files: FileSource, rights: Rights | undefined): FileSource {
+  if (!hidesPaths(rights)) return files;
+  const onlyReadable = (page: readonly SearchedFile[]) => page.filter(({ path }) => isReadable(rights, path));
+  return {
+    page: async (path, after) => {
+      if (shownWithin(rights, path) === 'none') return [];
+      for (let last = after; ; ) {
+        const page = await files.page(path, last);
+        const seen = onlyReadable(page);
+        if (seen.length > 0 || page.length === 0) return seen;
+        last = page.at(-1)?.path ?? last;
+      }
+    },
+    read: async (paths) => onlyReadable(await files.read(paths)),
+    // A directory of which only a part is shown exists only if it has files that are shown.
+    has: async (path) => path === ROOT || (shownWithin(rights, path) === 'all' && (await files.has(path))),
   };
 }
 
@@ -127,7 +148,7 @@ export async function searchCall(input: unknown, call: SearchCall, all: Services
   const { tenant } = principal;
   const own: Search = {
     countedAs: countedAs(tenant, policy),
-    files: filesNow(services.database, tenant, services.search.texts),
+    files: readableFiles(filesNow(services.database, tenant, services.search.texts), principal.rights),
     input,
     maxChars: policy.limits.maxViewChars,
     gone,
@@ -162,7 +183,7 @@ function noteShown(
 async function searchMount(
   mount: Mount,
   own: Search,
-  { ip }: SearchCall,
+  { principal: { rights }, ip }: SearchCall,
   services: SearchServices,
 ): Promise<SearchResult> {
   const { search, database, policies } = services;
@@ -171,7 +192,7 @@ async function searchMount(
   if (typeof policy === 'string')
     return { ...failure(mountUnavailable(mountedAt, policy)), matches: [], more: 0 };
   const files = mountedFiles(filesNow(database, mount.tenant, search.texts), mountedAt);
-  const result = await runSearch(search, { ...own, files });
+  const result = await runSearch(search, { ...own, files: readableFiles(files, rights) });
   await requireSameMount(mount, policy, services);
   return result;
 }
@@ -208,7 +229,7 @@ async function searchAll(own: Search, call: SearchCall, services: SearchServices
 async function searchWithout(
   unreachable: Set<Mount>,
   own: Search,
-  { policy: { mounts }, ip }: SearchCall,
+  { principal: { rights }, policy: { mounts }, ip }: SearchCall,
   { search, database, policies }: SearchServices,
 ): Promise<SearchResult> {
   const available: MountedFiles[] = [];
@@ -226,7 +247,8 @@ async function searchWithout(
     if (typeof policy === 'string') notes.push(mountUnavailableNote(directory, policy));
     else {
       const files = mountedFiles(filesNow(database, mount.tenant, search.texts), directory);
-      available.push({ directory, files: watchReads(files, () => unreachable.add(mount)) });
+      const watched = watchReads(files, () => unreachable.add(mount));
+      available.push({ directory, files: readableFiles(watched, rights) });
     }
   }
   const length = notes.reduce((sum, note) => sum + note.length + 1, 0);

@@ -51,7 +51,10 @@ export const listHashes = defineOperation({
     const from = readCursor(text(5000), after) ?? '';
     const [changed] = (await database.query(lastChangeQuery, { tenant })).rows;
     if (changed === undefined) throw new ServiceError('no_such_tenant', tenant);
-    const page = { tenant, top: ROOT, after: from, withContent: false, limit, bytes: PAGE_BYTES };
+    const page = {
+      ...{ tenant, top: ROOT, shown: [], hidden: [], after: from },
+      ...{ withContent: false, limit, bytes: PAGE_BYTES },
+    };
     const { rows } = await database.query(listMemoriesQuery, page);
     const hasMore = (rows[0]?.candidates ?? 0) > rows.length;
     return {

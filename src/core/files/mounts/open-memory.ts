@@ -17,9 +17,11 @@ import {
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure, type MemoryResult, rejection } from '../../memory/result.ts';
+import { rightsInMount } from '../../memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
 import { Memory } from '../memory.ts';
+import { rejectedWrite } from '../rejected-write.ts';
 import type { Services } from '../services.ts';
 import { type Call, callOrigin } from '../tool-call.ts';
 import { catchUnreachable, mountedPolicy } from './mounted-policy.ts';
@@ -89,6 +91,13 @@ function parseGivenPath(given: unknown): MemoryPath | undefined {
   return parsed?.ok ? parsed.path : undefined;
 }
 
+/** Returns the valid paths that a command changes. */
+function changedPaths(command: MemoryCommand | undefined, input: Record<string, unknown>): MemoryPath[] {
+  if (command?.access !== 'write') return [];
+  const given = command.name === 'rename' ? [input.old_path, input.new_path] : [input.path];
+  return given.flatMap((each) => parseGivenPath(each) ?? []);
+}
+
 /** The memory on which a call runs. */
 export interface OpenedMemory {
   context: MemoryContext;
@@ -115,6 +124,11 @@ export function openMemory(
   services: Services,
 ): OpenedMemory | MemoryResult | Promise<OpenedMemory | MemoryResult> {
   const { mounts } = call.policy;
+  const { rights } = call.principal;
+  if (rights !== undefined && call.principal.access !== 'read_only') {
+    const rejected = rejectedWrite(rights, changedPaths(command, input));
+    if (rejected !== undefined) return rejection(rejected);
+  }
   const route = mounts.length === 0 ? OWN : commandRoute(command, input, mounts);
   switch (route.kind) {
     case 'own':
@@ -147,6 +161,7 @@ function ownContext(
     createdAt: policy.createdAt,
     countedAs: countedAs(principal.tenant, policy),
     request: isKeyed ? requestKey(idempotencyKey, input) : undefined,
+    rights: principal.rights,
     mounts,
   });
   return mapMaybePromise(memoryContext(memory, command, policy, call, services), (context) => ({ context }));
@@ -174,6 +189,7 @@ async function openMounted(
   const memory = new Memory(services, mount.tenant, {
     autoCreate: false,
     mountedAt,
+    rights: principal.rights && rightsInMount(principal.rights, mountedAt),
     createdAt: policy.createdAt,
     countedAs: countedAs(mount.tenant, policy),
     request: keys?.mounted,
@@ -219,7 +235,9 @@ async function reserveKey(request: RequestKey, call: Call, services: Services): 
 function openDirectory(mount: Mount, call: Call, services: Services): MountedDirectory {
   const { policies } = services;
   const path = mountPath(mount);
-  const origin = { ...callOrigin(call), viaTenant: call.principal.tenant };
+  const { tenant, rights: own } = call.principal;
+  const origin = { ...callOrigin(call), viaTenant: tenant };
+  const rights = own && rightsInMount(own, path);
   return {
     path,
     read: async (maxEntries) => {
@@ -227,7 +245,7 @@ function openDirectory(mount: Mount, call: Call, services: Services): MountedDir
         const policy = await mountedPolicy(mount, policies, call.ip);
         if (typeof policy === 'string') return policy;
         const { createdAt } = policy;
-        const options = { autoCreate: false, createdAt, origin, mountedAt: path };
+        const options = { autoCreate: false, createdAt, origin, rights, mountedAt: path };
         return new Memory(services, mount.tenant, options).rootEntries(maxEntries).catch((error) => {
           if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
           throw error;
