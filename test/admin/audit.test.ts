@@ -73,6 +73,7 @@ describeService(
             access: 'read_write',
             tenants: null,
             manages_stores: false,
+            rights: [],
             label: 'worker',
             source: '',
             expires_at: null,

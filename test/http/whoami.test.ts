@@ -76,7 +76,7 @@ describe('whoami with keys', () => {
     expect(await check(key)).toStrictEqual({
       credential: { kind: 'tenant_key', id, label: 'laptop', subject: null },
       tenant: { id: tenant, exists: true, archived: false },
-      rights: { access: 'read_only', creates_tenants: false, manages_stores: false },
+      rights: { access: 'read_only', creates_tenants: false, manages_stores: false, paths: [] },
       limits: LIMITS,
       ...OTHERS,
     });
@@ -89,7 +89,7 @@ describe('whoami with keys', () => {
     expect(await check(key, tenant)).toStrictEqual({
       credential: { kind: 'service_key', id, label: 'laptop', subject: null },
       tenant: { id: tenant, exists: true, archived: false },
-      rights: { access: 'read_write', creates_tenants: false, manages_stores: false },
+      rights: { access: 'read_write', creates_tenants: false, manages_stores: false, paths: [] },
       limits: { ...LIMITS, max_files: 7 },
       ...OTHERS,
       settings: { secrets: 'mask', create_existing: 'error', pinned_paths: '', read_log: 'daily' },
@@ -158,7 +158,7 @@ describe('whoami with tokens', () => {
     expect(await new MemoryClient({ url, apiKey }).check()).toStrictEqual({
       credential: { kind: 'token', id: null, label: null, subject: 'ada' },
       tenant: { id: tenant, exists: false, archived: false },
-      rights: { access: 'read_write', creates_tenants: true, manages_stores: false },
+      rights: { access: 'read_write', creates_tenants: true, manages_stores: false, paths: [] },
       limits: LIMITS,
       ...OTHERS,
     });
@@ -175,7 +175,7 @@ describe('whoami without authentication', () => {
     expect(await new MemoryClient({ url, tenant }).check()).toStrictEqual({
       credential: { kind: 'none', id: null, label: null, subject: null },
       tenant: { id: tenant, exists: true, archived: true },
-      rights: { access: 'read_write', creates_tenants: true, manages_stores: true },
+      rights: { access: 'read_write', creates_tenants: true, manages_stores: true, paths: [] },
       limits: LIMITS,
       ...OTHERS,
     });

@@ -7,7 +7,7 @@
  */
 import { expect, it } from 'vitest';
 import { commands } from '../../src/core/memory/commands/index.ts';
-import { isReadable } from '../../src/core/memory/rights.ts';
+import { canChange, isReadable } from '../../src/core/memory/rights.ts';
 import { message, requestHeaders } from '../support/mcp.ts';
 import {
   type KeyClient,
@@ -19,11 +19,11 @@ import {
 import { cmd, type Files } from '../support/step-table.ts';
 import { describeService, type Service } from '../support/test-service.ts';
 
-const DIRECTORIES = ['', '/a', '/a/b', '/a/b/c', '/z'];
+const DIRECTORIES = ['', '/a', '/a/b', '/a/b/c', '/h/i', '/z'];
 const FILES: Files = Object.fromEntries(
   DIRECTORIES.flatMap((directory) => [
-    [`/memories${directory}/f.md`, `secret of ${directory}\n`],
-    [`/memories${directory}/pinned.md`, 'pinned secret\n'],
+    [`/memories${directory}/f.md`, `secret of ${directory}!`],
+    [`/memories${directory}/pinned.md`, 'pinned secret'],
   ]),
 );
 const PATHS = [...DIRECTORIES.map((directory) => `/memories${directory}`), ...Object.keys(FILES)];
@@ -66,7 +66,7 @@ const search =
     request('POST', '/search', input);
 
 /** Sorts a list in a response, because the changes to a directory's files have one time and random IDs. */
-const sorted =
+const sortList =
   (list: 'events' | 'data', read: Read): Read =>
   async (client, service) => {
     const body = (await read(client, service)) as Record<typeof list, object[]>;
@@ -101,8 +101,8 @@ const ROUTES: Record<string, Read[]> = {
   'GET /instructions': [get('/instructions')],
   'GET /whoami': [get('/whoami')],
   'GET /v1/changes': [
-    sorted('events', get('/v1/changes?limit=1000')),
-    sorted('events', get('/v1/changes?limit=1000&content=true&path=/memories/a')),
+    sortList('events', get('/v1/changes?limit=1000')),
+    sortList('events', get('/v1/changes?limit=1000&content=true&path=/memories/a')),
   ],
   'GET /v1/memory_stores/{memory_store_id}/memories': [
     get('/v1/memory_stores/:store/memories?view=full&limit=20'),
@@ -110,7 +110,7 @@ const ROUTES: Record<string, Read[]> = {
     get('/v1/memory_stores/:store/memories?depth=1&path_prefix=/a/'),
     get('/v1/memory_stores/:store/memories?path_prefix=/a/b/'),
   ],
-  'GET /v1/memory_stores/{memory_store_id}/memory_versions': [sorted('data', allVersions)],
+  'GET /v1/memory_stores/{memory_store_id}/memory_versions': [sortList('data', allVersions)],
 };
 
 /** Routes of the Memory Stores API that name a file or a version by its ID, or the store. `stores.test.ts` has them. */
@@ -139,7 +139,7 @@ const PUBLIC = [
 
 const SETS: RightsByPath[] = [
   { '/memories/a': 'none' },
-  { '/memories/a/b': 'none' },
+  { '/memories/a/b': 'none', '/memories/h/i': 'none' },
   { '/memories/a/b/c': 'none' },
   { '/memories/f.md': 'none', '/memories/a/b/f.md': 'none' },
   { '/memories': 'none', '/memories/a/b': 'read_write' },
@@ -150,7 +150,7 @@ const SETS: RightsByPath[] = [
   { '/memories/a.moved': 'none', '/memories/z': 'none', '/memories/a/new.md': 'none' },
 ];
 
-/** Replaces what differs between two equal memories: IDs, times, cursors, and versions. */
+/** Replaces the differences between two equal memories: IDs, times, cursors, and versions. */
 function normalize(value: unknown, { tenant }: KeyClient): unknown {
   const text = JSON.stringify(value)
     .replaceAll(tenant, 'TENANT')
@@ -164,7 +164,7 @@ function normalize(value: unknown, { tenant }: KeyClient): unknown {
 describeService(
   'a memory with hidden files',
   (service) => {
-    it('has a classification for each route and command', () => {
+    it('classifies each route, command, and tool', () => {
       const { paths = {} } = service().app.swagger() as { paths?: Record<string, object> };
       const routes = Object.entries(paths).flatMap(([path, methods]) =>
         Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -207,6 +207,12 @@ describeService(
         for (const path of PATHS)
           await compare(`view ${path}`, async ({ send }) => (await send(cmd.view(path))).body);
         await compareReads();
+        const fixed = Object.entries(FILES).filter(([path]) => !canChange(rights, path));
+        const all = await keyClient(service(), clients[0]?.tenant ?? '');
+        for (const [path, text] of fixed) {
+          const { content } = await all.send(cmd.view(path));
+          expect(content, path).toBe(`Here's the content of ${path} with line numbers:\n     1\t${text}`);
+        }
       },
     );
   },

@@ -24,6 +24,8 @@ export interface Identity {
     access: string;
     creates_tenants: boolean;
     manages_stores: boolean;
+    /** Rights by path; the longest path applies. Missing in earlier versions of the service. */
+    paths?: { path: string; access: string }[];
   };
   /** Limits by name; 0 means no limit. */
   limits: Record<string, number>;

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { parseBound } from '../lib/rfc3339.ts';
 import { nameText } from '../lib/text-forms.ts';
 import type { Actor } from '../memory/origin.ts';
-import { rightSchema, rightsSchema } from '../memory/rights.ts';
+import { type Rights, rightSchema, rightsSchema } from '../memory/rights.ts';
 import { changedValues } from '../tenants/audit.ts';
 import type { KeyRow } from '../tenants/key-queries.ts';
 import { Keys, keyKind, rightsProblem } from '../tenants/keys.ts';
@@ -75,6 +75,9 @@ const keyWithSecretSchema = z.object({
   ...fields,
   key: z.string().meta({ description: 'The key itself, shown only once.' }),
 });
+
+/** Returns rights for the audit trail, which records no paths. */
+const accesses = (rights: Rights) => rights.map(({ access }) => access);
 
 export type KeyRecord = ReturnType<typeof keyRecord>;
 
@@ -158,8 +161,13 @@ export const updateKey = defineOperation({
     const expiresAt = toUtc(body.expires_at);
     const given = { label: body.label, expiresAt, rights: body.rights };
     const before = await keys.update(id, given, administrator.onlyTenants);
-    const values = { label: before.label, expires_at: before.expiresAt, rights: before.rights ?? [] };
-    note({ tenant: before.tenant ?? undefined, details: changedValues(values, body) });
+    const values = {
+      label: before.label,
+      expires_at: before.expiresAt,
+      rights: accesses(before.rights ?? []),
+    };
+    const after = { ...body, ...(body.rights !== undefined && { rights: accesses(body.rights) }) };
+    note({ tenant: before.tenant ?? undefined, details: changedValues(values, after) });
     return keyRecord(await keys.get(id));
   },
 });
@@ -384,9 +392,9 @@ export const createKey = defineOperation({
   ],
   auditedTenant: ({ tenant }) => tenant,
   async run({ database, body, headers, administrator, note }) {
-    const { tenant = null, ...details } = body;
-    note({ details });
-    const { kind: given, tenants, manages_stores, expires_at, ...rest } = details;
+    const { tenant = null, ...purposeFields } = body;
+    note({ details: { ...purposeFields, rights: accesses(body.rights) } });
+    const { kind: given, tenants, manages_stores, expires_at, ...rest } = purposeFields;
     requireInScope(administrator.onlyTenants, tenant);
     const purpose = {
       tenant,

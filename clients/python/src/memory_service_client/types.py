@@ -99,12 +99,20 @@ class IdentityTenant(TypedDict):
     """Whether its files can only be read and deleted."""
 
 
+class PathRight(TypedDict):
+    path: str
+    access: str
+    """`none`, `read_only`, `propose`, `read_write`, or a value of a later version of the service."""
+
+
 class Rights(TypedDict):
     access: str
     """`read_write`, `propose`, `read_only`, or a value of a later version of the service."""
 
     creates_tenants: bool
     manages_stores: bool
+    paths: NotRequired[list[PathRight]]
+    """Rights by path; the longest path applies. Missing in earlier versions of the service."""
 
 
 class Identity(TypedDict):
