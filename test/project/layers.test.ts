@@ -55,6 +55,7 @@ const BESIDE_FEATURES = {
       'packages',
       'project',
       'proxies',
+      'rights',
       'sdks',
       'support',
       'tenants',
