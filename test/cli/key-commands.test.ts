@@ -62,6 +62,30 @@ describeService(
       );
     });
 
+    it('creates a key with rights by path, shows them, and replaces and removes them', async () => {
+      const id = await tenant();
+      const given = ['--right', '/memories/z=none', '--right', '/memories/a=b=read_only'];
+      const made = await json('keys', 'create', '--tenant', id, ...given);
+      expect(made.rights).toStrictEqual([
+        { path: '/memories/a=b', access: 'read_only' },
+        { path: '/memories/z', access: 'none' },
+      ]);
+      expect((await run('keys', 'show', made.id)).stdout).toMatch(/^right +read_only for \/memories\/a=b$/m);
+      const update = (...options: string[]) => run('keys', 'update', made.id, ...options);
+      const rights = async () => (await json('keys', 'show', made.id)).rights;
+      expect((await update('--right', '/memories=read_only')).code).toBe(0);
+      expect(await rights()).toStrictEqual([{ path: '/memories', access: 'read_only' }]);
+      expect((await update('--remove-rights')).code).toBe(0);
+      expect(await rights()).toStrictEqual([]);
+      const wrong = [
+        await update('--right', '/etc=none'),
+        await update('--right', '/memories/a=all'),
+        await update('--right', '/memories/a=none', '--remove-rights'),
+      ];
+      expect(wrong.map(({ code }) => code)).toStrictEqual([2, 2, 2]);
+      expect((await run('keys', 'create', '--admin', '--right', '/memories=none')).code).toBe(1);
+    });
+
     it('creates admin keys with limited access, and lists keys by kind, status, and label', async () => {
       const [a, b] = [await tenant(), await tenant()];
       const label = `support ${a}`;

@@ -1,5 +1,6 @@
 /** The live stream of changes, over sockets, from two replicas. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { MemoryPath } from '../../src/core/memory/path.ts';
 import { Keys } from '../../src/core/tenants/keys.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey } from '../support/admin.ts';
@@ -102,6 +103,20 @@ it('ends with a problem when the key is revoked', async () => {
   await new Keys(keyed.database).revoke(id);
   expect(await client.next()).toMatchObject({ event: 'problem', data: { code: 'unauthorized' } });
   await expect(client.next()).rejects.toThrow('The stream has ended.');
+});
+
+it("ends with a problem when the key's rights change, and sends no changes to hidden paths before", async () => {
+  const tenant = freshTenant();
+  await new Tenants(keyed.database).create(tenant);
+  const hide = (path: string) => [{ path: path as MemoryPath, access: 'none' as const }];
+  const { key, id } = await makeKey(keyed, { tenant, rights: hide('/memories/secret') });
+  const client = await ChangeReader.open(keyed.app, 'changes?after=now', { authorization: `Bearer ${key}` });
+  const { key: all } = await makeKey(keyed, { tenant });
+  for (const path of ['/memories/secret/a', '/memories/b'])
+    await keyed.execute(cmd.create(path, '1'), { headers: { authorization: `Bearer ${all}` } });
+  expect(await client.nextChange()).toMatchObject({ type: 'created', version: { path: '/memories/b' } });
+  await new Keys(keyed.database).update(id, { rights: hide('/memories/other') });
+  expect(await client.nextChange()).toMatchObject({ code: 'access_changed' });
 });
 
 it('ends with a problem when the position expires', async () => {

@@ -1,6 +1,13 @@
 import { directoryNotWritable, pathNotWritable, pathReadOnly, readOnly } from '../memory/messages.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { canChange, limitWithin, type Right, type Rights, writableDirectories } from '../memory/rights.ts';
+import {
+  canChange,
+  canChangeAny,
+  limitWithin,
+  type Right,
+  type Rights,
+  writableDirectories,
+} from '../memory/rights.ts';
 
 /**
  * Returns the error for a write that a caller's rights do not cover; undefined if they cover the write. A write needs the
@@ -18,9 +25,7 @@ export function rejectedWrite(rights: Rights, paths: readonly MemoryPath[]): str
 
 function describeLimit(rights: Rights, path: MemoryPath, limit: Right): string {
   if (limit.path.length > path.length) return directoryNotWritable(path, limit.path);
-  const writable = writableDirectories(rights);
-  const isRootWritable = canChange(rights, ROOT);
-  if (writable.length === 0 && !isRootWritable) return readOnly;
+  if (!canChangeAny(rights)) return readOnly;
   const describe = limit.access === 'none' ? pathNotWritable : pathReadOnly;
-  return describe(limit.path, writable, isRootWritable);
+  return describe(limit.path, writableDirectories(rights), canChange(rights, ROOT));
 }

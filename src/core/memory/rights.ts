@@ -132,6 +132,11 @@ export function mountsWithin(rights: Rights, mounts: readonly Mount[]): Mount[] 
   });
 }
 
+/** Whether a caller may change any path, as far as its own access allows. */
+export function canChangeAny(rights: Rights): boolean {
+  return canChange(rights, ROOT) || rights.some(({ access }) => isWritable(access));
+}
+
 /** Maximum number of directories that a message names. */
 const MAX_NAMED = 8;
 

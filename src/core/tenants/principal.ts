@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../errors/errors.ts';
 import type { Actor } from '../memory/origin.ts';
-import type { Rights } from '../memory/rights.ts';
+import { canChangeAny, type Rights } from '../memory/rights.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 
 /** The time in which an identified caller remains valid. Times refer to `performance.now()`. */
@@ -28,6 +28,19 @@ export interface Principal extends Validity {
   proposesAs?: string | undefined;
   /** Original tenant, if `tenant` is a propose-only key's draft. */
   draftOf?: string;
+}
+
+/**
+ * Whether a caller can change nothing. A propose-only key without a draft counts as a writer, because its first write
+ * creates the draft.
+ */
+export function isReader({
+  access,
+  rights,
+  proposesAs,
+}: Pick<Principal, 'access' | 'rights' | 'proposesAs'>): boolean {
+  if (rights !== undefined && !canChangeAny(rights)) return true;
+  return access === 'read_only' && proposesAs === undefined;
 }
 
 /** A request's caller, before the tenant is known. */

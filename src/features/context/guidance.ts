@@ -1,5 +1,5 @@
 import { ASSUME_INTERRUPTION } from '../../core/memory/protocol.ts';
-import type { Principal } from '../../core/tenants/principal.ts';
+import { isReader, type Principal } from '../../core/tenants/principal.ts';
 
 const READ = `MEMORY PROTOCOL:
 - The <memory_snapshot> block shows your memory, /memories, as it was when the block was made: the content of pinned files, and a list of the others. It replaces the first \`view\` of your memory directory.
@@ -17,11 +17,9 @@ const READ_ONLY = '- Your memory is read-only: do not try to change it.';
  * @param mounts description of the mounts, which may be empty
  */
 export function guidanceText(
-  { access, proposesAs }: Pick<Principal, 'access' | 'proposesAs'>,
+  principal: Pick<Principal, 'access' | 'rights' | 'proposesAs'>,
   mounts: string,
 ): string {
-  // A propose-only key without a draft counts as a writer, because its first write creates the draft.
-  const isReader = access === 'read_only' && proposesAs === undefined;
-  const protocol = `${READ}\n${isReader ? READ_ONLY : WRITE}`;
+  const protocol = `${READ}\n${isReader(principal) ? READ_ONLY : WRITE}`;
   return mounts === '' ? protocol : `${protocol}\n\n${mounts}`;
 }

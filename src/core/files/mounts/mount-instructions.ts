@@ -3,7 +3,7 @@ import type { Unavailable } from '../../memory/messages.ts';
 import { type Mount, mountPath } from '../../memory/mount.ts';
 import { MEMORY_PROTOCOL } from '../../memory/protocol.ts';
 import type { TenantPolicy } from '../../tenants/policy-cache.ts';
-import type { Principal } from '../../tenants/principal.ts';
+import { isReader, type Principal } from '../../tenants/principal.ts';
 import type { Services } from '../services.ts';
 import { catchUnreachable, mountedPolicy } from './mounted-policy.ts';
 
@@ -29,7 +29,7 @@ export const instructionsSchema = z
 export type Instructions = z.infer<typeof instructionsSchema>;
 
 interface Reader {
-  principal: Pick<Principal, 'access' | 'proposesAs'>;
+  principal: Pick<Principal, 'access' | 'rights' | 'proposesAs'>;
   policy: Pick<TenantPolicy, 'mounts'>;
   ip: string;
 }
@@ -46,14 +46,13 @@ export async function instructionsFor(
   withProtocol: boolean,
   scope: readonly string[] | null = null,
 ): Promise<Instructions> {
-  // A propose-only key without a draft counts as a writer, because its first write creates the draft.
-  const isReader = principal.access === 'read_only' && principal.proposesAs === undefined;
-  const protocol = withProtocol ? [isReader ? READ_ONLY_PROTOCOL : MEMORY_PROTOCOL] : [];
+  const onlyReads = isReader(principal);
+  const protocol = withProtocol ? [onlyReads ? READ_ONLY_PROTOCOL : MEMORY_PROTOCOL] : [];
   const seen = await Promise.all(
     mounts.map(async (mount) => {
       const isVisible = scope === null || scope.includes(mount.tenant);
       const policy = isVisible ? await catchUnreachable(() => mountedPolicy(mount, policies, ip)) : undefined;
-      const access = isReader ? 'read_only' : mount.access;
+      const access = onlyReads ? 'read_only' : mount.access;
       return { ...mount, access, unavailable: typeof policy === 'string' ? policy : undefined };
     }),
   );
