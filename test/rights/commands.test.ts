@@ -190,6 +190,20 @@ describeService(
       );
     });
 
+    it('does not name a hidden file above the path of a write', async () => {
+      const rights = { '/memories/a': 'none', '/memories/a/b': 'read_write' } as const;
+      const inputs = [
+        cmd.create('/memories/a/b/c', 'x'),
+        cmd.rename('/memories/o', '/memories/a/b/d'),
+        cmd.view('/memories/a'),
+      ];
+      expect(await run({ '/memories/a': 'a', '/memories/o': 'o' }, rights, inputs)).toStrictEqual([
+        'Error: /memories/a/b/c is not a directory',
+        'Error: /memories/a/b/d is not a directory',
+        MISSING('/memories/a'),
+      ]);
+    });
+
     it('applies rights within mounts, hides mounts, and names a mount as seen', async () => {
       const team = await tenantWithFiles(service(), {
         '/memories/a.md': 'a',

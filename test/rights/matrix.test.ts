@@ -150,6 +150,17 @@ const SETS: RightsByPath[] = [
   { '/memories/a.moved': 'none', '/memories/z': 'none', '/memories/a/new.md': 'none' },
 ];
 
+const LEVELS = [undefined, 'none', 'read_only', 'read_write'] as const;
+/** Each eleventh combination of accesses for four nested directories. */
+const COMBINATIONS: RightsByPath[] = Array.from({ length: 23 }, (_, i) => 7 + 11 * i).map((number) => {
+  const rights: RightsByPath = {};
+  for (const [depth, path] of ['/memories', '/memories/a', '/memories/a/b', '/memories/a/b/c'].entries()) {
+    const access = LEVELS[(number >> (2 * depth)) & 3];
+    if (access !== undefined) rights[path] = access;
+  }
+  return rights;
+});
+
 /** Replaces the differences between two equal memories: IDs, times, cursors, and versions. */
 function normalize(value: unknown, { tenant }: KeyClient): unknown {
   const text = JSON.stringify(value)
@@ -164,6 +175,43 @@ function normalize(value: unknown, { tenant }: KeyClient): unknown {
 describeService(
   'a memory with hidden files',
   (service) => {
+    const compareMemories = async (given: RightsByPath) => {
+      const rights = toRights(given);
+      const readable = Object.entries(FILES).filter(([path]) => isReadable(rights, path));
+      const memories = [FILES, Object.fromEntries(readable)].map((files) =>
+        tenantWithFiles(service(), files),
+      );
+      const clients: KeyClient[] = [];
+      for (const memory of memories) clients.push(await keyClient(service(), (await memory).tenant, given));
+      const compare = async (title: string, call: (client: KeyClient) => Promise<unknown>) => {
+        const results = [];
+        for (const client of clients) results.push(normalize(await call(client), client));
+        expect({ title, result: results[0] }, title).toStrictEqual({ title, result: results[1] });
+      };
+      const compareReads = async () => {
+        for (const [route, reads] of Object.entries(ROUTES))
+          for (const [i, read] of reads.entries())
+            await compare(`${route} ${i}`, (client) => read(client, service()));
+      };
+      await compareReads();
+      for (const [name, calls] of Object.entries(COMMANDS))
+        for (const path of PATHS)
+          for (const input of calls(path))
+            await compare(`${name} ${JSON.stringify(input)}`, async ({ send }) => {
+              const { status, body } = await send(input);
+              return { status, body };
+            });
+      for (const path of PATHS)
+        await compare(`view ${path}`, async ({ send }) => (await send(cmd.view(path))).body);
+      await compareReads();
+      const fixed = Object.entries(FILES).filter(([path]) => !canChange(rights, path));
+      const all = await keyClient(service(), clients[0]?.tenant ?? '');
+      for (const [path, text] of fixed) {
+        const { content } = await all.send(cmd.view(path));
+        expect(content, path).toBe(`Here's the content of ${path} with line numbers:\n     1\t${text}`);
+      }
+    };
+
     it('classifies each route, command, and tool', () => {
       const { paths = {} } = service().app.swagger() as { paths?: Record<string, object> };
       const routes = Object.entries(paths).flatMap(([path, methods]) =>
@@ -175,46 +223,9 @@ describeService(
       expect(service().app.tools.map(({ name }) => name)).toStrictEqual(['memory_search']);
     });
 
-    it.each(SETS)(
-      'gives the same responses as a memory without them: %j',
-      { timeout: 120_000 },
-      async (given) => {
-        const rights = toRights(given);
-        const readable = Object.entries(FILES).filter(([path]) => isReadable(rights, path));
-        const memories = [FILES, Object.fromEntries(readable)].map((files) =>
-          tenantWithFiles(service(), files),
-        );
-        const clients: KeyClient[] = [];
-        for (const memory of memories) clients.push(await keyClient(service(), (await memory).tenant, given));
-        const compare = async (title: string, call: (client: KeyClient) => Promise<unknown>) => {
-          const results = [];
-          for (const client of clients) results.push(normalize(await call(client), client));
-          expect({ title, result: results[0] }, title).toStrictEqual({ title, result: results[1] });
-        };
-        const compareReads = async () => {
-          for (const [route, reads] of Object.entries(ROUTES))
-            for (const [i, read] of reads.entries())
-              await compare(`${route} ${i}`, (client) => read(client, service()));
-        };
-        await compareReads();
-        for (const [name, calls] of Object.entries(COMMANDS))
-          for (const path of PATHS)
-            for (const input of calls(path))
-              await compare(`${name} ${JSON.stringify(input)}`, async ({ send }) => {
-                const { status, body } = await send(input);
-                return { status, body };
-              });
-        for (const path of PATHS)
-          await compare(`view ${path}`, async ({ send }) => (await send(cmd.view(path))).body);
-        await compareReads();
-        const fixed = Object.entries(FILES).filter(([path]) => !canChange(rights, path));
-        const all = await keyClient(service(), clients[0]?.tenant ?? '');
-        for (const [path, text] of fixed) {
-          const { content } = await all.send(cmd.view(path));
-          expect(content, path).toBe(`Here's the content of ${path} with line numbers:\n     1\t${text}`);
-        }
-      },
-    );
+    const TITLE = 'gives the same responses as a memory without them: %j';
+    it.each(SETS)(TITLE, { timeout: 120_000 }, compareMemories);
+    it.each(COMBINATIONS)(TITLE, { timeout: 120_000, tags: 'long' }, compareMemories);
   },
   { AUTH: 'keys' },
 );

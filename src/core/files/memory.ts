@@ -19,7 +19,7 @@ import {
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
-import { hidesPaths, type Rights, shownParams, shownWithin } from '../memory/rights.ts';
+import { hidesPaths, isReadable, type Rights, shownParams, shownWithin } from '../memory/rights.ts';
 import type { Change } from '../memory/text-changes.ts';
 import { lockTenantQuery, NO_TENANT, tenantCreatedAtQuery } from '../tenants/queries.ts';
 import { storedResult } from '../tenants/stored-results.ts';
@@ -383,15 +383,22 @@ export class Memory implements MemoryStore {
         throw new ServiceError('tenant_archived', tenant);
     }
     if (request !== undefined) storedResults.note(countedAs);
-    return this.#asSeen(outcome as Exclude<Own, CommonOutcome>);
+    return this.#asSeen(outcome as Exclude<Own, CommonOutcome>, own.path ?? own.to);
   }
 
-  /** Returns an outcome with the caller's paths, and without the size of files that the caller must not read. */
-  #asSeen<Own extends { kind: string }>(outcome: Own): Own {
+  /**
+   * Returns an outcome with the caller's paths, and without the path and the size of files that the caller must not read.
+   *
+   * @param given the path of the write in this memory, which replaces a hidden path
+   */
+  #asSeen<Own extends { kind: string }>(outcome: Own, given: Value | undefined): Own {
     const { mountedAt, rights } = this.#options;
     if (outcome.kind === 'over_quota' && hidesPaths(rights)) return { ...outcome, hidesUsed: true };
-    if (mountedAt === undefined || !('path' in outcome)) return outcome;
-    return { ...outcome, path: this.#toOuterPath(outcome.path as MemoryPath) };
+    if (!('path' in outcome)) return outcome;
+    const found = outcome.path as MemoryPath;
+    const isHidden = outcome.kind === 'not_a_directory' && rights && !isReadable(rights, found);
+    if (mountedAt === undefined && !isHidden) return outcome;
+    return { ...outcome, path: this.#toOuterPath(isHidden ? (given as MemoryPath) : found) };
   }
 
   /** Whether a repeated write applies only once, because it has an idempotency key. */
