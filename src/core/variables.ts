@@ -127,6 +127,11 @@ const SETTING_DOCUMENTATION: Readonly<Record<keyof SettingVariables, Documentati
     more: 'With `each`, every `tool_use` ID is found, and the trail grows with each read.',
     example: 'each',
   },
+  PROVENANCE: {
+    effect: 'Whether views and searches say who wrote each line last, and when.',
+    more: 'With `on_request`, only for callers that ask for it. See [provenance](provenance.md).',
+    example: 'on_request',
+  },
   SECRETS: {
     effect: 'Handling of secrets in written text: store them, mask them, or reject the write.',
     more:

@@ -11,6 +11,7 @@ import { health } from '../features/health/feature.ts';
 import { incidents } from '../features/incidents/feature.ts';
 import { mcp } from '../features/mcp/feature.ts';
 import { memoryStores } from '../features/memory-stores/feature.ts';
+import { provenance } from '../features/provenance/feature.ts';
 import { reads } from '../features/reads/feature.ts';
 import { search } from '../features/search/feature.ts';
 import { secrets } from '../features/secrets/feature.ts';
@@ -28,6 +29,7 @@ export const FEATURES: readonly Feature[] = [
   search,
   context,
   reads,
+  provenance,
   feed,
   webhooks,
   drafts,

@@ -7,6 +7,7 @@ import { agentErrors, problemResponses } from '../http/problem-responses.ts';
 import { commands } from '../memory/commands/index.ts';
 import { TENANT_ID } from '../tenants/ids.ts';
 import { invalidTenant, TENANT_HEADER } from '../tenants/principal.ts';
+import { invalidProvenance, provenanceHeader } from './provenance-header.ts';
 import { type FeatureTool, MAX_CALLS, MAX_ID_LENGTH, MEMORY_TOOL, notAMemoryInput } from './tool.ts';
 
 /**
@@ -209,6 +210,7 @@ const headers = z.object({
     .string()
     .optional()
     .meta({ description: 'The language of the two `view` headers: en, es, it or fr.' }),
+  ...provenanceHeader,
   ...tenantHeader,
 });
 
@@ -238,6 +240,7 @@ const errors = [
   notAMemoryInput('it has no `command`'),
   new ServiceError('invalid_idempotency_key'),
   new ServiceError('idempotency_key_reused'),
+  invalidProvenance(),
 ];
 
 /** Requests with an array are omitted, because their results are always JSON. */

@@ -11,6 +11,7 @@ import { type Executed, executeCommand, findCommand } from '../memory/commands/i
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
 import { failure, type MemoryResult, rejection } from '../memory/result.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
+import { asksForProvenance } from './provenance-header.ts';
 import { contextForWrite, inTenant } from './redirect.ts';
 import { countLongCalls, maxResultsChars, resultBytes } from './result-bounds.ts';
 import {
@@ -151,7 +152,8 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
   return await observe(request, details, () =>
     inTenant(request, access ?? 'read', async ({ principal, policy }) => {
-      const call = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
+      const wantsProvenance = asksForProvenance(request, policy);
+      const call = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey, wantsProvenance };
       return mapMaybePromise(openMemory(command, input, call, services), (opened) => {
         if ('content' in opened) return opened;
         const executed = read?.(opened.context) ?? executeCommand(command, input, opened.context);

@@ -12,6 +12,7 @@ import { StoredResultLimit } from '../tenants/stored-results.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { AccessTimes } from './access-times.ts';
 import { PendingFiles } from './pending-files.ts';
+import type { Provenance } from './provenance.ts';
 import type { ReadTrail } from './read-trail.ts';
 import type { RecordTracer } from './record-tracer.ts';
 import { Watches } from './watches.ts';
@@ -38,6 +39,8 @@ export class Services {
   readonly accessTimes: AccessTimes;
   /** Undefined until the feature that records reads has started. */
   readTrail: ReadTrail | undefined;
+  /** Undefined until the feature that finds provenance has started. */
+  provenance: Provenance | undefined;
   readonly storedResults: StoredResultLimit;
   /** Undefined while tracing is off. */
   readonly records: RecordTracer | undefined;

@@ -15,6 +15,8 @@ export interface Call {
   toolUseId: string | undefined;
   /** A write with this key applies once. */
   idempotencyKey: string | undefined;
+  /** Whether the result says who wrote each line last. */
+  wantsProvenance: boolean;
 }
 
 /** Returns the origin that the history records for changes by a call. */

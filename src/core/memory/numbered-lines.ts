@@ -27,12 +27,18 @@ export function maxLinesShown(maxChars: number): number {
   return maxChars > 0 ? Math.ceil(maxChars / (numberedLine(1, '').length + 1)) + 1 : Number.MAX_SAFE_INTEGER;
 }
 
+/** Formatted lines, with the number of the last line that is shown completely or in part. */
+export interface ShownText {
+  text: string;
+  last: number;
+}
+
 /**
  * Formats the header and the numbered lines. Output beyond `maxChars` UTF-16 units (0 means no limit) is truncated
  * after a line and ends with a hint. If the first line does not fit, that line itself is truncated, so that following
  * the hints always reaches the end.
  */
-export function showLines(show: LinesToShow, maxChars: number): string {
+export function showLines(show: LinesToShow, maxChars: number): ShownText {
   const { header, lines, start, end } = show;
   const shown = [header];
   let length = header.length;
@@ -42,18 +48,18 @@ export function showLines(show: LinesToShow, maxChars: number): string {
     if (maxChars > 0 && length > maxChars) return truncate(shown, length - 1 - line.length, show, maxChars);
     shown.push(line);
   }
-  return shown.join('\n');
+  return { text: shown.join('\n'), last: end };
 }
 
 /** @param length length of `shown`, joined */
-function truncate(shown: string[], length: number, show: LinesToShow, maxChars: number): string {
+function truncate(shown: string[], length: number, show: LinesToShow, maxChars: number): ShownText {
   const { lines, start } = show;
   const last = () => start + shown.length - 2;
   let left = length;
   while (shown.length > 1 && left + 1 + show.truncated(last()).length > maxChars) {
     left -= 1 + (shown.pop() ?? '').length;
   }
-  if (shown.length > 1) return [...shown, show.truncated(last())].join('\n');
+  if (shown.length > 1) return { text: [...shown, show.truncated(last())].join('\n'), last: last() };
 
   const line = lines[0] ?? '';
   const room =
@@ -62,5 +68,5 @@ function truncate(shown: string[], length: number, show: LinesToShow, maxChars: 
   const hints: string[] = [];
   if (part.length < line.length) hints.push(show.cut(part.length, line.length));
   else if (show.hasMore) hints.push(show.truncated(start));
-  return [...shown, numberedLine(start, part), ...hints].join('\n');
+  return { text: [...shown, numberedLine(start, part), ...hints].join('\n'), last: start };
 }

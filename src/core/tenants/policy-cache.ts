@@ -23,6 +23,7 @@ export interface TenantPolicy
     | 'pinnedPaths'
     | 'readLogDays'
     | 'readLog'
+    | 'provenance'
   > {
   limits: MemoryLimits;
   /**
@@ -137,6 +138,7 @@ export class TenantPolicyCache {
       pinnedPaths,
       readLogDays,
       readLog,
+      provenance,
     } = settings;
     return {
       limits: { maxFileBytes, maxViewChars },
@@ -148,6 +150,7 @@ export class TenantPolicyCache {
       pinnedPaths,
       readLogDays,
       readLog,
+      provenance,
       mounts,
       draftOf,
       createdAt: createdAt ?? NO_TENANT,

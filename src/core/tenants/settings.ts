@@ -179,6 +179,13 @@ export const SETTINGS = {
     title: 'Records in the read trail',
     help: "records in the read trail: one for a day's reads of a file by an actor, or one for each read",
   },
+  provenance: {
+    variable: 'PROVENANCE',
+    default: 'off',
+    choices: { off: 'Never', on_request: 'When the caller asks for it', always: 'Always' },
+    title: 'Provenance in views and searches',
+    help: 'whether views and searches say who wrote each line last, and when',
+  },
   secrets: {
     variable: 'SECRETS',
     default: 'store',

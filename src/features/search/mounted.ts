@@ -132,7 +132,8 @@ interface SearchServices extends Pick<Services, 'policies' | 'database'> {
   search: MemorySearch;
 }
 
-interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip' | 'requestId' | 'toolUseId'> {
+interface SearchCall
+  extends Pick<Call, 'principal' | 'policy' | 'ip' | 'requestId' | 'toolUseId' | 'wantsProvenance'> {
   /** Aborted when the client disconnects. */
   gone?: AbortSignal | undefined;
 }
@@ -162,7 +163,7 @@ export async function searchCall(input: unknown, call: SearchCall, all: Services
       : searchMount(mount, own, call, services));
   await requireSameTenant(services.database, tenant, policy.createdAt);
   noteShown(result, call, all);
-  return result;
+  return call.wantsProvenance ? addProvenance(result, call, all) : result;
 }
 
 /** Records a read for each file whose lines the result shows. */
@@ -178,6 +179,20 @@ function noteShown(
     accessTimes.note(tenant, path);
     readTrail?.note(tenant, path, { ...origin, viaTenant });
   }
+}
+
+/** Appends the last change to each line that the result shows. */
+async function addProvenance(
+  result: SearchResult,
+  call: SearchCall,
+  { provenance }: Pick<Services, 'provenance'>,
+): Promise<SearchResult> {
+  const shown = result.matches.flatMap(({ path, line, text }) =>
+    line === null || text === null ? [] : [{ path, line, text }],
+  );
+  if (provenance === undefined || shown.length === 0) return result;
+  const block = await provenance.describeMatches(shown, call);
+  return { ...result, content: `${result.content}\n${block}` };
 }
 
 async function searchMount(

@@ -1,6 +1,11 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { callErrors, resultFields, tenantHeaders, toolUseId } from '../../core/agents/execute-schema.ts';
+import {
+  asksForProvenance,
+  invalidProvenance,
+  provenanceHeader,
+} from '../../core/agents/provenance-header.ts';
 import { inTenant } from '../../core/agents/redirect.ts';
 import { resultBytes } from '../../core/agents/result-bounds.ts';
 import {
@@ -66,7 +71,7 @@ export const searchRouteSchema: FastifySchema = {
     'Errors that the model can correct come back with status 200 and `is_error: true`. With `Accept: text/plain` the body is the text alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),
   tags: ['memory'],
-  headers: tenantHeaders,
+  headers: tenantHeaders.extend(provenanceHeader),
   body: searchSchema.meta({
     'x-examples': Object.fromEntries(
       Object.entries(examples).map(([name, { summary, request }]) => [name, { summary, value: request }]),
@@ -88,7 +93,7 @@ export const searchRouteSchema: FastifySchema = {
         'text/plain': { schema: z.string() },
       },
     },
-    ...problemResponses([...callErrors, notAnObject()]),
+    ...problemResponses([...callErrors, notAnObject(), invalidProvenance()]),
   },
 };
 
@@ -142,7 +147,9 @@ function searchMemory(
     inFlight.slot.runWithout(() =>
       inTenant(request, 'read', ({ principal, policy }) => {
         const gone = inFlight.closedSignal;
-        return searchCall(input, { principal, policy, ip, requestId, toolUseId, gone }, services);
+        const wantsProvenance = asksForProvenance(request, policy);
+        const call = { principal, policy, ip, requestId, toolUseId, gone, wantsProvenance };
+        return searchCall(input, call, services);
       }),
     ),
   );

@@ -1,6 +1,6 @@
 import { hasReason } from '../../errors/errors.ts';
 import { mapMaybePromise } from '../../lib/maybe-promise.ts';
-import type { MemoryCommand, MemoryContext } from '../../memory/commands/memory-command.ts';
+import type { MemoryCommand, MemoryContext, ShownLines } from '../../memory/commands/memory-command.ts';
 import { IdempotentReplay, type RequestKey } from '../../memory/memory-store.ts';
 import {
   cannotDeleteMount,
@@ -264,14 +264,17 @@ function memoryContext(
   memory: Memory,
   command: MemoryCommand | undefined,
   settings: TenantPolicy,
-  { principal, policy, language }: Call,
+  call: Call,
   services: Services,
 ): MemoryContext | Promise<MemoryContext> {
-  const { records } = services;
+  const { principal, policy, language, wantsProvenance } = call;
+  const { records, provenance } = services;
   const context = {
     store: records === undefined ? memory : records.traceMemory(memory),
     createExisting: settings.createExisting,
     language,
+    describeLines:
+      wantsProvenance && provenance ? (shown: ShownLines) => provenance.describeView(shown, call) : undefined,
     access: principal.access,
     limits: { maxFileBytes: settings.limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
   };

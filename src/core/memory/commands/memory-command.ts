@@ -13,6 +13,14 @@ export interface MemoryLimits {
   maxViewChars: number;
 }
 
+/** Lines of a file that a view shows, from `first` to `last`, counted from 1. */
+export interface ShownLines {
+  path: MemoryPath;
+  content: string;
+  first: number;
+  last: number;
+}
+
 export interface MemoryContext {
   store: MemoryStore;
   limits: MemoryLimits;
@@ -23,6 +31,8 @@ export interface MemoryContext {
   createExisting: 'error' | 'overwrite';
   /** Language of the `view` headers. */
   language: Language;
+  /** Returns the block that a view appends to a file's lines; undefined if views have none. */
+  describeLines?: ((shown: ShownLines) => Promise<string>) | undefined;
 }
 
 /** A memory command. To add one, create a file in this directory and an entry in `index.ts`. */

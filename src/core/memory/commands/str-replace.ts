@@ -65,7 +65,7 @@ function showChange(change: Change, maxChars: number): string {
     truncated: (last: number) => snippetTruncated(first, last, end),
     cut: (shown: number, length: number) => snippetLineCut(first, shown, length, end),
   };
-  return showLines(show, maxChars);
+  return showLines(show, maxChars).text;
 }
 
 /** Upper bound without a limit on characters, so that a list never takes long to build. */

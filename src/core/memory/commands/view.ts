@@ -44,7 +44,10 @@ export const view = defineCommand({
         examples: [[1, 10]],
       }),
   }),
-  async run({ path: given, view_range: range }, { store, limits: { maxViewChars }, language }) {
+  async run(
+    { path: given, view_range: range },
+    { store, limits: { maxViewChars }, language, describeLines },
+  ) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const { path } = parsed;
@@ -54,11 +57,19 @@ export const view = defineCommand({
         return failure(viewMissing(path));
       case 'dir':
         return showDirectory(path, directoryHeader(path, language), found, maxViewChars);
-      case 'file':
-        return showFile(path, fileHeader(path, language), found.content, range ?? undefined, maxViewChars);
+      case 'file': {
+        const { content } = found;
+        const shown = showFile(path, fileHeader(path, language), content, range ?? undefined, maxViewChars);
+        if (describeLines === undefined || shown.lines === undefined) return shown;
+        const block = await describeLines({ path, content, ...shown.lines });
+        return success(`${shown.content}\n${block}`);
+      }
     }
   },
 });
+
+/** Result with a file's lines. `lines` has the first and last line shown, and is undefined for an error. */
+export type ShownFile = MemoryResult & { lines?: { first: number; last: number } };
 
 /** Shows a file with line numbers. @param maxChars 0 means no limit */
 export function showFile(
@@ -67,7 +78,7 @@ export function showFile(
   content: string,
   range: [number, number] | undefined,
   maxChars: number,
-): MemoryResult {
+): ShownFile {
   const total = countLines(content);
   if (total > MAX_LINES) return failure(tooManyLines(path));
   const [givenStart, givenEnd] = range ?? [1, -1];
@@ -86,7 +97,8 @@ export function showFile(
     truncated: (last: number) => linesTruncated(start, last, total),
     cut: (shown: number, length: number) => lineCut(start, shown, length, total),
   };
-  return success(showLines(show, maxChars));
+  const { text, last } = showLines(show, maxChars);
+  return { content: text, isError: false, lines: { first: start, last } };
 }
 
 function showDirectory(

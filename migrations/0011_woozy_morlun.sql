@@ -1,0 +1,1 @@
+ALTER TABLE "tenants" ADD COLUMN "provenance" text COLLATE "C";

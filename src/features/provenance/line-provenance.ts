@@ -1,0 +1,151 @@
+import { locateFile } from '../../core/files/mounts/located-file.ts';
+import type { Provenance, Reader, ShownMatch } from '../../core/files/provenance.ts';
+import type { FeatureService, Services } from '../../core/files/services.ts';
+import { WorkerThreads } from '../../core/lib/worker-threads.ts';
+import type { ShownLines } from '../../core/memory/commands/memory-command.ts';
+import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import { attributeLines, type TextHistory } from './attribution.ts';
+import { type FileHistory, readFileHistories, type Source, type Writer } from './file-history.ts';
+import {
+  changedMeanwhile,
+  changeText,
+  matchesBlock,
+  type Place,
+  unknownText,
+  viewBlock,
+} from './provenance-text.ts';
+
+/** Maximum estimated work on the event loop. More work runs in a thread. */
+const MAX_INLINE_WORK = 200_000;
+/** Estimated work for a version, in addition to its characters. */
+const VERSION_WORK = 5000;
+const MAX_THREAD_MS = 10_000;
+
+/** A file with the last change to each line. */
+interface AttributedFile {
+  content: string;
+  /** @param line from 1 */
+  describe(line: number): string;
+}
+
+/** Finds who wrote the lines that a caller sees. */
+export class LineProvenance implements Provenance, FeatureService {
+  readonly #services: Services;
+  readonly #threads = new WorkerThreads<TextHistory[], Int32Array[]>({
+    module: new URL('./attribution', import.meta.url),
+    threads: 2,
+    perCaller: 1,
+    idleMs: 30_000,
+    maxHeapMiB: 256,
+  });
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  async describeView({ path, content, first, last }: ShownLines, reader: Reader): Promise<string> {
+    const file = (await this.#attribute([path], reader)).get(path);
+    if (file === undefined) return viewBlock(first, last, () => unknownText());
+    return file.content === content ? viewBlock(first, last, file.describe) : changedMeanwhile;
+  }
+
+  async describeMatches(matches: readonly ShownMatch[], reader: Reader): Promise<string> {
+    const paths = [...new Set(matches.map(({ path }) => path as MemoryPath))];
+    const files = await this.#attribute(paths, reader);
+    const linesByPath = new Map([...files].map(([path, { content }]) => [path, content.split('\n')]));
+    return matchesBlock(
+      matches.map(({ path, line, text }) => {
+        const found = linesByPath.get(path)?.[line - 1] ?? '';
+        const isSame = found.includes(text.replace(/^…|…$/g, ''));
+        return { path, line, change: (isSame && files.get(path)?.describe(line)) || unknownText() };
+      }),
+    );
+  }
+
+  /** Returns the files at a caller's paths. A file whose history cannot be read is missing. */
+  async #attribute(paths: readonly MemoryPath[], reader: Reader): Promise<Map<string, AttributedFile>> {
+    const found: { path: string; place: Place; history: FileHistory }[] = [];
+    for (const { source, place, files } of groupByMemory(paths, reader)) {
+      const histories = await readFileHistories(this.#services.database.query, source, [...files.keys()]);
+      for (const [inner, history] of histories)
+        found.push({ path: files.get(inner) ?? inner, place, history });
+    }
+    const texts = found.map(({ history }) => history.text);
+    const attributed = await this.#run(texts, reader.principal.tenant);
+    return new Map(
+      found.map(({ path, place, history }, i) => [path, toAttributedFile(history, attributed?.[i], place)]),
+    );
+  }
+
+  /** @returns undefined if a thread exceeded its time or memory */
+  async #run(histories: TextHistory[], caller: string): Promise<Int32Array[] | undefined> {
+    if (estimateWork(histories) <= MAX_INLINE_WORK) return attributeLines(histories);
+    const result = await this.#threads.runWithin(MAX_THREAD_MS, histories, caller);
+    return Array.isArray(result) ? result : undefined;
+  }
+
+  close(): Promise<void> {
+    return this.#threads.close();
+  }
+}
+
+/** Estimates the work to attribute lines, from the size of each version. */
+function estimateWork(histories: readonly TextHistory[]): number {
+  let work = 0;
+  for (const { content, steps } of histories) {
+    let size = content.length;
+    work += size;
+    for (const { length, text } of steps) {
+      size = text.length + (length === null ? 0 : size - length);
+      work += size + VERSION_WORK;
+    }
+  }
+  return work;
+}
+
+interface MemoryFiles {
+  source: Source;
+  place: Place;
+  /** The caller's paths, by the paths in the memory. */
+  files: Map<string, string>;
+}
+
+/** Groups a caller's paths by the memories that have the files. */
+function groupByMemory(paths: readonly MemoryPath[], { principal, policy }: Reader): MemoryFiles[] {
+  const ownTenants = [principal.tenant, policy.draftOf];
+  const memories = new Map<string, MemoryFiles>();
+  for (const path of paths) {
+    const { tenant, path: inner, viaTenant } = locateFile(path, principal.tenant, policy.mounts);
+    const isMounted = viaTenant !== undefined;
+    const directory = path.slice(0, ROOT.length - inner.length);
+    let memory = memories.get(directory);
+    if (memory === undefined) {
+      const source = { tenant, draftOf: isMounted ? null : policy.draftOf };
+      memory = { source, place: { isMounted, ownTenants }, files: new Map() };
+      memories.set(directory, memory);
+    }
+    memory.files.set(inner, path);
+  }
+  return [...memories.values()];
+}
+
+/** @param versions each line's version, as from `attributeLines`; undefined if they could not be found */
+function toAttributedFile(
+  { text: { content }, writers }: FileHistory,
+  versions: Int32Array | undefined,
+  place: Place,
+): AttributedFile {
+  const changes = new Map<number, string>();
+  const describe = (line: number) => {
+    const version = versions?.[line - 1];
+    if (version === undefined) return unknownText();
+    let change = changes.get(version);
+    if (change === undefined) {
+      const writer = writers[version < 0 ? ~version : version] as Writer;
+      change = version < 0 ? unknownText(writer.createdAt) : changeText(writer, place);
+      changes.set(version, change);
+    }
+    return change;
+  };
+  return { content, describe };
+}
