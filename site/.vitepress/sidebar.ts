@@ -64,6 +64,7 @@ const GUIDES: Record<string, string[]> = {
   Explanation: [
     'docs/history.md',
     'docs/read-trail.md',
+    'docs/provenance.md',
     'docs/idempotency.md',
     'docs/security.md',
     'docs/failures.md',

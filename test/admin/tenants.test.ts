@@ -23,6 +23,7 @@ const NONE = {
   pinned_paths: null,
   read_log_days: null,
   read_log: null,
+  provenance: null,
 };
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
@@ -76,6 +77,7 @@ describeServiceOnOwnDatabase(
           pinned_paths: '',
           read_log_days: 0,
           read_log: 'daily',
+          provenance: 'never',
         },
       };
       expect(created.body).toStrictEqual(tenant);

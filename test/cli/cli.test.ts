@@ -170,6 +170,7 @@ describeServiceOnOwnDatabase(
           pinned_paths: null,
           read_log_days: null,
           read_log: null,
+          provenance: null,
         },
         effective: {
           max_file_bytes: 1_048_576,
@@ -190,6 +191,7 @@ describeServiceOnOwnDatabase(
           pinned_paths: '',
           read_log_days: 0,
           read_log: 'daily',
+          provenance: 'never',
         },
       });
     });

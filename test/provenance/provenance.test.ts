@@ -14,8 +14,8 @@ import { cmd } from '../support/step-table.ts';
 import { describeService, freshTenant, setHistoryDays } from '../support/test-service.ts';
 
 const A = '/memories/a.md';
-const ON = { 'x-memory-provenance': 'on' };
-const OFF = { 'x-memory-provenance': 'off' };
+const ON = { 'x-memory-provenance': 'include' };
+const OFF = { 'x-memory-provenance': 'omit' };
 const THREE = 'one\ntwo\nthree';
 const THREE_LINES = `Here's the content of ${A} with line numbers:\n     1\tone\n     2\ttwo\n     3\tthree`;
 
@@ -99,7 +99,7 @@ ${A}:2: key crawler, source web, 2026-11-20, unreviewed]`,
       );
     });
 
-    it('appends nothing without the header, for a setting of off, a directory, and an error', async () => {
+    it('appends nothing without the header, with the setting never, a directory, and an error', async () => {
       const tenant = await newTenant();
       const laptop = await client({ tenant });
       await laptop.send(cmd.create(A, THREE));
@@ -127,7 +127,7 @@ ${A}:2: key crawler, source web, 2026-11-20, unreviewed]`,
       );
     });
 
-    it('appends the block to every view with the setting always, unless the header is off', async () => {
+    it('appends the block to every view with the setting always, unless the header omits it', async () => {
       const tenant = await newTenant({ provenance: 'always' });
       const laptop = await client({ tenant, label: 'laptop' });
       await laptop.send(cmd.create(A, THREE));
@@ -140,13 +140,13 @@ ${A}:2: key crawler, source web, 2026-11-20, unreviewed]`,
       );
     });
 
-    it('rejects a header that is neither on nor off', async () => {
+    it('rejects a header that is neither include nor omit', async () => {
       const tenant = await newTenant();
       const { auth } = await client({ tenant });
       const headers = { ...auth, 'x-memory-provenance': 'yes' };
       const expected = {
         code: 'invalid_parameter',
-        detail: 'The header X-Memory-Provenance is neither on nor off.',
+        detail: 'The header X-Memory-Provenance is neither include nor omit.',
       };
       const viewed = await service().execute(cmd.view(A), { headers });
       expect([viewed.status, viewed.body]).toMatchObject([400, expected]);

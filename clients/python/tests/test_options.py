@@ -30,6 +30,15 @@ def test_options_set_the_headers(execute: Execute, fake: FakeService) -> None:
     assert "X-Tenant-Id" not in second
 
 
+@pytest.mark.parametrize(("provenance", "header"), [(True, "include"), (False, "omit"), (None, None)])
+def test_provenance_option_sets_the_header(
+    execute: Execute, fake: FakeService, provenance: bool | None, header: str | None
+) -> None:
+    fake.script = [Answer()]
+    execute(fake.url, VIEW, provenance=provenance)
+    assert fake.received[0].headers.get("X-Memory-Provenance") == header
+
+
 @pytest.mark.parametrize(
     ("suffix", "path"),
     [

@@ -14,6 +14,11 @@ export interface MemoryClientOptions {
   /** The tenant, for a service key or a service without authentication. Sent as `X-Tenant-Id`. */
   tenant?: string | undefined;
   /**
+   * Whether views and searches say who wrote each line last, if the tenant's setting `provenance` allows it. By default,
+   * the setting decides. Sent as `X-Memory-Provenance`.
+   */
+  provenance?: boolean | undefined;
+  /**
    * Time limit of a call with all its retries, in milliseconds; 30,000 by default. After a call that used up its
    * retries, other calls are attempted only once for the same time, or until a call succeeds.
    */
@@ -73,7 +78,7 @@ export function serviceUrls(given: string | URL): {
 }
 
 /** Returns the headers of every request. */
-export function headersFor({ apiKey, tenant }: MemoryClientOptions): Headers {
+export function headersFor({ apiKey, tenant, provenance }: MemoryClientOptions): Headers {
   const headers = new Headers({ Accept: 'application/json', 'Content-Type': 'application/json' });
   // `Headers` quotes a rejected value in its error, which would reveal the key.
   for (const [option, value] of Object.entries({ apiKey, tenant })) {
@@ -83,6 +88,7 @@ export function headersFor({ apiKey, tenant }: MemoryClientOptions): Headers {
   }
   if (apiKey !== undefined) headers.set('Authorization', `Bearer ${apiKey.trim()}`);
   if (tenant !== undefined) headers.set('X-Tenant-Id', tenant.trim());
+  if (provenance !== undefined) headers.set('X-Memory-Provenance', provenance ? 'include' : 'omit');
   return headers;
 }
 

@@ -17,6 +17,15 @@ import {
 useScriptedTime();
 
 describe('MemoryClient.execute()', () => {
+  it.each([
+    [true, 'include'],
+    [false, 'omit'],
+  ])('sends the option provenance: %s as X-Memory-Provenance: %s', async (provenance, header) => {
+    const { client, sent } = createScriptedClient([okResponse()], { provenance });
+    await client.execute(VIEW);
+    expect(sent[0]?.headers).toMatchObject({ 'x-memory-provenance': header });
+  });
+
   it("sends an input under a random idempotency key, and returns the result's content and is_error", async () => {
     const { client, sent } = createScriptedClient([okResponse()], { apiKey: 'msk_secret', tenant: 'acme' });
     expect(await client.execute(VIEW)).toStrictEqual({ content: 'text', is_error: false });

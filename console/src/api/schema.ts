@@ -353,7 +353,7 @@ export interface components {
              * @description Whether views and searches say who wrote each line last, and when.
              * @enum {string}
              */
-            provenance: "off" | "on_request" | "always";
+            provenance: "never" | "on_request" | "always";
             /**
              * @description Handling of secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets.
              * @enum {string}
@@ -825,7 +825,7 @@ export interface components {
             draft_days: number | null;
             read_log_days: number | null;
             read_log: ("daily" | "each") | null;
-            provenance: ("off" | "on_request" | "always") | null;
+            provenance: ("never" | "on_request" | "always") | null;
             secrets: ("store" | "mask" | "reject") | null;
             create_existing: ("error" | "overwrite") | null;
             max_context_chars: number | null;
@@ -1033,7 +1033,7 @@ export interface components {
             draft_days?: number | null;
             read_log_days?: number | null;
             read_log?: ("daily" | "each") | null;
-            provenance?: ("off" | "on_request" | "always") | null;
+            provenance?: ("never" | "on_request" | "always") | null;
             secrets?: ("store" | "mask" | "reject") | null;
             create_existing?: ("error" | "overwrite") | null;
             max_context_chars?: number | null;

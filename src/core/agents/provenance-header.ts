@@ -6,12 +6,12 @@ import type { TenantPolicy } from '../tenants/policy-cache.ts';
 const HEADER = 'x-memory-provenance';
 
 export const invalidProvenance = () =>
-  new ServiceError('invalid_parameter', 'The header X-Memory-Provenance is neither on nor off.');
+  new ServiceError('invalid_parameter', 'The header X-Memory-Provenance is neither include nor omit.');
 
 /** Header that asks for provenance, for the OpenAPI document. */
 export const provenanceHeader = {
   [HEADER]: z
-    .enum(['on', 'off'])
+    .enum(['include', 'omit'])
     .optional()
     .meta({
       description:
@@ -23,13 +23,13 @@ export const provenanceHeader = {
 /**
  * Whether a request's views and searches have provenance, by its header and its tenant's setting.
  *
- * @throws ServiceError 400 if the header is neither `on` nor `off`
+ * @throws ServiceError 400 if the header is neither `include` nor `omit`
  */
 export function asksForProvenance(
   { headers }: FastifyRequest,
   { provenance }: Pick<TenantPolicy, 'provenance'>,
 ): boolean {
   const given = headers[HEADER];
-  if (given !== undefined && given !== 'on' && given !== 'off') throw invalidProvenance();
-  return given === undefined ? provenance === 'always' : given === 'on' && provenance !== 'off';
+  if (given !== undefined && given !== 'include' && given !== 'omit') throw invalidProvenance();
+  return given === undefined ? provenance === 'always' : given === 'include' && provenance !== 'never';
 }

@@ -27,7 +27,7 @@ export function maxLinesShown(maxChars: number): number {
   return maxChars > 0 ? Math.ceil(maxChars / (numberedLine(1, '').length + 1)) + 1 : Number.MAX_SAFE_INTEGER;
 }
 
-/** Formatted lines, with the number of the last line that is shown completely or in part. */
+/** Formatted lines, with the last line's number. */
 export interface ShownText {
   text: string;
   last: number;

@@ -181,8 +181,8 @@ export const SETTINGS = {
   },
   provenance: {
     variable: 'PROVENANCE',
-    default: 'off',
-    choices: { off: 'Never', on_request: 'When the caller asks for it', always: 'Always' },
+    default: 'never',
+    choices: { never: 'Never', on_request: 'When the caller asks for it', always: 'Always' },
     title: 'Provenance in views and searches',
     help: 'whether views and searches say who wrote each line last, and when',
   },

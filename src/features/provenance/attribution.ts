@@ -18,7 +18,7 @@ export interface TextHistory {
 
 /** Maximum number of added and removed lines. A change with more counts as a change to all lines between the ends. */
 const MAX_EDITS = 100;
-/** Maximum work in characters of read and compared lines. Unlike a time limit, it makes results reproducible. */
+/** Maximum work in read and compared characters. Unlike a time limit, it makes results reproducible. */
 const MAX_WORK = 64 * 1024 * 1024;
 /** Work for each line, in addition to its characters. */
 const FIXED_WORK = 32;
@@ -36,7 +36,7 @@ function attribute({ content, steps, isComplete }: TextHistory, budget: WorkBudg
   let bytes: Buffer = Buffer.from(content);
   let lines = content.split('\n');
   const writers = new Int32Array(lines.length);
-  /** The index in `content` of each line in the current version; undefined if a newer version wrote the line. */
+  /** Each line's index in `content`; undefined if a newer version wrote the line. */
   let places: (number | undefined)[] = lines.map((_, i) => i);
   const setWriter = (writer: number) => {
     for (const place of places) if (place !== undefined) writers[place] = writer;

@@ -3,6 +3,7 @@ import { defineQuery, type QueryExecutor, time } from '../../core/database/query
 import { entriesAtPaths } from '../../core/files/read-queries.ts';
 import type { Operation } from '../../core/history/version.ts';
 import type { Origin } from '../../core/memory/origin.ts';
+import { ROOT } from '../../core/memory/path.ts';
 import type { Step, TextHistory } from './attribution.ts';
 
 /** Limits for one call, in bytes of UTF-8. */
@@ -11,7 +12,7 @@ const MAX_HISTORY_BYTES = 4 * 1024 * 1024;
 const MAX_VERSIONS = 1000;
 const MAX_FILE_VERSIONS = 100;
 
-/** A version of a file. Times are ISO 8601 in UTC. */
+/** A file version. Times are ISO 8601 in UTC. */
 interface VersionRow {
   memoryId: string;
   id: string;
@@ -20,9 +21,12 @@ interface VersionRow {
   origin: Origin | null;
 }
 
-/** Reads the current versions of the files at paths. The content is null once the contents exceed `maxBytes`. */
+/**
+ * Reads the files at paths, if the tenant has the given creation time; null accepts any. The content is null once the
+ * contents exceed `maxBytes`.
+ */
 const readCurrentQuery = defineQuery<
-  { tenant: string; paths: string[]; maxBytes: number },
+  { tenant: string; createdAt: string | null; paths: string[]; maxBytes: number },
   VersionRow & { path: string; content: string | null }
 >(
   'read_provenance_current',
@@ -30,7 +34,11 @@ const readCurrentQuery = defineQuery<
 SELECT e.path, e.memory_id::text AS "memoryId", e.version::text AS id, e.operation, ${time('e.changed_at')} AS "createdAt",
   e.origin, CASE WHEN sum(e.size_bytes) OVER (ORDER BY e.path) <= $maxBytes::bigint THEN e.content END AS content
 FROM ${entriesAtPaths('path, memory_id, version, operation, changed_at, origin, size_bytes, content')}
-WHERE e.memory_id IS NOT NULL ORDER BY e.path
+WHERE e.memory_id IS NOT NULL AND ($createdAt::text IS NULL OR EXISTS (
+  SELECT FROM entries AS root
+  WHERE root.tenant_id = $tenant AND root.path = '${ROOT}' AND root.created_at = $createdAt::text::timestamptz
+))
+ORDER BY e.path
 `,
 );
 
@@ -42,7 +50,7 @@ interface OlderRow extends VersionRow {
   spliceLength: number | null;
 }
 
-/** Reads the newest versions before a version of each file, newest first, until they exceed `maxBytes`. */
+/** Reads each file's versions before a version, newest first, until they exceed `maxBytes`. */
 const readOlderQuery = defineQuery<
   { tenant: string; memoryIds: string[]; ids: string[]; limit: number; maxBytes: number },
   OlderRow
@@ -78,26 +86,34 @@ export interface Writer {
   isProposed: boolean;
 }
 
-/** A file's text with its older versions, and the writer of each version, newest first. */
+/** A file's texts, and each version's writer, newest first. */
 export interface FileHistory {
   text: TextHistory;
   writers: readonly Writer[];
 }
 
-/** A memory whose files are read. `draftOf` is its original, if the memory is a draft. */
+/** A memory whose files are read. */
 export interface Source {
   tenant: string;
+  /** The tenant's creation time; null accepts any tenant with the ID. */
+  createdAt: string | null;
+  /** Original tenant, if the memory is a draft. */
   draftOf: string | null;
 }
 
-/** Reads the histories of the files at paths. A file that does not exist anymore, or is too large, is missing. */
+/** Reads the files at paths with their histories. Missing files, and files beyond the limit, are not in the map. */
 export async function readFileHistories(
   query: QueryExecutor,
-  { tenant, draftOf }: Source,
+  { tenant, createdAt, draftOf }: Source,
   paths: string[],
 ): Promise<Map<string, FileHistory>> {
   const read: QueryExecutor = (statement, params) => runWithRetries(true, () => query(statement, params));
-  const { rows } = await read(readCurrentQuery, { tenant, paths, maxBytes: MAX_CONTENT_BYTES });
+  const { rows } = await read(readCurrentQuery, {
+    tenant,
+    createdAt,
+    paths,
+    maxBytes: MAX_CONTENT_BYTES,
+  });
   const chains = rows.map((current) => ({ current, older: [] as OlderRow[] }));
   await addOlder(read, tenant, chains);
   let baseAt: string | undefined;
@@ -136,7 +152,7 @@ async function addOlder(query: QueryExecutor, tenant: string, chains: readonly C
   for (const { current, older } of unfinished) older.push(...(byFile.get(current.memoryId) ?? []));
 }
 
-/** @param baseAt time of the state from which a draft was copied; undefined for other memories */
+/** @param baseAt a draft's base time; undefined for other memories */
 function toHistory({ current, older }: Chain, baseAt: string | undefined): FileHistory | undefined {
   if (current.content === null) return undefined;
   const steps: Step[] = [];

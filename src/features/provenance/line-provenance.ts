@@ -3,6 +3,7 @@ import type { Provenance, Reader, ShownMatch } from '../../core/files/provenance
 import type { FeatureService, Services } from '../../core/files/services.ts';
 import { WorkerThreads } from '../../core/lib/worker-threads.ts';
 import type { ShownLines } from '../../core/memory/commands/memory-command.ts';
+import { mountAt } from '../../core/memory/mount.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { attributeLines, type TextHistory } from './attribution.ts';
 import { type FileHistory, readFileHistories, type Source, type Writer } from './file-history.ts';
@@ -89,7 +90,7 @@ export class LineProvenance implements Provenance, FeatureService {
   }
 }
 
-/** Estimates the work to attribute lines, from the size of each version. */
+/** Estimates the work to attribute lines from the versions' sizes. */
 function estimateWork(histories: readonly TextHistory[]): number {
   let work = 0;
   for (const { content, steps } of histories) {
@@ -120,7 +121,8 @@ function groupByMemory(paths: readonly MemoryPath[], { principal, policy }: Read
     const directory = path.slice(0, ROOT.length - inner.length);
     let memory = memories.get(directory);
     if (memory === undefined) {
-      const source = { tenant, draftOf: isMounted ? null : policy.draftOf };
+      const { createdAt = null } = mountAt(path, policy.mounts) ?? policy;
+      const source = { tenant, createdAt, draftOf: isMounted ? null : policy.draftOf };
       memory = { source, place: { isMounted, ownTenants }, files: new Map() };
       memories.set(directory, memory);
     }

@@ -101,7 +101,7 @@ class Endpoint:
         return f"The memory service at {self.base}" if call.route == "whoami" else "The memory service"
 
 
-def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
+def endpoint(url: str, api_key: str | None, tenant: str | None, provenance: bool | None = None) -> Endpoint:
     """Validates a client's options. Error messages never contain a key."""
     try:
         parsed = httpx2.URL(url)
@@ -124,6 +124,8 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
         if not _TENANT.fullmatch(tenant):
             raise ValueError("tenant must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -")
         headers["X-Tenant-Id"] = tenant
+    if provenance is not None:
+        headers["X-Memory-Provenance"] = "include" if provenance else "omit"
     origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
     path = parsed.raw_path.decode("ascii").partition("?")[0].rstrip("/")
     if path.endswith("/execute"):

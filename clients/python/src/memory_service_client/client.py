@@ -50,6 +50,7 @@ class _BaseClient(Generic[_HttpClient]):
         *,
         api_key: str | None = None,
         tenant: str | None = None,
+        provenance: bool | None = None,
         timeout: float = 30.0,
         attempt_timeout: float = 10.0,
         max_retries: int = 8,
@@ -62,6 +63,8 @@ class _BaseClient(Generic[_HttpClient]):
             url: URL of the service, without `/execute`: `https://memory.example.com`.
             api_key: An API key (`msk_…`) or a JWT, sent as `Authorization: Bearer`.
             tenant: The tenant, for a service key or a service without authentication. Sent as `X-Tenant-Id`.
+            provenance: Whether views and searches say who wrote each line last, if the tenant's setting `provenance`
+                allows it. By default, the setting decides. Sent as `X-Memory-Provenance`.
             timeout: Time limit of a call with all its retries, in seconds. After a call that used up its retries, other
                 calls are attempted only once for the same time, or until a call succeeds.
             attempt_timeout: Time limit of one attempt, in seconds.
@@ -72,7 +75,7 @@ class _BaseClient(Generic[_HttpClient]):
         Raises:
             ValueError: An option is invalid. The message never contains the API key.
         """
-        self._service = endpoint(url, api_key, tenant)
+        self._service = endpoint(url, api_key, tenant, provenance)
         self._limits = Limits(timeout, attempt_timeout, max_retries)
         self._timing = _timing or Timing()
         self._outage = Outage(self._timing)

@@ -13,7 +13,7 @@ export interface MemoryLimits {
   maxViewChars: number;
 }
 
-/** Lines of a file that a view shows, from `first` to `last`, counted from 1. */
+/** A file's lines that a view shows, from `first` to `last`, counted from 1. */
 export interface ShownLines {
   path: MemoryPath;
   content: string;

@@ -68,7 +68,7 @@ export const view = defineCommand({
   },
 });
 
-/** Result with a file's lines. `lines` has the first and last line shown, and is undefined for an error. */
+/** Result with the first and last line shown; undefined for an error. */
 export type ShownFile = MemoryResult & { lines?: { first: number; last: number } };
 
 /** Shows a file with line numbers. @param maxChars 0 means no limit */
