@@ -63,7 +63,16 @@ const BESIDE_FEATURES = {
   ],
 };
 /** Features without a page in the console. */
-const WITHOUT_PAGES = ['context', 'feed', 'mcp', 'memory-stores', 'secrets', 'sync', 'telemetry'];
+const WITHOUT_PAGES = [
+  'context',
+  'feed',
+  'mcp',
+  'memory-stores',
+  'provenance',
+  'secrets',
+  'sync',
+  'telemetry',
+];
 
 interface Import {
   file: string;

@@ -8,19 +8,22 @@ import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import type { TenantSettings } from '../../src/core/tenants/settings.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
-import { makeKey, useAdmin } from '../support/admin.ts';
+import { useAdmin } from '../support/admin.ts';
 import { Drafting } from '../support/drafting.ts';
 import { cmd } from '../support/step-table.ts';
-import { describeService, freshTenant, setHistoryDays } from '../support/test-service.ts';
+import { describeService, setHistoryDays } from '../support/test-service.ts';
+import {
+  A,
+  anyDay,
+  blockIn,
+  INCLUDE,
+  client as makeClient,
+  newTenant as makeTenant,
+  OMIT,
+} from './provenance-reader.ts';
 
-const A = '/memories/a.md';
-const ON = { 'x-memory-provenance': 'include' };
-const OFF = { 'x-memory-provenance': 'omit' };
 const THREE = 'one\ntwo\nthree';
 const THREE_LINES = `Here's the content of ${A} with line numbers:\n     1\tone\n     2\ttwo\n     3\tthree`;
-
-/** Replaces days, except in tests that set them. */
-const anyDay = (content: unknown) => String(content).replaceAll(/\b\d{4}-\d\d-\d\d\b/g, 'DAY');
 
 describeService(
   'provenance',
@@ -28,33 +31,8 @@ describeService(
     const admin = useAdmin(service);
     const drafting = new Drafting(service);
 
-    const newTenant = async (settings: Partial<TenantSettings> = { provenance: 'on_request' }) => {
-      const tenant = freshTenant('provenance');
-      await new Tenants(service().database).createWith(tenant, settings);
-      return tenant;
-    };
-
-    const client = async (purpose: Partial<KeyPurpose>) => {
-      const { key } = await makeKey(service(), purpose);
-      const auth = { authorization: `Bearer ${key}` };
-      const send = async (input: object, headers: Record<string, string> = {}) => {
-        const { status, body } = await service().execute(input, { headers: { ...auth, ...headers } });
-        expect([status, body]).toMatchObject([200, { is_error: false }]);
-        return String(body.content);
-      };
-      const search = async (body: object, headers: Record<string, string> = ON) => {
-        const found = await service().app.inject({
-          method: 'POST',
-          url: '/search',
-          headers: { ...auth, ...headers },
-          payload: body,
-        });
-        return found.json().content as string;
-      };
-      return { auth, send, search, block: async (path = A) => lastLines(await send(cmd.view(path), ON)) };
-    };
-
-    const lastLines = (content: string) => anyDay(content.slice(content.indexOf('\n[Last') + 1)).split('\n');
+    const newTenant = (settings?: Partial<TenantSettings>) => makeTenant(service(), settings);
+    const client = (purpose: Partial<KeyPurpose>) => makeClient(service(), purpose);
 
     it('appends who wrote each line last, and the UTC day, after the lines of a view', async () => {
       const tenant = await newTenant();
@@ -71,7 +49,7 @@ describeService(
        WHERE tenant_id = $1`,
         [tenant],
       );
-      expect(await laptop.send(cmd.view(A), ON)).toBe(
+      expect(await laptop.send(cmd.view(A), INCLUDE)).toBe(
         `Here's the content of ${A} with line numbers:
      1\tone
      2\tzwei
@@ -81,7 +59,7 @@ describeService(
 2: key crawler, source web, 2026-11-20, unreviewed
 3: key laptop, 2026-11-02]`,
       );
-      expect(await laptop.send(cmd.view(A, [2, 3]), ON)).toBe(
+      expect(await laptop.send(cmd.view(A, [2, 3]), INCLUDE)).toBe(
         `Here's the content of ${A} with line numbers:
      2\tzwei
      3\tthree
@@ -104,12 +82,12 @@ ${A}:2: key crawler, source web, 2026-11-20, unreviewed]`,
       const laptop = await client({ tenant });
       await laptop.send(cmd.create(A, THREE));
       expect(await laptop.send(cmd.view(A))).toBe(THREE_LINES);
-      expect(await laptop.send(cmd.view(A), OFF)).toBe(THREE_LINES);
-      expect(await laptop.send(cmd.view('/memories'), ON)).toBe(
+      expect(await laptop.send(cmd.view(A), OMIT)).toBe(THREE_LINES);
+      expect(await laptop.send(cmd.view('/memories'), INCLUDE)).toBe(
         `Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories\n13B\t${A}`,
       );
       const { body } = await service().execute(cmd.view('/memories/none.md'), {
-        headers: { ...laptop.auth, ...ON },
+        headers: { ...laptop.auth, ...INCLUDE },
       });
       expect(body).toStrictEqual({
         content: 'The path /memories/none.md does not exist. Please provide a valid path.',
@@ -121,7 +99,7 @@ ${A}:2: key crawler, source web, 2026-11-20, unreviewed]`,
       const silent = await newTenant({});
       const phone = await client({ tenant: silent });
       await phone.send(cmd.create(A, THREE));
-      expect(await phone.send(cmd.view(A), ON)).toBe(THREE_LINES);
+      expect(await phone.send(cmd.view(A), INCLUDE)).toBe(THREE_LINES);
       expect(await phone.search({ query: 'two' })).toBe(
         `Found 1 file in /memories, the best first:\n${A}:2: two`,
       );
@@ -134,8 +112,8 @@ ${A}:2: key crawler, source web, 2026-11-20, unreviewed]`,
       expect(anyDay(await laptop.send(cmd.view(A)))).toBe(
         `${THREE_LINES}\n[Last change to each line, by day in UTC:\n1-3: key laptop, DAY]`,
       );
-      expect(await laptop.send(cmd.view(A), OFF)).toBe(THREE_LINES);
-      expect(await laptop.search({ query: 'two' }, OFF)).toBe(
+      expect(await laptop.send(cmd.view(A), OMIT)).toBe(THREE_LINES);
+      expect(await laptop.search({ query: 'two' }, OMIT)).toBe(
         `Found 1 file in /memories, the best first:\n${A}:2: two`,
       );
     });
@@ -243,7 +221,7 @@ ${A}:2: key crawler, source web, 2026-11-20, unreviewed]`,
         '2: a key, source web, in a mounted memory, DAY, unreviewed',
         '3: key laptop, in a mounted memory, DAY]',
       ]);
-      expect(lastLines(await own.search({ query: 'drei', mode: 'literal' }))).toStrictEqual([
+      expect(blockIn(await own.search({ query: 'drei', mode: 'literal' }))).toStrictEqual([
         '[Last change to each line, by day in UTC:',
         '/memories/mine.md:1: key laptop, DAY',
         '/memories/team/a.md:3: key laptop, in a mounted memory, DAY]',
@@ -300,7 +278,7 @@ ${A}:2: key crawler, source web, 2026-11-20, unreviewed]`,
         describeView: async () => String(++calls),
         describeMatches: async () => String(++calls),
       };
-      await laptop.send(cmd.view(A), ON);
+      await laptop.send(cmd.view(A), INCLUDE);
       await laptop.search({ query: 'two' });
       service().app.services.provenance = provenance;
       expect(calls).toBe(0);
