@@ -87,9 +87,9 @@ describeService(
     it('covers the lines that a truncated view shows', async () => {
       const tenant = await newTenant(service(), { provenance: 'on_request', maxViewChars: 170 });
       const laptop = await client({ tenant, label: 'laptop' });
-      await laptop.send(cmd.create(A, 'one\ntwo\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12'));
+      await laptop.send(cmd.create(A, `one\ntwo${'\nx'.repeat(51)}`));
       expect(anyDay(await laptop.send(cmd.view(A), INCLUDE))).toBe(
-        `Here's the content of ${A} with line numbers:\n     1\tone\n     2\ttwo\n[Truncated: showing lines 1 to 2 of 12. Use view_range [3, -1] to read the rest.]\n${HEADING}\n1-2: key laptop, DAY]`,
+        `Here's the content of ${A} with line numbers:\n     1\tone\n     2\ttwo\n[Truncated: showing lines 1 to 2 of 53. Use view_range [3, -1] to read the rest.]\n${HEADING}\n1-2: key laptop, DAY]`,
       );
     });
 

@@ -131,8 +131,9 @@ function failWithoutRun({ logEntry }: FastifyRequest, why: string): Executed {
 
 /** Runs one tool call, including calls with invalid input. */
 async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Services): Promise<Executed> {
-  // The header is always validated, even if the block's ID replaces it.
+  // The headers are always validated, even if the block's ID replaces the key.
   const header = readIdempotencyKey(request);
+  const wantsProvenance = asksForProvenance(request, requireContext(request).policy);
   if ('invalid' in toolCall) {
     const { invalid, toolUseId } = toolCall;
     const unknown = { tool: 'memory', command: 'unknown', access: undefined, toolUseId };
@@ -152,7 +153,6 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
   return await observe(request, details, () =>
     inTenant(request, access ?? 'read', async ({ principal, policy }) => {
-      const wantsProvenance = asksForProvenance(request, policy);
       const call = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey, wantsProvenance };
       return mapMaybePromise(openMemory(command, input, call, services), (opened) => {
         if ('content' in opened) return opened;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { attributeLines, type Step } from './attribution.ts';
 
 const attribute = (content: string, steps: readonly Step[], isComplete = true) =>
-  Array.from(attributeLines([{ content, steps, isComplete }])[0] ?? []);
+  Array.from(attributeLines([{ content, steps, isComplete }]).writers[0] ?? []);
 
 const whole = (text: string): Step => ({ start: 0, length: null, text });
 
@@ -38,17 +38,12 @@ describe('attributeLines', () => {
   });
 
   it('leaves lines unknown once the work exceeds the limit', () => {
-    const content = `${'x'.repeat(1024 * 1024)}\nend`;
-    const steps = Array.from({ length: 70 }, () => ({ start: 0, length: 0, text: '' }));
-    expect(attribute(content, steps)).toStrictEqual([~63, ~63]);
-    expect(
-      Array.from(
-        attributeLines([
-          { content, steps, isComplete: true },
-          { content: 'a', steps: [whole('a')], isComplete: true },
-        ])[1] ?? [],
-      ),
-    ).toStrictEqual([~0]);
+    const steps = [whole('one'), whole('one'), whole('one')];
+    const histories = ['one', 'two'].map((content) => ({ content, steps, isComplete: true }));
+    const { writers, isWithinLimit } = attributeLines(histories, 80);
+    expect(writers.map((each) => Array.from(each))).toStrictEqual([[~2], [~0]]);
+    expect(isWithinLimit).toBe(false);
+    expect(attributeLines(histories, 1000).isWithinLimit).toBe(true);
   });
 
   it('finds the writer of each line after random edits', () => {

@@ -18,18 +18,27 @@ export interface TextHistory {
 
 /** Maximum number of added and removed lines. A change with more counts as a change to all lines between the ends. */
 const MAX_EDITS = 100;
-/** Maximum work in read and compared characters. Unlike a time limit, it makes results reproducible. */
+/** Maximum work, in characters. Unlike a time limit, it makes results reproducible. */
 const MAX_WORK = 64 * 1024 * 1024;
 /** Work for each line, in addition to its characters. */
 const FIXED_WORK = 32;
 
-/**
- * Returns the version that wrote each line, for each history: 0 for the content, 1 for the first step. The result is
- * `~version` for a line from that version or an earlier one, if no step shows which, or the work exceeds the limit.
- */
-export function attributeLines(histories: readonly TextHistory[]): Int32Array[] {
-  const budget = new WorkBudget();
-  return histories.map((history) => attribute(history, budget));
+/** Result of `attributeLines`. */
+export interface Attribution {
+  /**
+   * Each line's version, for each history: 0 for the content, 1 for the first step. `~version` is that version or an
+   * earlier one, if no step shows which, or the work exceeded its limit.
+   */
+  writers: Int32Array[];
+  /** Whether the work was within its limit. */
+  isWithinLimit: boolean;
+}
+
+/** Finds the version that wrote each line. @param maxWork in characters that are read and compared */
+export function attributeLines(histories: readonly TextHistory[], maxWork = MAX_WORK): Attribution {
+  const budget = new WorkBudget(maxWork);
+  const writers = histories.map((history) => attribute(history, budget));
+  return { writers, isWithinLimit: budget.left >= 0 };
 }
 
 function attribute({ content, steps, isComplete }: TextHistory, budget: WorkBudget): Int32Array {
@@ -111,14 +120,20 @@ function diffLines(older: string[], newer: string[], budget: WorkBudget) {
 class TooMuchWork extends Error {}
 
 class WorkBudget {
-  #spent = 0;
+  left: number;
+
+  constructor(characters: number) {
+    this.left = characters;
+  }
 
   /** @throws TooMuchWork when the budget is exhausted */
   spend(characters: number): void {
-    this.#spent += FIXED_WORK + characters;
-    if (this.#spent > MAX_WORK) throw new TooMuchWork();
+    this.left -= FIXED_WORK + characters;
+    if (this.left < 0) throw new TooMuchWork();
   }
 }
 
 /** The worker thread's entry point. */
-export default attributeLines;
+export default function work(histories: readonly TextHistory[]): Int32Array[] {
+  return attributeLines(histories).writers;
+}

@@ -16,10 +16,9 @@ import {
   viewBlock,
 } from './provenance-text.ts';
 
-/** Maximum estimated work on the event loop. More work runs in a thread. */
-const MAX_INLINE_WORK = 200_000;
-/** Estimated work for a version, in addition to its characters. */
-const VERSION_WORK = 5000;
+/** Limits for work on the event loop, in characters. It takes a few milliseconds. More work runs in a thread. */
+const MAX_INLINE_CHARACTERS = 128 * 1024;
+const MAX_INLINE_WORK = 1024 * 1024;
 const MAX_THREAD_MS = 10_000;
 
 /** A file with the last change to each line. */
@@ -80,7 +79,10 @@ export class LineProvenance implements Provenance, FeatureService {
 
   /** @returns undefined if a thread exceeded its time or memory */
   async #run(histories: TextHistory[], caller: string): Promise<Int32Array[] | undefined> {
-    if (estimateWork(histories) <= MAX_INLINE_WORK) return attributeLines(histories);
+    if (countCharacters(histories) <= MAX_INLINE_CHARACTERS) {
+      const { writers, isWithinLimit } = attributeLines(histories, MAX_INLINE_WORK);
+      if (isWithinLimit) return writers;
+    }
     const result = await this.#threads.runWithin(MAX_THREAD_MS, histories, caller);
     return Array.isArray(result) ? result : undefined;
   }
@@ -90,18 +92,11 @@ export class LineProvenance implements Provenance, FeatureService {
   }
 }
 
-/** Estimates the work to attribute lines from the versions' sizes. */
-function estimateWork(histories: readonly TextHistory[]): number {
-  let work = 0;
-  for (const { content, steps } of histories) {
-    let size = content.length;
-    work += size;
-    for (const { length, text } of steps) {
-      size = text.length + (length === null ? 0 : size - length);
-      work += size + VERSION_WORK;
-    }
-  }
-  return work;
+function countCharacters(histories: readonly TextHistory[]): number {
+  return histories.reduce(
+    (sum, { content, steps }) => steps.reduce((sum, { text }) => sum + text.length, sum + content.length),
+    0,
+  );
 }
 
 interface MemoryFiles {
