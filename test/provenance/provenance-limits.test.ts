@@ -9,12 +9,12 @@ import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
 import { useAdmin } from '../support/admin.ts';
 import { headersFor, modern, requestHeaders } from '../support/mcp.ts';
 import { cmd } from '../support/step-table.ts';
-import { describeService } from '../support/test-service.ts';
+import { describeServiceOnOwnDatabase } from '../support/test-service.ts';
 import { A, anyDay, blockIn, INCLUDE, client as makeClient, newTenant } from './provenance-reader.ts';
 
 const HEADING = '[Last change to each line, by day in UTC:';
 
-describeService(
+describeServiceOnOwnDatabase(
   'the limits of provenance',
   (service) => {
     const admin = useAdmin(service);
@@ -89,7 +89,7 @@ describeService(
       const laptop = await client({ tenant, label: 'laptop' });
       await laptop.send(cmd.create(A, `one\ntwo${'\nx'.repeat(51)}`));
       expect(anyDay(await laptop.send(cmd.view(A), INCLUDE))).toBe(
-        `Here's the content of ${A} with line numbers:\n     1\tone\n     2\ttwo\n[Truncated: showing lines 1 to 2 of 53. Use view_range [3, -1] to read the rest.]\n${HEADING}\n1-2: key laptop, DAY]`,
+        `Here's the content of ${A} with line numbers:\n     1\tone\n     2\ttwo\n     3\tx\n[Truncated: showing lines 1 to 3 of 53. Use view_range [4, -1] to read the rest.]\n${HEADING}\n1-3: key laptop, DAY]`,
       );
     });
 

@@ -11,7 +11,7 @@ import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { useAdmin } from '../support/admin.ts';
 import { Drafting } from '../support/drafting.ts';
 import { cmd } from '../support/step-table.ts';
-import { describeService, setHistoryDays } from '../support/test-service.ts';
+import { describeServiceOnOwnDatabase, setHistoryDays } from '../support/test-service.ts';
 import {
   A,
   anyDay,
@@ -25,7 +25,7 @@ import {
 const THREE = 'one\ntwo\nthree';
 const THREE_LINES = `Here's the content of ${A} with line numbers:\n     1\tone\n     2\ttwo\n     3\tthree`;
 
-describeService(
+describeServiceOnOwnDatabase(
   'provenance',
   (service) => {
     const admin = useAdmin(service);

@@ -72,7 +72,7 @@ describe('viewBlock', () => {
     ]);
   });
 
-  it('has at least one row', () => {
+  it('shows at least one row', () => {
     expect(viewBlock(1, 2, (line) => `${line}`.repeat(5000))).toBe(
       `[Last change to each line, by day in UTC:\n1: ${'1'.repeat(5000)}\nTruncated: use view_range [2, -1] to see the rest.]`,
     );
