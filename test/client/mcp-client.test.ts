@@ -309,8 +309,17 @@ describe("the MCP server's command", { tags: 'long' }, () => {
       { MEMORY_SERVICE_API_KEY: 'msk_secret' },
       'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
     ],
+    [[], { MEMORY_SERVICE_PROVENANCE: 'yes' }, 'MEMORY_SERVICE_PROVENANCE must be include or omit'],
   ] as const)('rejects the options %o if the environment variables are %o', (args, env, message) => {
     expect(() => readSettings([...args], env)).toThrow(new UsageError(message));
+  });
+
+  it.each([
+    ['include', true],
+    ['omit', false],
+    ['', undefined],
+  ])('reads MEMORY_SERVICE_PROVENANCE=%s as the option provenance: %s', (given, provenance) => {
+    expect(readSettings([], { MEMORY_SERVICE_PROVENANCE: given })).toMatchObject({ client: { provenance } });
   });
 
   it('reports an invalid key and an occupied port on standard error, without quoting the key', async () => {

@@ -34,7 +34,7 @@ const GAP_TIMEOUT_MS = 500;
 
 export interface HttpOptions {
   /** URL of the service. Callers send the keys. */
-  client: Pick<MemoryClientOptions, 'url' | 'tenant'>;
+  client: Pick<MemoryClientOptions, 'url' | 'tenant' | 'provenance'>;
   /** Host names of the server in addition to the names of the loopback interface, without ports. */
   allowedHosts: readonly string[];
   maxBodyBytes: number;
@@ -201,8 +201,8 @@ class Handler {
   #openClient({ apiKey, tenant }: Caller, session: Session | undefined): MemoryClient {
     const known = session === undefined ? undefined : this.#clients.get(session);
     if (known !== undefined) return known;
-    const { url, tenant: defaultTenant } = this.#options.client;
-    const client = createClient({ url, apiKey, tenant: tenant ?? defaultTenant });
+    const { url, tenant: defaultTenant, provenance } = this.#options.client;
+    const client = createClient({ url, apiKey, tenant: tenant ?? defaultTenant, provenance });
     if (session !== undefined) this.#clients.set(session, client);
     return client;
   }

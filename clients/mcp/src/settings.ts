@@ -15,17 +15,23 @@ Serves the memory of a memory service over MCP: on standard input and output, or
   --version, --help
 
 Environment:
-  MEMORY_SERVICE_URL      where the service is (default http://localhost:8080)
-  MEMORY_SERVICE_API_KEY  an API key or a JWT; not with --http
-  MEMORY_SERVICE_TENANT   whose memory it is: with a service key, or a service without authentication
-  MAX_BODY_BYTES          with --http, the largest request body (default ${DEFAULT_MAX_BODY_BYTES}, as in the service)
+  MEMORY_SERVICE_URL         where the service is (default http://localhost:8080)
+  MEMORY_SERVICE_API_KEY     an API key or a JWT; not with --http
+  MEMORY_SERVICE_TENANT      whose memory it is: with a service key, or a service without authentication
+  MEMORY_SERVICE_PROVENANCE  include or omit who wrote each line last, if the tenant's setting allows it
+  MAX_BODY_BYTES             with --http, the largest request body (default ${DEFAULT_MAX_BODY_BYTES}, as in the service)
 `;
 
 /** Invalid arguments or variables. The message is for the user, and never contains the key. */
 export class UsageError extends Error {}
 
 export interface Settings {
-  client: { url: string; apiKey: string | undefined; tenant: string | undefined };
+  client: {
+    url: string;
+    apiKey: string | undefined;
+    tenant: string | undefined;
+    provenance: boolean | undefined;
+  };
   /** Undefined means standard input and output. */
   http: { port: number; host: string; allowedHosts: string[]; maxBodyBytes: number } | undefined;
 }
@@ -39,6 +45,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings |
     url: env.MEMORY_SERVICE_URL || 'http://localhost:8080',
     apiKey: env.MEMORY_SERVICE_API_KEY || undefined,
     tenant: env.MEMORY_SERVICE_TENANT || undefined,
+    provenance: readProvenance(env.MEMORY_SERVICE_PROVENANCE),
   };
   const { http, host = '127.0.0.1', 'allowed-host': allowedHosts = [] } = values;
   if (http === undefined) {
@@ -63,6 +70,13 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings |
     throw new UsageError('MAX_BODY_BYTES needs a size such as 10MB, or a number of bytes, at least 1');
   }
   return { client, http: { port, host, allowedHosts, maxBodyBytes } };
+}
+
+/** @throws UsageError */
+function readProvenance(given = ''): boolean | undefined {
+  if (given === '') return undefined;
+  if (given === 'include' || given === 'omit') return given === 'include';
+  throw new UsageError('MEMORY_SERVICE_PROVENANCE must be include or omit');
 }
 
 /** Names of the client's options in the settings of the server. */
