@@ -27,7 +27,13 @@ const LIMITS = {
   read_log_days: 0,
 };
 const OTHERS = {
-  settings: { secrets: 'store', create_existing: 'error', pinned_paths: '', provenance: 'never', read_log: 'daily' },
+  settings: {
+    secrets: 'store',
+    create_existing: 'error',
+    pinned_paths: '',
+    provenance: 'never',
+    read_log: 'daily',
+  },
   mounts: [],
   version: '0.1.0',
 };
@@ -92,7 +98,13 @@ describe('whoami with keys', () => {
       rights: { access: 'read_write', creates_tenants: false, manages_stores: false, paths: [] },
       limits: { ...LIMITS, max_files: 7 },
       ...OTHERS,
-      settings: { secrets: 'mask', create_existing: 'error', pinned_paths: '', provenance: 'never', read_log: 'daily' },
+      settings: {
+        secrets: 'mask',
+        create_existing: 'error',
+        pinned_paths: '',
+        provenance: 'never',
+        read_log: 'daily',
+      },
     });
   });
 
