@@ -249,6 +249,22 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy: 'Use an admin key for this tenant, or for all tenants.',
     stores: [],
   }),
+  cannot_share: guide(new ServiceError('cannot_share'), {
+    retry: false,
+    remedy: 'Use a tenant key that an operator created with `keys create --tenant TENANT --share`.',
+    stores: [],
+  }),
+  sharing_off: guide(new ServiceError('sharing_off'), {
+    retry: false,
+    remedy: 'Set `SHARING=on`, or let an operator mount the memory. See [sharing](sharing.md).',
+    stores: [],
+  }),
+  sharing_not_allowed: guide(new ServiceError('sharing_not_allowed', 'customer'), {
+    retry: false,
+    remedy:
+      'Share between tenants with the same value under `SHARING_SAME_METADATA`. An operator sets it with `tenants set --metadata`.',
+    stores: [],
+  }),
   own_draft: guide(new ServiceError('own_draft'), {
     retry: false,
     remedy: 'Ask another admin to review and merge the draft.',

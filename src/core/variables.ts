@@ -450,6 +450,19 @@ const WEBHOOKS = {
   }),
 };
 
+const SHARING = {
+  SHARING: z.enum(['on', 'off'], { error: 'must be on or off' }).default('off').register(documentation, {
+    effect: "Whether tenants' keys with `can_share` may share memories without an operator.",
+    more: 'Without it, no invitation can be created or accepted; existing shares can be listed and ended. See [sharing](sharing.md).',
+    example: 'on',
+  }),
+  SHARING_SAME_METADATA: text('a metadata key').optional().register(documentation, {
+    effect: 'Metadata key whose value both tenants must have in common to share.',
+    more: 'A tenant without a value shares with no tenant. See [sharing](sharing.md#limit-sharing-to-one-customer).',
+    example: 'customer',
+  }),
+};
+
 const CAPACITY = {
   MAX_IN_FLIGHT: integer(0).default(64).register(documentation, {
     effect: 'Maximum number of requests that run at the same time.',
@@ -593,6 +606,7 @@ export const environment = z.object({
   ...settingVariables,
   ...RETENTION,
   ...WEBHOOKS,
+  ...SHARING,
   ...CAPACITY,
   ...TELEMETRY,
 });
@@ -610,6 +624,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = 
   'Tenant settings': settingVariables,
   Retention: RETENTION,
   Webhooks: WEBHOOKS,
+  Sharing: SHARING,
   'Capacity and timeouts': CAPACITY,
   'Traces and audit logs': TELEMETRY,
 };

@@ -55,6 +55,7 @@ export const ADMIN_API: ApiDescription = {
     { name: 'session', description: 'The caller and its credential.' },
     { name: 'tenants', description: 'Tenants, their settings, and their usage.' },
     { name: 'mounts', description: "Other tenants' memories, shown as directories." },
+    { name: 'sharing', description: 'Memories that tenants share by invitation.' },
     { name: 'keys', description: 'Credentials for tenants, services, and admins.' },
     { name: 'memory', description: "A tenant's files, now and in the past." },
     { name: 'history', description: 'File versions, restore and revert.' },

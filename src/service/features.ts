@@ -15,6 +15,7 @@ import { provenance } from '../features/provenance/feature.ts';
 import { reads } from '../features/reads/feature.ts';
 import { search } from '../features/search/feature.ts';
 import { secrets } from '../features/secrets/feature.ts';
+import { sharing } from '../features/sharing/feature.ts';
 import { signIn } from '../features/sign-in/feature.ts';
 import { sync } from '../features/sync/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
@@ -32,6 +33,7 @@ export const FEATURES: readonly Feature[] = [
   provenance,
   feed,
   webhooks,
+  sharing,
   drafts,
   incidents,
   archive,

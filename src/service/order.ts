@@ -9,6 +9,8 @@ export const COMMANDS = [
   'migrate-data',
   'tenants',
   'keys',
+  'invitations',
+  'shares',
   'keep-out',
   'receipts',
   'usage',
@@ -89,6 +91,12 @@ export const OPERATION_IDS = [
   'readInstructions',
   'setMount',
   'removeMount',
+  'listInvitations',
+  'createInvitation',
+  'revokeInvitation',
+  'listShares',
+  'acceptInvitation',
+  'endShare',
   'listDirectory',
   'sumSizes',
   'listTree',
@@ -148,7 +156,16 @@ export const OPERATION_IDS = [
 ];
 
 /** Paths at the start of openapi.yaml. */
-export const AGENT_PATHS = ['/execute', '/search', '/context', '/v1/changes', '/instructions', '/whoami'];
+export const AGENT_PATHS = [
+  '/execute',
+  '/search',
+  '/context',
+  '/v1/changes',
+  '/v1/invitations',
+  '/v1/shares',
+  '/instructions',
+  '/whoami',
+];
 
 /**
  * Sorts items by their names' positions in a list.

@@ -92,7 +92,7 @@ export interface components {
              */
             action: string;
             /** @enum {string} */
-            channel: "admin_api" | "console" | "command_line" | "memory_stores_api";
+            channel: "admin_api" | "console" | "command_line" | "memory_stores_api" | "sharing_api";
             /**
              * @description The caller's IP address, or the host that ran the command.
              * @example 192.0.2.7
@@ -457,6 +457,22 @@ export interface components {
             history_bytes: number;
             history_versions: number;
         };
+        /** @description A share of this tenant's memory with another tenant. */
+        GivenShare: {
+            /** @example shr_0123456789ab */
+            id: string;
+            /** @description Null outside an admin key's scope. */
+            tenant: string | null;
+            /**
+             * @description Applies to every key for the tenant, regardless of its access to other paths.
+             * @default read_only
+             * @enum {string}
+             */
+            access: "read_only" | "read_write";
+            /** @example inv_0123456789ab */
+            invitation: string;
+            created_at: components["schemas"]["Time"];
+        };
         HashPage: {
             files: components["schemas"]["FileHash"][];
             /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
@@ -548,6 +564,24 @@ export interface components {
                 access: "read_only" | "read_write";
                 instructions: string;
             }[];
+        };
+        /** @description An invitation to mount a tenant's memory, without its token. */
+        Invitation: {
+            /** @example inv_0123456789ab */
+            id: string;
+            /**
+             * @description Applies to every key for the tenant, regardless of its access to other paths.
+             * @default read_only
+             * @enum {string}
+             */
+            access: "read_only" | "read_write";
+            reusable: boolean;
+            /** @description Number of acceptances. */
+            accepted: number;
+            /** @description Key that created the invitation. When the key is revoked or expires, so is the invitation. Null: an operator. */
+            key: string | null;
+            created_at: components["schemas"]["Time"];
+            expires_at: components["schemas"]["Time"];
         };
         Job: {
             /** Format: uuid */
@@ -677,6 +711,8 @@ export interface components {
             manages_stores: boolean;
             /** @description The key's rights by path. Empty: the access applies to all files. */
             rights: components["schemas"]["Right"][];
+            /** @description For a tenant key: whether it may also share the tenant's memory, and accept invitations. */
+            can_share: boolean;
             label: string;
             /** @description The source of the key's writes, recorded in every version. Empty: not specified. */
             source: string;
@@ -730,6 +766,8 @@ export interface components {
             manages_stores: boolean;
             /** @description The key's rights by path. Empty: the access applies to all files. */
             rights: components["schemas"]["Right"][];
+            /** @description For a tenant key: whether it may also share the tenant's memory, and accept invitations. */
+            can_share: boolean;
             label: string;
             /** @description The source of the key's writes, recorded in every version. Empty: not specified. */
             source: string;
@@ -886,6 +924,24 @@ export interface components {
             actors: number;
             /** @description The last recorded read; null for none. */
             last_at: components["schemas"]["Time"] | null;
+        };
+        /** @description A share of another tenant's memory with this tenant. */
+        ReceivedShare: {
+            /** @example shr_0123456789ab */
+            id: string;
+            /** @description Null outside an admin key's scope. */
+            tenant: string | null;
+            /** @example /memories/team */
+            path: string;
+            /**
+             * @description Applies to every key for the tenant, regardless of its access to other paths.
+             * @default read_only
+             * @enum {string}
+             */
+            access: "read_only" | "read_write";
+            /** @description `suspended`, `missing`: so is the other tenant. `name_taken`: a file hides behind the directory. Null outside an admin key's scope. */
+            status: ("ok" | "suspended" | "missing" | "name_taken") | null;
+            created_at: components["schemas"]["Time"];
         };
         RenamedTenant: {
             /** @example acme */
@@ -1408,12 +1464,14 @@ export type FileEvent = components['schemas']['FileEvent'];
 export type FileHash = components['schemas']['FileHash'];
 export type FleetDay = components['schemas']['FleetDay'];
 export type FleetTotals = components['schemas']['FleetTotals'];
+export type GivenShare = components['schemas']['GivenShare'];
 export type HashPage = components['schemas']['HashPage'];
 export type Health = components['schemas']['Health'];
 export type HealthFinding = components['schemas']['HealthFinding'];
 export type Hit = components['schemas']['Hit'];
 export type Imported = components['schemas']['Imported'];
 export type Instructions = components['schemas']['Instructions'];
+export type Invitation = components['schemas']['Invitation'];
 export type Job = components['schemas']['Job'];
 export type JobOutcome = components['schemas']['JobOutcome'];
 export type KeptOut = components['schemas']['KeptOut'];
@@ -1429,6 +1487,7 @@ export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
 export type Read = components['schemas']['Read'];
 export type ReadSummary = components['schemas']['ReadSummary'];
+export type ReceivedShare = components['schemas']['ReceivedShare'];
 export type RenamedTenant = components['schemas']['RenamedTenant'];
 export type Restored = components['schemas']['Restored'];
 export type RevertResolutionInput = components['schemas']['RevertResolutionInput'];

@@ -26,7 +26,7 @@ const eventSchema = z
       description: 'The operation, by its name in this document.',
       examples: ['updateTenant'],
     }),
-    channel: z.enum(['admin_api', 'console', 'command_line', 'memory_stores_api']),
+    channel: z.enum(['admin_api', 'console', 'command_line', 'memory_stores_api', 'sharing_api']),
     address: z.string().meta({
       description: "The caller's IP address, or the host that ran the command.",
       examples: ['192.0.2.7'],

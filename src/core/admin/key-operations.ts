@@ -56,6 +56,9 @@ const fields = {
   rights: z
     .array(rightSchema)
     .meta({ description: "The key's rights by path. Empty: the access applies to all files." }),
+  can_share: z.boolean().meta({
+    description: "For a tenant key: whether it may also share the tenant's memory, and accept invitations.",
+  }),
   label: z.string(),
   source: z.string().meta({
     description: "The source of the key's writes, recorded in every version. Empty: not specified.",
@@ -90,6 +93,7 @@ function keyRecord(row: KeyRow) {
     tenants: row.onlyTenants,
     manages_stores: row.managesStores,
     rights: [...(row.rights ?? [])],
+    can_share: row.canShare,
     label: row.label,
     source: row.source,
     created_at: row.createdAt,
@@ -263,6 +267,10 @@ const newKey = z
       description:
         "For tenant keys and service keys: rights by path, at most 32. The longest path applies to a file, and no right exceeds the key's access. `propose` is for propose-only keys.",
     }),
+    can_share: z.boolean().default(false).meta({
+      description:
+        "Only with the kind `tenant`, the access `read_write`, and without `rights`: the key may also share the tenant's memory with other tenants, and accept their invitations.",
+    }),
     label: nameText(255).default('').meta({ description: "The key's purpose." }),
     source: nameText(64)
       .default('')
@@ -294,11 +302,17 @@ const newKey = z
       !manages || (given === 'service' && allowed === 'read_write'),
     { error: 'is only for service keys that may write.', path: ['manages_stores'] },
   )
+  .refine(
+    ({ kind: given, access: allowed, can_share: shares }) =>
+      !shares || (given === 'tenant' && allowed === 'read_write'),
+    { error: 'is only for tenant keys that may write.', path: ['can_share'] },
+  )
   .superRefine((key, refinement) => {
     const message = rightsProblem({
       ...key,
       isAdmin: key.kind === 'admin',
       managesStores: key.manages_stores,
+      canShare: key.can_share,
     });
     if (message !== undefined) refinement.addIssue({ code: 'custom', message, path: ['rights'] });
   });
@@ -394,7 +408,7 @@ export const createKey = defineOperation({
   async run({ database, body, headers, administrator, note }) {
     const { tenant = null, ...purposeFields } = body;
     note({ details: { ...purposeFields, rights: accesses(body.rights) } });
-    const { kind: given, tenants, manages_stores, expires_at, ...rest } = purposeFields;
+    const { kind: given, tenants, manages_stores, can_share, expires_at, ...rest } = purposeFields;
     requireInScope(administrator.onlyTenants, tenant);
     const purpose = {
       tenant,
@@ -402,6 +416,7 @@ export const createKey = defineOperation({
       isAdmin: given === 'admin',
       onlyTenants: tenants,
       managesStores: manages_stores,
+      canShare: can_share,
       expiresAt: toUtc(expires_at) ?? null,
     };
     const keys = new Keys(database);

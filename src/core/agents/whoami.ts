@@ -57,6 +57,9 @@ const rights = z.object({
     .boolean()
     .meta({ description: 'Whether the credential may create, change and delete memory stores.' }),
   paths: z.array(rightSchema).meta({ description: 'Rights by path. The longest path applies to a file.' }),
+  can_share: z.boolean().meta({
+    description: 'Whether the credential may share the memory with other tenants, and accept invitations.',
+  }),
 });
 
 const identitySchema = z
@@ -149,6 +152,7 @@ export async function whoamiRoute(
         creates_tenants: principal.autoCreate,
         manages_stores: caller.managesStores,
         paths: [...(principal.rights ?? [])],
+        can_share: caller.canShare ?? false,
       },
       ...settingsInEffect(effectiveSettings(tenant ?? {}, config)),
       mounts,

@@ -24,6 +24,7 @@ interface CreateOptions {
   service?: boolean;
   admin?: boolean;
   manageStores?: boolean;
+  share?: boolean;
   access: KeyRecord['access'];
   readOnly?: boolean;
   onlyTenants?: string[];
@@ -67,6 +68,10 @@ export const createCommand = (cli: Cli) =>
       '--manage-stores',
       'with --service: the key may also create, change, archive and delete memory stores, and redact versions',
     )
+    .option(
+      '--share',
+      "with --tenant: the key may also share the tenant's memory with other tenants, and accept their invitations",
+    )
     .option('--admin', 'a key for the admin API only (ADMIN_PORT)')
     .addOption(
       new Option(
@@ -101,6 +106,7 @@ export const createCommand = (cli: Cli) =>
       'memory-service keys create --tenant acme --expires 90d --label worker',
       'memory-service keys create --tenant acme --access propose --source web --label browser-agent',
       'memory-service keys create --tenant acme --right /memories/shared=read_only --right /memories/private=none',
+      'memory-service keys create --tenant acme --share --label lead',
       'memory-service keys create --service --manage-stores --label control-plane',
       'memory-service keys create --admin --read-only --label dashboard',
       'memory-service keys create --admin --access operate --only-tenants acme,globex --label support',
@@ -114,6 +120,10 @@ export const createCommand = (cli: Cli) =>
       const access = options.readOnly ? 'read_only' : options.access;
       if (managesStores && (!service || access === 'read_only')) {
         command.error('error: --manage-stores requires --service, without --read-only');
+      }
+      const { share: canShare = false } = options;
+      if (canShare && (tenant === null || access !== 'read_write')) {
+        command.error('error: --share requires --tenant, with --access read_write');
       }
       const { onlyTenants = null } = options;
       if ((onlyTenants !== null || access === 'operate') && !isAdmin) {
@@ -131,6 +141,7 @@ export const createCommand = (cli: Cli) =>
             tenants: onlyTenants,
             manages_stores: managesStores,
             rights: options.right,
+            can_share: canShare,
             label,
             source,
             expires_at: options.expires?.toISOString() ?? null,
@@ -141,9 +152,14 @@ export const createCommand = (cli: Cli) =>
       });
     });
 
-function accessText({ access, manages_stores: managesStores, tenants }: KeyRecord): string {
+function accessText({
+  access,
+  manages_stores: managesStores,
+  can_share: canShare,
+  tenants,
+}: KeyRecord): string {
   const scope = tenants === null ? '' : `, only ${tenants.join(', ')}`;
-  return `${access}${managesStores ? ', manages stores' : ''}${scope}`;
+  return `${access}${managesStores ? ', manages stores' : ''}${canShare ? ', shares' : ''}${scope}`;
 }
 
 interface ListOptions {

@@ -41,16 +41,18 @@ export const REFERENCE_TABLES = [
 
 /**
  * Tables stored only on the coordinator; workers forward statements on them. Audit events can lack a tenant, and must
- * be recorded even while a worker is down. Jobs and webhooks may be for all tenants. On a single node, a page is always
- * complete.
+ * be recorded even while a worker is down. Jobs and webhooks may be for all tenants, and shares are between tenants. On
+ * a single node, a page is always complete.
  */
 export const COORDINATOR_TABLES = [
   'public.audit_events',
   'public.change_ticks',
   'public.ended_sessions',
   'public.fleet_usage',
+  'public.invitations',
   'public.jobs',
   'public.receipts',
+  'public.shares',
   'public.webhook_deliveries',
   'public.webhooks',
 ];

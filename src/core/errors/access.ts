@@ -116,6 +116,27 @@ export const ACCESS_ERRORS = {
           : 'This admin key is limited to certain tenants, and this affects all of them.',
     }),
   },
+  cannot_share: {
+    description: 'The credential may not share the memory, or accept invitations.',
+    problem: () => ({
+      status: 403,
+      message: 'This requires a tenant key with `can_share`, which an operator creates.',
+    }),
+  },
+  sharing_off: {
+    description: 'The service does not allow sharing.',
+    problem: () => ({
+      status: 403,
+      message: 'Sharing is off. An operator allows it with SHARING=on.',
+    }),
+  },
+  sharing_not_allowed: {
+    description: 'The service allows sharing only between tenants with the same value in their metadata.',
+    problem: (key: string) => ({
+      status: 403,
+      message: `These tenants may not share: both need the same value of \`${key}\` in their metadata.`,
+    }),
+  },
   host_not_allowed: {
     description: 'Without authentication, `Host` and `Origin` must name the loopback interface.',
     problem: (header: 'Host' | 'Origin' | 'another server') => ({

@@ -69,6 +69,21 @@ export const OPERATION_ERRORS = {
     (since: string) =>
       `The log of all tenants' changes is complete only since ${since}. Choose a later time.`,
   ),
+  no_such_invitation: notFound(
+    (id: string) => `Invitation ${id} does not exist: it was used, revoked, or has expired.`,
+  ),
+  invalid_invitation: notFound(
+    () => 'The invitation is unknown, used, revoked, or expired. Ask its sender for a new one.',
+  ),
+  no_such_share: notFound((id: string) => `Share ${id} does not exist, or has ended.`),
+  too_many_invitations: rejected(
+    (tenant: string, max: number) =>
+      `Tenant ${tenant} already has ${max} invitations, the maximum. Revoke one.`,
+  ),
+  too_many_shares: rejected(
+    (tenant: string, max: number) =>
+      `Tenant ${tenant} is already shared ${max} times, the maximum. End one share.`,
+  ),
   no_such_webhook: notFound((id: string) => `Webhook ${id} does not exist.`),
   too_many_webhooks: rejected(
     (max: number) => `There are already ${max} such webhooks, the maximum. Delete one first.`,

@@ -153,6 +153,7 @@ const MEMORY_API: ApiDescription = {
     'An API key (`msk_…`), or a JSON Web Token if the service is configured for it. None with `AUTH=none`.',
   tags: [
     { name: 'memory', description: 'For agents.' },
+    { name: 'sharing', description: 'Memories that tenants share by invitation.' },
     { name: 'memory stores', description: "The same memory in the shape of Anthropic's Memory Stores API." },
     { name: 'operations', description: 'For operators.' },
   ],

@@ -10,10 +10,16 @@ export interface Mount {
   instructions: string;
   /** The mounted tenant's creation time. A later tenant with the same ID is not shown. */
   createdAt?: string | undefined;
+  /** The accepted invitation to which the mount belongs (src/features/sharing). */
+  share?: { id: string; createdAt: string } | undefined;
 }
 
 /** Returns a mount without its internal fields. */
-export function toShownMount({ createdAt: _, ...mount }: Mount): Omit<Mount, 'createdAt'> {
+export function toShownMount({
+  createdAt: _,
+  share: __,
+  ...mount
+}: Mount): Omit<Mount, 'createdAt' | 'share'> {
   return mount;
 }
 

@@ -12,7 +12,7 @@ import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 
 /** Channel for an administrative change. `console` is the web interface, which calls the admin API. */
-export type AuditChannel = 'admin_api' | 'console' | 'command_line' | 'memory_stores_api';
+export type AuditChannel = 'admin_api' | 'console' | 'command_line' | 'memory_stores_api' | 'sharing_api';
 
 /** An administrative change that is about to start. Fields must not contain file contents, paths, or secrets. */
 export interface AuditIntent {

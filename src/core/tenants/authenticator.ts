@@ -125,7 +125,7 @@ class KeyAuthenticator implements Authenticator {
   }
 
   #toCaller(key: KnownKey): Caller {
-    const { id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access, rights } = key;
+    const { id, tenant, tenantCreatedAt, isAdmin, managesStores, canShare, actor, access, rights } = key;
     const { readAt, expiresAt } = key;
     if (isAdmin) throw new ServiceError('is_admin_key');
     return {
@@ -133,6 +133,7 @@ class KeyAuthenticator implements Authenticator {
       tenantCreatedAt: tenantCreatedAt ?? undefined,
       actor,
       managesStores,
+      canShare,
       access: access === 'read_write' || access === 'propose' ? 'read_write' : 'read_only',
       rights: rights ?? undefined,
       proposesAs: access === 'propose' ? id : undefined,
@@ -168,6 +169,7 @@ function noAuthentication(options: { autoCreate: boolean }): Authenticator {
     actor: { type: 'anonymous' },
     access: 'read_write',
     autoCreate: options.autoCreate,
+    canShare: true,
   } as const;
   return {
     authenticate: (credentials) => ({ ...caller, tenant: namedTenant(credentials) ?? DEFAULT_TENANT }),

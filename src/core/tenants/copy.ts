@@ -3,6 +3,7 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { lockUntilEndQuery } from '../database/tenant-job.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints } from '../lib/text-forms.ts';
+import type { Mount } from '../memory/mount.ts';
 import { type Actor, ANONYMOUS, type Origin, storedOrigin } from '../memory/origin.ts';
 import { noteArrival } from './arrivals.ts';
 import { copyEventsQuery, recordEvent } from './events.ts';
@@ -16,7 +17,9 @@ import {
   changeScopesQuery,
   findTenantQuery,
   lockTenantQuery,
+  moveInvitationsQuery,
   moveKeysQuery,
+  moveSharesQuery,
   moveWebhooksQuery,
   replaceReaderQuery,
   reserveQuery,
@@ -204,7 +207,7 @@ export function copyTenantData(
   origin: Origin,
 ): Promise<Copied> {
   return database.transaction(async (query) => {
-    const copied = await copy(query, from, to, async () => {
+    const copied = await copy(query, from, to, isUnshared, async () => {
       await recordEvent(query, to, { type: 'tenant_created' }, origin.actor);
       const at = (await query(beginChangeQuery, { tenant: to })).rows[0]?.at ?? null;
       await copyEntries(query, from, to, { keepsHistory: false, at, origin: storedOrigin(origin) });
@@ -236,10 +239,16 @@ export function moveTenantData(
     await query(lockUntilEndQuery, { lock: RENAME_LOCK });
     const draftOf = (await query(findTenantQuery, { tenant: from })).rows[0]?.draftOf ?? null;
     if (draftOf !== null) throw new ServiceError('is_draft', draftOf, from);
-    const copied = await copy(query, from, to, async () => {
-      await copyEntries(query, from, to, { keepsHistory: true, at: null, origin: null });
-      await copyHistory(query, from, to);
-    });
+    const copied = await copy(
+      query,
+      from,
+      to,
+      () => true,
+      async () => {
+        await copyEntries(query, from, to, { keepsHistory: true, at: null, origin: null });
+        await copyHistory(query, from, to);
+      },
+    );
     await query(copyStoredResultsQuery, { tenant: from, to });
     await query(copyUsageQuery, { tenant: from, to });
     await query(copyDraftsQuery, { tenant: from, to });
@@ -260,18 +269,25 @@ export function moveTenantData(
     await query(changeScopesQuery, { tenant: from, to });
     await query(replaceReaderQuery, { tenant: from, to });
     await query(moveWebhooksQuery, { tenant: from, to });
+    // An acceptance locks the invitation before the mounting tenant.
+    await query(moveInvitationsQuery, { tenant: from, to });
     // Changes the mounts last, because writes to the mounting tenants wait from here on.
     const mountedBy = await moveMounts(query, from, to);
+    await query(moveSharesQuery, { tenant: from, to });
     await noteArrival(query, to, from);
     return { ...copied, keys, mountedBy };
   });
 }
+
+/** Whether an operator created the mount. An invitation was accepted for one tenant, not for its copies. */
+const isUnshared = ({ share }: Mount) => share === undefined;
 
 /** Copies a tenant. Must be the transaction's first step. */
 async function copy(
   query: QueryExecutor,
   from: string,
   to: string,
+  isCopied: (mount: Mount) => boolean,
   copyRows: () => Promise<void>,
 ): Promise<Copied> {
   await query(lockTenantQuery, { tenant: from });
@@ -282,7 +298,7 @@ async function copy(
   const { files, bytes } = source;
   // Reserves the usage before the limits are copied, because the source may exceed limits that were lowered later.
   await query(reserveQuery, { tenant: to, files, bytes, directories: 0, maxFiles: 0, maxBytes: 0 });
-  await copySettings(query, source, to);
+  await copySettings(query, { ...source, mounts: source.mounts.filter(isCopied) }, to);
   return { files, bytes, keys: 0 };
 }
 
@@ -326,7 +342,7 @@ async function inPages(start: string, copyPage: (after: string) => Promise<strin
 
 async function copySettings(query: QueryExecutor, source: TenantRow, to: string): Promise<void> {
   await query(setTenantQuery, { ...source, tenant: to });
-  await copyMounts(query, source, to);
+  await copyMounts(query, source.mounts, to);
   await copyStore(query, source.id, to);
   if (source.suspendedAt === null) return;
   await query(suspendTenantQuery, { tenant: to, since: source.suspendedAt });

@@ -37,6 +37,7 @@ const keyFields = {
   service: z.literal(true).optional(),
   admin: z.literal(true).optional(),
   manageStores: z.literal(true).optional(),
+  share: z.literal(true).optional(),
   access: z.enum(['read_write', 'propose', 'read_only']).default('read_write'),
   rights: rightsSchema.default([]),
   label: nameText(255).default('bootstrap'),
@@ -50,11 +51,15 @@ const keySchema = z
   .refine(({ service, access, manageStores }) => !manageStores || (service && access === 'read_write'), {
     error: '"manageStores" is for "service": true, and not for a key that only reads',
   })
+  .refine(({ tenant, access, share }) => !share || (tenant !== undefined && access === 'read_write'), {
+    error: '"share" is for "tenant", with "access": "read_write"',
+  })
   .refine(({ tenant, access }) => access !== 'propose' || tenant !== undefined, {
     error: '"access": "propose" is for "tenant"',
   })
-  .superRefine(({ admin = false, manageStores = false, access, rights }, refinement) => {
-    const problem = rightsProblem({ isAdmin: admin, managesStores: manageStores, access, rights });
+  .superRefine(({ admin = false, manageStores = false, share = false, access, rights }, refinement) => {
+    const key = { isAdmin: admin, managesStores: manageStores, canShare: share, access, rights };
+    const problem = rightsProblem(key);
     if (problem !== undefined) refinement.addIssue({ code: 'custom', message: `"rights" ${problem}` });
   });
 
@@ -155,12 +160,14 @@ export async function applyBootstrap(
     tenant = null,
     admin: isAdmin = false,
     manageStores: managesStores = false,
+    share: canShare = false,
     access,
     rights,
     label,
     source,
   } of keys) {
-    const purpose = { tenant, isAdmin, managesStores, access, rights, label, source, expiresAt: null };
+    const held = { tenant, isAdmin, managesStores, canShare, access, rights };
+    const purpose = { ...held, label, source, expiresAt: null };
     const isNew = await allKeys.createOnce({ ...purpose, hash: hashKey(key), id: keyId() }, ACTOR);
     if (isNew) made.keys++;
   }

@@ -11,6 +11,7 @@ const FIELDS = {
   tenant: ['tenant_id', 'text'],
   isAdmin: ['is_admin', 'boolean'],
   managesStores: ['manages_stores', 'boolean'],
+  canShare: ['can_share', 'boolean'],
   access: ['access', 'text'],
   onlyTenants: ['only_tenants', 'text[]'],
   rights: ['rights', 'jsonb'],
@@ -58,7 +59,16 @@ const COLUMNS = `id, ${SELECTED_FIELDS}, ${time('created_at')} AS "createdAt", $
 export interface FoundKeyRow
   extends Pick<
     KeyRow,
-    'id' | 'label' | 'source' | 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants' | 'rights'
+    | 'id'
+    | 'label'
+    | 'source'
+    | 'tenant'
+    | 'isAdmin'
+    | 'managesStores'
+    | 'canShare'
+    | 'access'
+    | 'onlyTenants'
+    | 'rights'
   > {
   isRevoked: boolean;
   /** Creation time of the key's tenant; null for keys without a tenant. */
@@ -74,8 +84,8 @@ const milliseconds = (interval: string) => `(EXTRACT(EPOCH FROM ${interval}) * 1
 export const findKeyQuery = defineQuery<{ hash: string }, Omit<FoundKeyRow, 'tenantCreatedAt'>>(
   'find_key',
   `
-SELECT id, label, source, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access,
-  only_tenants AS "onlyTenants", rights, revoked_at IS NOT NULL AS "isRevoked",
+SELECT id, label, source, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores",
+  can_share AS "canShare", access, only_tenants AS "onlyTenants", rights, revoked_at IS NOT NULL AS "isRevoked",
   ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
 FROM api_keys WHERE hash = $hash
 `,

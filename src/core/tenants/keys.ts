@@ -81,11 +81,18 @@ function checksum(body: string): string {
 }
 
 /** Key fields that a caller may leave out. */
-const DEFAULTS = { isAdmin: false, managesStores: false, onlyTenants: null, rights: null, source: '' };
+const DEFAULTS = {
+  isAdmin: false,
+  managesStores: false,
+  canShare: false,
+  onlyTenants: null,
+  rights: null,
+  source: '',
+};
 
 /**
- * Properties for a new key. Only an admin key has `onlyTenants`, and only a service key `managesStores`. Neither has
- * `rights`.
+ * Properties for a new key. Only an admin key has `onlyTenants`, only a service key `managesStores`, and only a tenant
+ * key `canShare`. None of these three has `rights`.
  */
 export type KeyPurpose = Omit<KeyFields, keyof typeof DEFAULTS> & Partial<KeyFields>;
 
@@ -408,9 +415,10 @@ function storedRights(rights: Rights | null): string | null {
 export function rightsProblem({
   rights,
   ...key
-}: Pick<KeyRow, 'isAdmin' | 'managesStores' | 'access' | 'rights'>): string | undefined {
+}: Pick<KeyRow, 'isAdmin' | 'managesStores' | 'canShare' | 'access' | 'rights'>): string | undefined {
   if (rights === null || rights.length === 0) return undefined;
-  if (key.isAdmin || key.managesStores) return 'must be empty for admin keys and keys that manage stores.';
+  if (key.isAdmin || key.managesStores || key.canShare)
+    return 'must be empty for admin keys, and for keys that manage stores or share.';
   if (key.access !== 'propose' && rights.some(({ access }) => access === 'propose'))
     return 'can have the access propose only for propose-only keys.';
   return undefined;

@@ -14,6 +14,7 @@ const row: FoundKeyRow = {
   tenantCreatedAt: '2026-01-01T00:00:00.000000Z',
   isAdmin: false,
   managesStores: false,
+  canShare: false,
   access: 'read_write',
   onlyTenants: null,
   rights: null,

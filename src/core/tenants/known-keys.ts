@@ -29,6 +29,7 @@ export interface KnownKey
     | 'onlyTenants'
     | 'rights'
     | 'managesStores'
+    | 'canShare'
     | 'access'
     | 'isRevoked'
   > {
@@ -154,6 +155,7 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
     onlyTenants,
     rights,
     managesStores,
+    canShare,
     access,
     isRevoked,
     expiresInMs,
@@ -167,6 +169,7 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
     onlyTenants,
     rights,
     managesStores,
+    canShare,
     access,
     isRevoked,
     actor: { type: isAdmin ? 'admin_key' : 'api_key', id, label, ...(source === '' ? {} : { source }) },

@@ -6,7 +6,14 @@ import { compareCodePoints, storableText } from '../lib/text-forms.ts';
 import { type Mount, mountPath, toShownMount } from '../memory/mount.ts';
 import { parsePath, ROOT } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
-import { findTenantQuery, lockTenantQuery, type TenantRow, tenantCreatedAtQuery } from './queries.ts';
+import {
+  changeShareQuery,
+  deleteShareQuery,
+  findTenantQuery,
+  lockTenantQuery,
+  type TenantRow,
+  tenantCreatedAtQuery,
+} from './queries.ts';
 import { requireTenant } from './tenants.ts';
 
 /** Maximum number of mounts in a tenant. A view of the root reads all of them. */
@@ -130,13 +137,56 @@ export async function setMount(database: Database, tenant: string, mount: Mount)
   const { createdAt } = await requireTenant(database, mount.tenant);
   return changeMounts(database, tenant, async (query, mounts) => {
     const before = mounts.find(({ name }) => name === mount.name);
-    const others = mounts.filter(({ name }) => name !== mount.name);
-    if (others.length >= MAX_MOUNTS) throw new ServiceError('too_many_mounts', tenant, MAX_MOUNTS);
-    const path = mountPath(mount);
-    const taken = await query(findEntriesQuery, { tenant, paths: [path] });
-    if (before === undefined && taken.rows.length > 0)
-      throw new ServiceError('mount_name_taken', tenant, path);
-    return { mounts: [...others, { ...mount, createdAt }], result: before };
+    if (before === undefined) {
+      return { mounts: await withMount(query, tenant, mounts, { ...mount, createdAt }), result: before };
+    }
+    const isSame = before.tenant === mount.tenant && before.createdAt === createdAt;
+    const changed = { ...mount, createdAt, ...(isSame && { share: before.share }) };
+    return { mounts: mounts.map((each) => (each === before ? changed : each)), result: before };
+  });
+}
+
+/**
+ * Adds a mount to a tenant, in a transaction.
+ *
+ * @param createdAt the tenant's creation time, for the caller's tenant
+ * @throws ServiceError if the tenant does not exist, has no room for the mount, or has its name already
+ */
+export async function addMount(
+  query: QueryExecutor,
+  { tenant, createdAt }: { tenant: string; createdAt: string },
+  mount: Mount,
+): Promise<void> {
+  await changeMountsIn(query, tenant, async (mounts, row) => {
+    if (row.createdAt !== createdAt) throw new ServiceError('tenant_replaced', tenant);
+    const isTaken = mounts.some(({ name }) => name === mount.name);
+    if (isTaken) throw new ServiceError('mount_name_taken', tenant, mountPath(mount));
+    return { mounts: await withMount(query, tenant, mounts, mount), result: undefined };
+  });
+}
+
+async function withMount(
+  query: QueryExecutor,
+  tenant: string,
+  mounts: Mount[],
+  mount: Mount,
+): Promise<Mount[]> {
+  if (mounts.length >= MAX_MOUNTS) throw new ServiceError('too_many_mounts', tenant, MAX_MOUNTS);
+  const path = mountPath(mount);
+  const taken = await query(findEntriesQuery, { tenant, paths: [path] });
+  if (taken.rows.length > 0) throw new ServiceError('mount_name_taken', tenant, path);
+  return [...mounts, mount];
+}
+
+/**
+ * Ends a share, and removes its mount from the receiving tenant.
+ *
+ * @throws ServiceError if the receiving tenant does not exist
+ */
+export function removeShare(database: Database, receiver: string, id: string): Promise<void> {
+  return changeMounts(database, receiver, async (query, mounts) => {
+    await query(deleteShareQuery, { id });
+    return { mounts: mounts.filter(({ share }) => share?.id !== id), result: undefined };
   });
 }
 
@@ -218,14 +268,10 @@ export async function rejectMounted(
 }
 
 /**
- * Copies a tenant's mounts to a new tenant. Omits a mount that would show the new tenant itself, which is possible if
- * the mounted tenant did not exist.
+ * Copies mounts to a new tenant. Omits a mount that would show the new tenant itself, which is possible if the mounted
+ * tenant did not exist.
  */
-export async function copyMounts(
-  query: QueryExecutor,
-  { mounts }: Pick<TenantRow, 'mounts'>,
-  to: string,
-): Promise<void> {
+export async function copyMounts(query: QueryExecutor, mounts: readonly Mount[], to: string): Promise<void> {
   await writeMounts(
     query,
     to,
@@ -260,14 +306,31 @@ function changeMounts<T>(
   tenant: string,
   change: (query: QueryExecutor, mounts: Mount[]) => Promise<{ mounts: Mount[]; result: T }>,
 ): Promise<T> {
-  return database.transaction(async (query) => {
-    await query(lockTenantQuery, { tenant });
-    const [row] = (await query(findTenantQuery, { tenant })).rows;
-    if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
-    const { mounts, result } = await change(query, row.mounts);
-    await writeMounts(query, tenant, mounts);
-    return result;
-  });
+  return database.transaction((query) => changeMountsIn(query, tenant, (mounts) => change(query, mounts)));
+}
+
+async function changeMountsIn<T>(
+  query: QueryExecutor,
+  tenant: string,
+  change: (mounts: Mount[], row: TenantRow) => Promise<{ mounts: Mount[]; result: T }>,
+): Promise<T> {
+  await query(lockTenantQuery, { tenant });
+  const [row] = (await query(findTenantQuery, { tenant })).rows;
+  if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
+  const { mounts, result } = await change(row.mounts, row);
+  await writeMounts(query, tenant, mounts);
+  await followMounts(query, row.mounts, mounts);
+  return result;
+}
+
+/** Ends the shares whose mounts are gone, and applies changes of access. Locks shares after the mounting tenant. */
+async function followMounts(query: QueryExecutor, before: Mount[], after: Mount[]): Promise<void> {
+  for (const { share, access } of before) {
+    if (share === undefined) continue;
+    const mount = after.find((each) => each.share?.id === share.id);
+    if (mount === undefined) await query(deleteShareQuery, { id: share.id });
+    else if (mount.access !== access) await query(changeShareQuery, { id: share.id, access: mount.access });
+  }
 }
 
 async function writeMounts(query: QueryExecutor, tenant: string, mounts: Mount[]): Promise<void> {

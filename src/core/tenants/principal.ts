@@ -26,6 +26,8 @@ export interface Principal extends Validity {
   autoCreate: boolean;
   /** ID of a propose-only key, which works in a separate draft (src/features/drafts/proposals.ts). */
   proposesAs?: string | undefined;
+  /** Whether the caller may share the tenant's memory with other tenants, and accept their invitations. */
+  canShare?: boolean | undefined;
   /** Original tenant, if `tenant` is a propose-only key's draft. */
   draftOf?: string;
 }
@@ -46,7 +48,10 @@ export function isReader({
 /** A request's caller, before the tenant is known. */
 export interface Caller
   extends Validity,
-    Pick<Principal, 'actor' | 'access' | 'rights' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
+    Pick<
+      Principal,
+      'actor' | 'access' | 'rights' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt' | 'canShare'
+    > {
   /** The caller's only tenant; null means all tenants. */
   tenant: string | null;
   /** Whether the caller may create, change, archive, and delete stores, and redact versions. */

@@ -201,6 +201,42 @@ export const moveWebhooksQuery = defineQuery<{ tenant: string; to: string }>(
   'UPDATE webhooks SET tenant_id = $to WHERE tenant_id = $tenant',
 );
 
+/* Invitations and shares (src/features/sharing). Transactions lock tenants before shares. */
+
+export const deleteShareQuery = defineQuery<{ id: string }>(
+  'delete_share',
+  'DELETE FROM shares WHERE id = $id',
+);
+
+export const changeShareQuery = defineQuery<{ id: string; access: string }>(
+  'change_share',
+  'UPDATE shares SET access = $access WHERE id = $id',
+);
+
+export const moveInvitationsQuery = defineQuery<{ tenant: string; to: string }>(
+  'move_invitations',
+  'UPDATE invitations SET tenant_id = $to WHERE tenant_id = $tenant',
+);
+
+export const moveSharesQuery = defineQuery<{ tenant: string; to: string }>(
+  'move_shares',
+  `
+UPDATE shares SET tenant_id = CASE WHEN tenant_id = $tenant THEN $to ELSE tenant_id END,
+  to_tenant = CASE WHEN to_tenant = $tenant THEN $to ELSE to_tenant END
+WHERE tenant_id = $tenant OR to_tenant = $tenant
+`,
+);
+
+export const deleteTenantInvitationsQuery = defineQuery<{ tenant: string }>(
+  'delete_tenant_invitations',
+  'DELETE FROM invitations WHERE tenant_id = $tenant',
+);
+
+export const deleteTenantSharesQuery = defineQuery<{ tenant: string }>(
+  'delete_tenant_shares',
+  'DELETE FROM shares WHERE tenant_id = $tenant OR to_tenant = $tenant',
+);
+
 /** Deletes the records about messages with a deleted tenant's events. */
 export const forgetDeliveriesQuery = defineQuery<{ tenant: string }>(
   'forget_deliveries',

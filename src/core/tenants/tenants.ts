@@ -13,8 +13,10 @@ import {
   deleteEntriesQuery,
   deleteHistoryQuery,
   deleteReadsQuery,
+  deleteTenantInvitationsQuery,
   deleteTenantKeysQuery,
   deleteTenantQuery,
+  deleteTenantSharesQuery,
   deleteTenantWebhooksQuery,
   findTenantQuery,
   lastFileUseQuery,
@@ -279,6 +281,8 @@ async function deleteLocked(query: QueryExecutor, tenant: string, erased: Erased
   await removeAllKeptOut(query, tenant);
   await query(lockTenantKeysQuery, { tenant });
   await query(deleteTenantWebhooksQuery, { tenant });
+  await query(deleteTenantInvitationsQuery, { tenant });
+  await query(deleteTenantSharesQuery, { tenant });
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
   await query(lockScopedKeysQuery, { tenant });
   await query(changeScopesQuery, { tenant, to: null });

@@ -30,6 +30,7 @@ const CHANNELS = {
   console: 'console',
   command_line: 'command line',
   memory_stores_api: 'Memory Stores API',
+  sharing_api: 'Sharing API',
 };
 const FIELDS = { tenant_contains: 'Tenant', by_contains: 'Actor', action: 'Action' };
 

@@ -5,5 +5,6 @@ export * from './file-tables.ts';
 export * from './incident-tables.ts';
 export * from './log-tables.ts';
 export * from './read-tables.ts';
+export * from './sharing-tables.ts';
 export * from './tenant-tables.ts';
 export * from './webhook-tables.ts';

@@ -110,6 +110,8 @@ export const apiKeys = pgTable(
     rights: jsonb('rights').$type<Rights>(),
     /** Whether a service key may create, change, archive, and delete stores, and redact versions. */
     managesStores: boolean('manages_stores').notNull().default(false),
+    /** Whether a tenant key may share the tenant's memory with other tenants, and accept their invitations. */
+    canShare: boolean('can_share').notNull().default(false),
     label: key('label').notNull().default(''),
     /** Source of the writes made with the key, as declared by the operator; empty if not declared. */
     source: key('source').notNull().default(''),
@@ -139,11 +141,18 @@ export const apiKeys = pgTable(
         OR (${t.access} = 'propose' AND ${t.tenantId} IS NOT NULL)`,
     ),
     check('api_keys_only_tenants', sql`${t.onlyTenants} IS NULL OR ${t.isAdmin}`),
-    check('api_keys_rights', sql`${t.rights} IS NULL OR NOT (${t.isAdmin} OR ${t.managesStores})`),
+    check(
+      'api_keys_rights',
+      sql`${t.rights} IS NULL OR NOT (${t.isAdmin} OR ${t.managesStores} OR ${t.canShare})`,
+    ),
     check('api_keys_admin', sql`NOT ${t.isAdmin} OR ${t.tenantId} IS NULL`),
     check(
       'api_keys_manages_stores',
       sql`NOT ${t.managesStores} OR (${t.tenantId} IS NULL AND NOT ${t.isAdmin})`,
+    ),
+    check(
+      'api_keys_can_share',
+      sql`NOT ${t.canShare} OR (${t.tenantId} IS NOT NULL AND ${t.access} = 'read_write')`,
     ),
   ],
 );

@@ -1,0 +1,22 @@
+import { operationsIn } from '../../core/admin/admin-operation.ts';
+import type { Feature } from '../../core/feature.ts';
+import { invitationCommands, shareCommands } from './cli/sharing-commands.ts';
+import * as operations from './sharing-operations.ts';
+
+/** Sharing without an operator: a tenant's key invites, and another tenant's key accepts and gets a mount. */
+export const sharing: Feature = {
+  name: 'sharing',
+  uses: [],
+  operations: operationsIn(operations),
+  commands: [invitationCommands, shareCommands],
+  async start({ config, database, services }) {
+    const [{ sharingRoutes }, { pruneInvitations }] = await Promise.all([
+      import('./sharing-routes.ts'),
+      import('./invitations.ts'),
+    ]);
+    return {
+      agentRoutes: (app) => sharingRoutes(app, config, services),
+      hourly: { invitations: () => pruneInvitations(database) },
+    };
+  },
+};
