@@ -1,0 +1,331 @@
+/**
+ * Invitations and shares over the agents' API.
+ *
+ * @module-tag long-on-pglite
+ */
+import { expect, it } from 'vitest';
+import { Keys } from '../../src/core/tenants/keys.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { makeKey } from '../support/admin.ts';
+import { createSharer, SHARING_ENV } from '../support/sharing.ts';
+import { cmd } from '../support/step-table.ts';
+import { describeService, freshTenant } from '../support/test-service.ts';
+
+const TOKEN = `msi_${'A'.repeat(43)}`;
+const INVALID = {
+  status: 404,
+  body: expect.objectContaining({
+    code: 'not_found',
+    detail: 'The invitation is unknown, used, revoked, or expired. Ask its sender for a new one.',
+  }),
+};
+
+describeService(
+  'sharing by invitation',
+  (service) => {
+    it('mounts the memory of the inviting tenant, and removes the mount when either tenant ends the share', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      await giver.run(cmd.create('/memories/plan.md', 'ship it'));
+      for (const ending of [giver, receiver]) {
+        const { token } = await giver.invite({ access: 'read_write' });
+        const accepted = await receiver.accept(token, 'team');
+        expect(accepted).toStrictEqual({
+          status: 201,
+          body: {
+            id: expect.stringMatching(/^shr_[0-9a-f]{12}$/),
+            tenant: giver.tenant,
+            path: '/memories/team',
+            access: 'read_write',
+            status: 'ok',
+            created_at: expect.any(String),
+          },
+        });
+        expect(await receiver.run(cmd.view('/memories/team/plan.md'))).toContain('ship it');
+        const id = String(accepted.body.id);
+        expect((await giver.shares()).given).toMatchObject([
+          { id, tenant: receiver.tenant, access: 'read_write' },
+        ]);
+        expect((await receiver.shares()).received).toMatchObject([
+          { id, tenant: giver.tenant, status: 'ok' },
+        ]);
+        expect((await ending.call('DELETE', `/shares/${id}`)).status).toBe(204);
+        expect(await receiver.run(cmd.view('/memories/team/plan.md'))).toContain('does not exist');
+        for (const sharer of [giver, receiver])
+          expect(await sharer.shares()).toStrictEqual({ given: [], received: [] });
+        expect((await ending.call('DELETE', `/shares/${id}`)).body.detail).toBe(
+          `Share ${id} does not exist, or has ended.`,
+        );
+      }
+    });
+
+    it('lets only the inviting tenant write if the access is read_only, the default', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      const { token } = await giver.invite();
+      expect((await receiver.accept(token, 'team')).body.access).toBe('read_only');
+      expect(await receiver.run(cmd.create('/memories/team/a', 'x'))).toContain('read-only');
+    });
+
+    it('accepts an invitation once, and a reusable invitation several times', async () => {
+      const giver = await createSharer(service());
+      const receivers = [await createSharer(service()), await createSharer(service())];
+      const [once, reusable] = [await giver.invite(), await giver.invite({ reusable: true })];
+      const statuses = [];
+      for (const receiver of receivers) {
+        statuses.push((await receiver.accept(once.token, 'once')).status);
+        statuses.push((await receiver.accept(reusable.token, 'reusable')).status);
+      }
+      expect(statuses).toStrictEqual([201, 201, 404, 201]);
+      expect((await giver.call('GET', '/invitations')).body.invitations).toMatchObject([
+        { id: reusable.id, accepted: 2, reusable: true, key: giver.key.id },
+      ]);
+    });
+
+    it('keeps an invitation whose acceptance was rejected', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      await receiver.run(cmd.create('/memories/team', 'x'));
+      const { token } = await giver.invite();
+      expect((await receiver.accept(token, 'team')).body.detail).toBe(
+        `Tenant ${receiver.tenant} already has /memories/team. Rename or delete it, or choose another name for the mount.`,
+      );
+      expect((await giver.accept(token, 'self')).body.detail).toBe(
+        `Tenant ${giver.tenant} cannot mount itself.`,
+      );
+      expect((await receiver.accept(token, 'other')).status).toBe(201);
+    });
+
+    it('keeps a mount with the same name, and at most 16 mounts', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      const { token } = await giver.invite({ reusable: true });
+      for (let i = 0; i < 16; i++) expect((await receiver.accept(token, `team-${i}`)).status).toBe(201);
+      expect((await receiver.accept(token, 'team-1')).body.code).toBe('rejected');
+      expect((await receiver.accept(token, 'more')).body.detail).toBe(
+        `Tenant ${receiver.tenant} already has 16 mounts, the maximum.`,
+      );
+      expect((await giver.shares()).given).toHaveLength(16);
+    });
+
+    it('rejects an invitation that is unknown, revoked, or expired', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      const { token, id } = await giver.invite();
+      expect((await giver.call('DELETE', `/invitations/${id}`)).status).toBe(204);
+      const expired = await giver.invite();
+      await service().query("UPDATE invitations SET expires_at = now() - interval '1 s' WHERE id = $1", [
+        expired.id,
+      ]);
+      for (const each of [TOKEN, token, expired.token])
+        expect(await receiver.accept(each, 'team')).toStrictEqual(INVALID);
+      for (const each of [id, expired.id])
+        expect((await giver.call('DELETE', `/invitations/${each}`)).body.detail).toBe(
+          `Invitation ${each} does not exist: it was used, revoked, or has expired.`,
+        );
+      expect((await giver.call('GET', '/invitations')).body).toStrictEqual({ invitations: [] });
+    });
+
+    it('rejects an invitation after its key was revoked or has expired, and accepts it after a rotation', async () => {
+      const giver = await createSharer(service());
+      const receiver = await createSharer(service());
+      const keys = new Keys(service().database);
+      const [first, second] = [await giver.invite(), await giver.invite()];
+      await keys.rotate(giver.key.id, 0);
+      expect((await receiver.accept(first.token, 'first')).status).toBe(201);
+      await service().query("UPDATE api_keys SET expires_at = now() - interval '1 s' WHERE id = $1", [
+        giver.key.id,
+      ]);
+      expect(await receiver.accept(second.token, 'second')).toStrictEqual(INVALID);
+      await service().query('UPDATE api_keys SET expires_at = NULL WHERE id = $1', [giver.key.id]);
+      await keys.revoke(giver.key.id);
+      expect(await receiver.accept(second.token, 'second')).toStrictEqual(INVALID);
+    });
+
+    it('rejects keys that may not share, and tells a key its right', async () => {
+      const tenant = freshTenant();
+      for (const purpose of [{}, { access: 'read_only' } as const]) {
+        const other = await createSharer(service(), tenant, purpose);
+        for (const path of ['/invitations', '/shares'] as const)
+          expect(await other.call('GET', path)).toMatchObject({
+            status: 403,
+            body: { code: 'cannot_share' },
+          });
+        expect((await other.call('POST', '/invitations', {})).body.detail).toBe(
+          'This requires a tenant key with `can_share`, which an operator creates.',
+        );
+        expect((await other.accept(TOKEN, 'team')).status).toBe(403);
+      }
+      const { app } = service();
+      const headers = {
+        authorization: `Bearer ${(await makeKey(service(), { tenant, canShare: true })).key}`,
+      };
+      expect((await app.inject({ url: '/whoami', headers })).json().rights.can_share).toBe(true);
+      await expect(makeKey(service(), { tenant, canShare: true, access: 'read_only' })).rejects.toThrow();
+    });
+
+    it("hides a tenant's invitations and shares from other tenants", async () => {
+      const [giver, receiver, other] = await Promise.all([1, 2, 3].map(() => createSharer(service())));
+      if (!giver || !receiver || !other) throw new Error('three tenants exist');
+      const [{ id }, { token }] = [await giver.invite(), await giver.invite()];
+      const share = String((await receiver.accept(token, 'team')).body.id);
+      expect(await other.shares()).toStrictEqual({ given: [], received: [] });
+      expect((await other.call('GET', '/invitations')).body).toStrictEqual({ invitations: [] });
+      for (const path of [`/invitations/${id}`, `/shares/${share}`])
+        for (const sharer of path.includes('share') ? [other] : [other, receiver])
+          expect((await sharer.call('DELETE', path)).status).toBe(404);
+      expect((await receiver.shares()).received).toHaveLength(1);
+    });
+
+    it('keeps mounts from operators out of the list, and ends a share when an operator replaces its mount', async () => {
+      const [giver, receiver, other] = await Promise.all([1, 2, 3].map(() => createSharer(service())));
+      if (!giver || !receiver || !other) throw new Error('three tenants exist');
+      await receiver.accept((await giver.invite()).token, 'team');
+      const { database } = service();
+      const mount = { name: 'team', tenant: giver.tenant, access: 'read_write', instructions: 'x' } as const;
+      await setMount(database, receiver.tenant, mount);
+      expect((await giver.shares()).given).toMatchObject([{ access: 'read_write' }]);
+      expect((await receiver.shares()).received).toMatchObject([{ access: 'read_write' }]);
+      await setMount(database, receiver.tenant, { ...mount, tenant: other.tenant });
+      for (const sharer of [giver, receiver, other])
+        expect(await sharer.shares()).toStrictEqual({ given: [], received: [] });
+    });
+
+    it('rejects the 101st invitation', async () => {
+      const giver = await createSharer(service());
+      for (let i = 0; i < 100; i++) await giver.invite();
+      expect((await giver.call('POST', '/invitations', {})).body.detail).toBe(
+        `Tenant ${giver.tenant} already has 100 invitations, the maximum. Revoke one.`,
+      );
+    });
+
+    it('rejects hostile input without an effect or a status of 500', async () => {
+      const sharer = await createSharer(service());
+      const { token } = await sharer.invite();
+      const bodies = [
+        '',
+        'null',
+        '[]',
+        '{',
+        '"msi_"',
+        '{"token":1,"name":"a"}',
+        '{"access":"propose"}',
+        '{"access":null}',
+        '{"expires_in_seconds":59}',
+        '{"expires_in_seconds":1e99}',
+        '{"expires_in_seconds":-1}',
+        '{"reusable":"yes"}',
+        '{"color":1}',
+        `{"token":"${token}","name":"../x"}`,
+        `{"token":"${token}","name":""}`,
+        `{"token":"${token}"}`,
+        `{"token":"${token}","name":"a\\u0000"}`,
+        `{"token":"${token}x","name":"a"}`,
+        `{"token":"${token}","name":"a","instructions":"\\ud800"}`,
+        `{"__proto__":{"token":"${token}"}}`,
+      ];
+      for (const path of ['/invitations', '/shares'])
+        for (const body of bodies) {
+          const { status } = await sharer.call('POST', path, body);
+          expect([400, 415], `${path} ${body}`).toContain(status);
+        }
+      for (const id of ['%00', '..', 'x'.repeat(256), '%ff', "'", 'inv_%25'])
+        for (const path of ['/invitations', '/shares'])
+          expect([400, 404, 405], id).toContain((await sharer.call('DELETE', `${path}/${id}`)).status);
+      expect((await sharer.call('GET', '/invitations')).body.invitations).toHaveLength(1);
+    });
+
+    it('records changes in the audit trail, without tokens', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      const { token, id } = await giver.invite();
+      const share = (await receiver.accept(token, 'team')).body.id;
+      await receiver.call('DELETE', `/shares/${share}`);
+      await receiver.accept(token, 'team');
+      const events = await service().query(
+        `SELECT action, tenant_id AS tenant, outcome, channel, details FROM audit_events
+         WHERE tenant_id = ANY ($1) AND channel = 'sharing_api' ORDER BY at, id`,
+        [[giver.tenant, receiver.tenant]],
+      );
+      expect(events).toStrictEqual([
+        {
+          action: 'createInvitation',
+          tenant: giver.tenant,
+          outcome: 'ok',
+          channel: 'sharing_api',
+          details: { access: 'read_only', reusable: false, expires_in_seconds: 604800, invitation: id },
+        },
+        {
+          action: 'acceptInvitation',
+          tenant: receiver.tenant,
+          outcome: 'ok',
+          channel: 'sharing_api',
+          details: { name: 'team', share, tenant: giver.tenant, access: 'read_only' },
+        },
+        {
+          action: 'endShare',
+          tenant: receiver.tenant,
+          outcome: 'ok',
+          channel: 'sharing_api',
+          details: { share },
+        },
+        {
+          action: 'acceptInvitation',
+          tenant: receiver.tenant,
+          outcome: 'not_found',
+          channel: 'sharing_api',
+          details: { name: 'team' },
+        },
+      ]);
+      expect(JSON.stringify(await service().query('SELECT * FROM invitations'))).not.toContain(token);
+    });
+  },
+  SHARING_ENV,
+);
+
+describeService(
+  'a service without sharing',
+  (service) => {
+    it('rejects invitations and acceptances, and lists and ends shares', async () => {
+      const sharer = await createSharer(service());
+      for (const [path, body] of [
+        ['/invitations', {}],
+        ['/shares', { token: TOKEN, name: 'team' }],
+      ] as const)
+        expect(await sharer.call('POST', path, body)).toMatchObject({
+          status: 403,
+          body: { code: 'sharing_off', detail: 'Sharing is off. An operator allows it with SHARING=on.' },
+        });
+      expect(await sharer.shares()).toStrictEqual({ given: [], received: [] });
+      expect((await sharer.call('GET', '/invitations')).status).toBe(200);
+      expect((await sharer.call('DELETE', '/shares/shr_0')).status).toBe(404);
+    });
+  },
+  { AUTH: 'keys' },
+);
+
+describeService(
+  'sharing between tenants with the same metadata',
+  (service) => {
+    const createFor = async (customer?: string) => {
+      const sharer = await createSharer(service());
+      const metadata = JSON.stringify(customer === undefined ? {} : { customer });
+      await service().query('UPDATE tenants SET metadata = $2::text::jsonb WHERE id = $1', [
+        sharer.tenant,
+        metadata,
+      ]);
+      return sharer;
+    };
+
+    it('rejects an acceptance by a tenant with another value, an empty value, or no value', async () => {
+      const giver = await createFor('acme');
+      const { token } = await giver.invite();
+      for (const receiver of [await createFor('globex'), await createFor(''), await createFor()])
+        expect(await receiver.accept(token, 'team')).toMatchObject({
+          status: 403,
+          body: {
+            code: 'sharing_not_allowed',
+            detail: 'These tenants may not share: both need the same value of `customer` in their metadata.',
+          },
+        });
+      const empty = await (await createFor('')).invite();
+      expect((await (await createFor('')).accept(empty.token, 'team')).status).toBe(403);
+      expect((await (await createFor('acme')).accept(token, 'team')).status).toBe(201);
+    });
+  },
+  { ...SHARING_ENV, SHARING_SAME_METADATA: 'customer' },
+);
