@@ -121,8 +121,8 @@ export async function createInvitation(
   return database.transaction(async (query) => {
     // A deletion of the tenant waits, and then deletes the invitation too.
     const kept = (await query(keepTenantQuery, { tenant: tenant.id })).rows.length > 0;
-    if (!kept) throw new ServiceError('no_such_tenant', tenant.id);
     await requireSameTenant({ query }, tenant.id, tenant.createdAt);
+    if (!kept) throw new ServiceError('no_such_tenant', tenant.id);
     const row = { id, hash: hashToken(token), giver: tenant.id, ...options, keyId, seconds };
     const { count } = await query(insertQuery, { ...row, max: MAX_INVITATIONS });
     if (count === 0) throw new ServiceError('too_many_invitations', tenant.id, MAX_INVITATIONS);

@@ -18,6 +18,7 @@ import { type AnyOperation, operationDefiner } from '../../core/lib/operation.ts
 import { type OpenAuditEvent, runAudited } from '../../core/tenants/audit.ts';
 import type { Principal } from '../../core/tenants/principal.ts';
 import { NO_TENANT } from '../../core/tenants/queries.ts';
+import { requireSameTenant } from '../../core/tenants/tenants.ts';
 import { createInvitation, listInvitations, type Party, revokeInvitation } from './invitations.ts';
 import { acceptInvitation, endShare, listShares, requireSharing } from './shares.ts';
 import { acceptanceErrors, invitationErrors, noSuchInvitation, noSuchShare } from './sharing-errors.ts';
@@ -182,20 +183,14 @@ function sharingApi(config: Config, services: Services): OperationApi<SharingTyp
       const { params, query, body, headers } = request;
       const access = method === 'GET' ? 'read' : 'write';
       const run = (note: OpenAuditEvent['note']) =>
-        inTenant(request, access, ({ principal, policy: { createdAt } }) =>
-          operation.run({
-            database,
-            config,
-            services,
-            tenant: { id: principal.tenant, createdAt: createdAt ?? NO_TENANT },
-            actor: principal.actor,
-            note,
-            params,
-            query,
-            body,
-            headers,
-          }),
-        );
+        inTenant(request, access, async ({ principal, policy: { createdAt } }) => {
+          const tenant = { id: principal.tenant, createdAt: createdAt ?? NO_TENANT };
+          // After a rename, the work is repeated with the new ID.
+          await requireSameTenant(database, tenant.id, tenant.createdAt);
+          const { actor } = principal;
+          const input = { params, query, body, headers };
+          return operation.run({ database, config, services, tenant, actor, note, ...input });
+        });
       const details = { tool: 'sharing', command: operation.id, access, toolUseId: undefined } as const;
       const { result } = await observe(request, { ...details, callerTrace: undefined }, async () => {
         requireCanShare(request);
