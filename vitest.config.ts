@@ -15,7 +15,7 @@ const sdks = ['test/sdks/*.test.ts'];
 
 /** Tests of features that depend on the node of a tenant's data, or that move the data. */
 const onCitus = [
-  'test/{admin,archive,citus,conformance,context,drafts,feed,health,history,incidents,mounts,provenance,reads,rights,search,secrets,tenants,webhooks}/*.test.ts',
+  'test/{admin,archive,citus,conformance,context,drafts,feed,health,history,incidents,mounts,provenance,reads,rights,search,secrets,sharing,tenants,webhooks}/*.test.ts',
   'test/cli/history-commands.test.ts',
   'test/database/hostile-settings.test.ts',
   'test/files/{concurrency,edits,isolation,linearizability}.test.ts',

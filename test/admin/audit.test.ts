@@ -74,6 +74,7 @@ describeService(
             tenants: null,
             manages_stores: false,
             rights: [],
+            can_share: false,
             label: 'worker',
             source: '',
             expires_at: null,

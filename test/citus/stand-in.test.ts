@@ -85,9 +85,11 @@ describe.skipIf(isCitus())('distributing the tables', () => {
       'public.change_ticks': 'coordinator',
       'public.ended_sessions': 'coordinator',
       'public.fleet_usage': 'coordinator',
+      'public.invitations': 'coordinator',
       'public.jobs': 'coordinator',
       'public.reads': 'tenant_id',
       'public.receipts': 'coordinator',
+      'public.shares': 'coordinator',
       'public.webhook_deliveries': 'coordinator',
       'public.webhooks': 'coordinator',
     };

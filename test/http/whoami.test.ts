@@ -82,7 +82,13 @@ describe('whoami with keys', () => {
     expect(await check(key)).toStrictEqual({
       credential: { kind: 'tenant_key', id, label: 'laptop', subject: null },
       tenant: { id: tenant, exists: true, archived: false },
-      rights: { access: 'read_only', creates_tenants: false, manages_stores: false, paths: [] },
+      rights: {
+        access: 'read_only',
+        creates_tenants: false,
+        manages_stores: false,
+        can_share: false,
+        paths: [],
+      },
       limits: LIMITS,
       ...OTHERS,
     });
@@ -95,7 +101,13 @@ describe('whoami with keys', () => {
     expect(await check(key, tenant)).toStrictEqual({
       credential: { kind: 'service_key', id, label: 'laptop', subject: null },
       tenant: { id: tenant, exists: true, archived: false },
-      rights: { access: 'read_write', creates_tenants: false, manages_stores: false, paths: [] },
+      rights: {
+        access: 'read_write',
+        creates_tenants: false,
+        manages_stores: false,
+        can_share: false,
+        paths: [],
+      },
       limits: { ...LIMITS, max_files: 7 },
       ...OTHERS,
       settings: {
@@ -170,7 +182,13 @@ describe('whoami with tokens', () => {
     expect(await new MemoryClient({ url, apiKey }).check()).toStrictEqual({
       credential: { kind: 'token', id: null, label: null, subject: 'ada' },
       tenant: { id: tenant, exists: false, archived: false },
-      rights: { access: 'read_write', creates_tenants: true, manages_stores: false, paths: [] },
+      rights: {
+        access: 'read_write',
+        creates_tenants: true,
+        manages_stores: false,
+        can_share: false,
+        paths: [],
+      },
       limits: LIMITS,
       ...OTHERS,
     });
@@ -187,7 +205,13 @@ describe('whoami without authentication', () => {
     expect(await new MemoryClient({ url, tenant }).check()).toStrictEqual({
       credential: { kind: 'none', id: null, label: null, subject: null },
       tenant: { id: tenant, exists: true, archived: true },
-      rights: { access: 'read_write', creates_tenants: true, manages_stores: true, paths: [] },
+      rights: {
+        access: 'read_write',
+        creates_tenants: true,
+        manages_stores: true,
+        can_share: true,
+        paths: [],
+      },
       limits: LIMITS,
       ...OTHERS,
     });

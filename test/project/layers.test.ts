@@ -70,6 +70,7 @@ const WITHOUT_PAGES = [
   'memory-stores',
   'provenance',
   'secrets',
+  'sharing',
   'sync',
   'telemetry',
 ];

@@ -21,7 +21,7 @@ async function rename(service: Service, { tenant }: Sharer): Promise<Sharer> {
 }
 
 describeService(
-  'shares of changed tenants',
+  'a share',
   (service) => {
     const createPair = async () => {
       const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
@@ -29,7 +29,7 @@ describeService(
       return { giver, receiver };
     };
 
-    it('follow both tenants when they are renamed, and so does an invitation', async () => {
+    it('follows both tenants when they are renamed, as an invitation does', async () => {
       let { giver, receiver } = await createPair();
       const { token, id } = await giver.invite({ reusable: true });
       await receiver.accept(token, 'team');
@@ -46,7 +46,7 @@ describeService(
       expect((await receiver.shares()).received).toStrictEqual([]);
     });
 
-    it('are not copied with a tenant, unlike mounts from operators', async () => {
+    it('stays with the original when a tenant is copied', async () => {
       const { giver, receiver } = await createPair();
       const { token } = await giver.invite({ reusable: true });
       await receiver.accept(token, 'team');
@@ -58,7 +58,7 @@ describeService(
       expect((await giver.shares()).given).toHaveLength(1);
     });
 
-    it('end with the receiving tenant, and are missing without the giving tenant until they are ended', async () => {
+    it('ends with the receiving tenant, and lacks its memory after the giving tenant was deleted', async () => {
       const { giver, receiver } = await createPair();
       const [{ token }, unused] = [await giver.invite({ reusable: true }), await giver.invite()];
       await receiver.accept(token, 'team');
@@ -80,7 +80,7 @@ describeService(
       expect((await receiver.shares()).received).toStrictEqual([]);
     });
 
-    it('are read-only while the giving tenant is archived, and unavailable while it is suspended', async () => {
+    it('rejects writes while the giving tenant is archived, and all access while it is suspended', async () => {
       const { giver, receiver } = await createPair();
       await receiver.accept((await giver.invite({ access: 'read_write' })).token, 'team');
       await service().query('UPDATE tenants SET archived_at = now() WHERE id = $1', [giver.tenant]);

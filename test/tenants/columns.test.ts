@@ -19,7 +19,7 @@ const OF_INSTALLATION = ['change_log_state', 'change_ticks', 'ended_sessions', '
 describeServiceOnOwnDatabase(
   "a tenant's ID",
   (service) => {
-    const admin = useAdmin(service);
+    const admin = useAdmin(service, { SHARING: 'on' });
     let runner: JobRunner | undefined;
     afterAll(() => runner?.stop());
     /** Runs all jobs, in threads that the tests share. */
@@ -108,6 +108,11 @@ describeServiceOnOwnDatabase(
       await service().app.usageCounts.flush();
       const webhook = await call('POST', '/webhooks', { tenant: id, url: 'https://127.0.0.1' });
       await call('POST', `/webhooks/${webhook.id}/test`);
+      const invitation = { reusable: true };
+      const given = await call('POST', `/tenants/${id}/invitations`, invitation);
+      await call('POST', `/tenants/${other}/shares`, { token: given.token, name: 'given' });
+      const received = await call('POST', `/tenants/${other}/invitations`, invitation);
+      await call('POST', `/tenants/${id}/shares`, { token: received.token, name: 'received' });
       // A job that has not ended notes arriving tenants.
       await call('POST', '/find', { text: 'planted' });
       return { other, draft: String(draft.id) };

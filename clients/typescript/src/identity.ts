@@ -26,6 +26,7 @@ export interface Identity {
     manages_stores: boolean;
     /** Rights by path; the longest path applies. Missing in earlier versions of the service. */
     paths?: { path: string; access: string }[];
+    can_share: boolean;
   };
   /** Limits by name; 0 means no limit. */
   limits: Record<string, number>;

@@ -323,7 +323,7 @@ async function changeMountsIn<T>(
   return result;
 }
 
-/** Ends the shares whose mounts are gone, and applies changes of access. Locks shares after the mounting tenant. */
+/** Ends the shares whose mounts were removed, and follows changes to their access. Locks shares after the mounting tenant. */
 async function followMounts(query: QueryExecutor, before: Mount[], after: Mount[]): Promise<void> {
   for (const { share, access } of before) {
     if (share === undefined) continue;

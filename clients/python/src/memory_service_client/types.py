@@ -113,6 +113,7 @@ class Rights(TypedDict):
     manages_stores: bool
     paths: NotRequired[list[PathRight]]
     """Rights by path; the longest path applies. Missing in earlier versions of the service."""
+    can_share: bool
 
 
 class Identity(TypedDict):
