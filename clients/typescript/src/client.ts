@@ -25,6 +25,7 @@ import {
 } from './options.ts';
 import { Outage } from './outage.ts';
 import { readInstructions, readRejection, readResult } from './response.ts';
+import { MemorySharing, type SharingRequest } from './sharing.ts';
 import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from './types.ts';
 
 export interface InstructionsOptions {
@@ -119,20 +120,9 @@ export class MemoryClient {
    * @throws MemoryServiceError with the URL and the option to change
    */
   async check({ signal: given }: { signal?: AbortSignal | null | undefined } = {}): Promise<Identity> {
-    const signal = given ?? undefined;
     const headers = this.#headersWithoutBody();
-    const outcome = await attempt({
-      service: `The memory service at ${this.#urls.base}`,
-      fetch: this.#fetch,
-      url: this.#urls.whoami,
-      headers,
-      body: undefined,
-      read: readIdentity,
-      timeoutMs: Math.min(this.#limits.attemptTimeoutMs, this.#limits.timeoutMs),
-      signal,
-    });
-    if ('fault' in outcome) throw new MemoryServiceError(outcome.fault, { tries: 1 });
-    return outcome.result;
+    const message = { url: this.#urls.whoami, headers, body: undefined, read: readIdentity };
+    return this.#requestOnce(message, given ?? undefined);
   }
 
   /**
@@ -260,6 +250,16 @@ export class MemoryClient {
     );
   }
 
+  /** Returns the operations to share the memory with other tenants, and to accept their invitations. */
+  sharing(): MemorySharing {
+    const send = <Result>({ method, path, body, read }: SharingRequest<Result>) => {
+      const url = new URL(`${this.#urls.sharing}/${path}`);
+      const headers = body === undefined ? this.#headersWithoutBody() : this.#headers;
+      return this.#requestOnce({ method, url, headers, body: body && JSON.stringify(body), read }, undefined);
+    };
+    return new MemorySharing(send);
+  }
+
   #headersWithoutBody(): Headers {
     const headers = new Headers(this.#headers);
     headers.delete('Content-Type');
@@ -276,6 +276,22 @@ export class MemoryClient {
     const read = readResult(toolUseId);
     const message = { url: this.#urls.execute, headers, body: JSON.stringify(body), read };
     return this.#request(message, idempotencyKey, signal);
+  }
+
+  async #requestOnce<Result>(
+    message: Pick<Attempt<Result>, 'method' | 'url' | 'headers' | 'body' | 'read'>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
+    const { attemptTimeoutMs, timeoutMs } = this.#limits;
+    const outcome = await attempt({
+      ...message,
+      service: `The memory service at ${this.#urls.base}`,
+      fetch: this.#fetch,
+      timeoutMs: Math.min(attemptTimeoutMs, timeoutMs),
+      signal,
+    });
+    if ('fault' in outcome) throw new MemoryServiceError(outcome.fault, { tries: 1 });
+    return outcome.result;
   }
 
   async #request<Result>(

@@ -20,4 +20,13 @@ export { MemoryServiceError } from './errors.ts';
 export type { Identity } from './identity.ts';
 export type { Logger, MemoryClientOptions } from './options.ts';
 export { MEMORY_SEARCH_TOOL, type MemorySearchInput } from './search-tool.ts';
+export type {
+  AcceptanceOptions,
+  GivenShare,
+  Invitation,
+  InvitationOptions,
+  MemorySharing,
+  ReceivedShare,
+  Shares,
+} from './sharing.ts';
 export type * from './types.ts';

@@ -51,6 +51,7 @@ export function serviceUrls(given: string | URL): {
   instructions: URL;
   whoami: URL;
   stores: URL;
+  sharing: URL;
 } {
   const url = URL.canParse(String(given)) ? new URL(given) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -74,6 +75,7 @@ export function serviceUrls(given: string | URL): {
     instructions: endpointUrl('instructions'),
     whoami: endpointUrl('whoami'),
     stores: endpointUrl('v1/memory_stores'),
+    sharing: endpointUrl('v1'),
   };
 }
 

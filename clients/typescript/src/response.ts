@@ -16,6 +16,8 @@ interface Request {
 // A gateway reports network errors to the service as 502 and 504.
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
+const SUCCESSES = new Set([200, 201, 204]);
+
 /** Rejections of one call. Other errors concern the key, the service, or the network. */
 const REJECTED = new Set([400, 403, 404, 409, 413]);
 
@@ -44,7 +46,7 @@ export function readResponse<Result>(
     retryable: RETRYABLE.has(status),
     retryAfterMs: parseRetryAfter(headers.get('Retry-After')),
   };
-  if (status === 200) {
+  if (SUCCESSES.has(status)) {
     const result = read(parseJson(text));
     if (result !== undefined) return { result };
     return { fault: { ...fault, code: 'invalid_response', message: foreignResponse(status, request) } };
