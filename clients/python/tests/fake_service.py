@@ -103,6 +103,7 @@ def fake_service() -> Iterator[FakeService]:
             self.perform(fake.script.pop(0), request)
 
         do_GET = do_POST
+        do_DELETE = do_POST
 
         def perform(self, step: Step, request: Received) -> None:
             match step:

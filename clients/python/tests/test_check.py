@@ -45,8 +45,13 @@ def test_check_reports_a_service_without_authentication(check: Check, service_ur
     identity = check(service_url, tenant=tenant)
     assert identity["credential"] == {"kind": "none", "id": None, "label": None, "subject": None}
     assert identity["tenant"] == {"id": tenant, "exists": False, "archived": False}
-    rights = {"access": "read_write", "creates_tenants": True, "manages_stores": True, "paths": []}
-    assert identity["rights"] == rights
+    assert identity["rights"] == {
+        "access": "read_write",
+        "creates_tenants": True,
+        "manages_stores": True,
+        "can_share": True,
+        "paths": [],
+    }
     assert identity["limits"]["max_file_bytes"] == 1024 * 1024
     assert (identity["settings"]["secrets"], identity["settings"]["create_existing"]) == ("store", "error")
     assert identity["mounts"] == []

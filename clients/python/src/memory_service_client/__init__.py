@@ -5,6 +5,7 @@ from .client import AsyncMemoryClient, MemoryClient
 from .context import AsyncMemoryContext, MemoryContext
 from .errors import MemoryServiceError
 from .search import MEMORY_SEARCH_TOOL, AsyncMemorySearchTool, MemorySearchTool
+from .sharing import AsyncMemorySharing, MemorySharing
 from .tools import AsyncMemoryServiceTool, MemoryServiceTool
 from .types import ChangeEvent, ChangePage, Context, Identity, MemoryInput, MemoryResult, ToolUse
 
@@ -14,6 +15,7 @@ __all__ = [
     "AsyncMemoryContext",
     "AsyncMemorySearchTool",
     "AsyncMemoryServiceTool",
+    "AsyncMemorySharing",
     "ChangeEvent",
     "ChangePage",
     "Context",
@@ -25,6 +27,7 @@ __all__ = [
     "MemorySearchTool",
     "MemoryServiceError",
     "MemoryServiceTool",
+    "MemorySharing",
     "ToolUse",
     "__version__",
 ]

@@ -27,6 +27,7 @@ _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _BLOCK_FIELDS = ("type", "id", "name", "input")
 # A gateway reports network errors to the service as 502 and 504.
 _RETRYABLE = (429, 502, 503, 504)
+_SUCCESSES = (200, 201, 204)
 # Rejections of one call. Other errors concern the key, the service, or the network.
 _REJECTED = (400, 403, 404, 409, 413)
 
@@ -178,6 +179,15 @@ def prepare_changes(service: Endpoint, **query: object) -> Call:
     return Call(None, _without_body(service), None, route=route)
 
 
+def prepare_sharing(
+    service: Endpoint, method: str, resource: str, body: Mapping[str, object] | None = None, *, id: str | None = None
+) -> Call:
+    """Returns a request for the invitations or the shares, or for one of them."""
+    route = f"v1/{resource}" if id is None else f"v1/{resource}/{quote(id, safe='')}"
+    headers = _without_body(service) if body is None else service.headers
+    return Call(None if body is None else _encode(body), headers, None, route=route, method=method)
+
+
 def prepare_store(
     service: Endpoint,
     store: str,
@@ -216,7 +226,7 @@ def _encode(value: Mapping[str, object]) -> bytes:
         return json.dumps(dict(value), allow_nan=False, separators=(",", ":")).encode()
 
 
-Result = MemoryResult | BetaToolResultBlockParam | Identity | Context | ChangePage | StoreReply
+Result = MemoryResult | BetaToolResultBlockParam | Identity | Context | ChangePage | StoreReply | Mapping[str, Any]
 
 
 def read_response(
@@ -225,7 +235,7 @@ def read_response(
     """Reads the service's response to the attempt `request_id`."""
     status = response.status_code
     request_id = response.headers.get("X-Request-Id", request_id)
-    if status == 200:
+    if status in _SUCCESSES:
         return _result(call, json_object(body)) or Fault(
             foreign_response(status, service.named_url(call)),
             status=status,
@@ -282,6 +292,8 @@ def _result(call: Call, body: Mapping[str, object]) -> Result | None:
         return _context(body)
     if call.route.startswith("v1/changes"):
         return _change_page(body)
+    if call.route.startswith(("v1/invitations", "v1/shares")):
+        return _sharing(call, body)
     # Only the result of a tool has the field `is_error`.
     content, is_error = body.get("content"), body.get("is_error", None if call.route == "execute" else False)
     if not isinstance(content, str) or not isinstance(is_error, bool):
@@ -314,6 +326,12 @@ def _context(body: Mapping[str, object]) -> Context | None:
 def _change_page(body: Mapping[str, object]) -> ChangePage | None:
     is_page = isinstance(body.get("events"), list) and isinstance(body.get("cursor"), str)
     return cast(ChangePage, body) if is_page and isinstance(body.get("has_more"), bool) else None
+
+
+def _sharing(call: Call, body: Mapping[str, object]) -> Mapping[str, Any] | None:
+    if call.method == "DELETE":
+        return {"ended": True}
+    return body if any(name in body for name in ("invitations", "token", "received", "path")) else None
 
 
 def json_object(body: bytes) -> Mapping[str, object]:

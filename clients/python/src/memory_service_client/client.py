@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast, overload
@@ -27,6 +27,7 @@ from ._protocol import (
     prepare_check,
     prepare_context,
     prepare_instructions,
+    prepare_sharing,
     prepare_store,
     read_response,
     timeout_fault,
@@ -36,6 +37,7 @@ from ._retry import Limits, Outage, Timing, Tries, backoff
 from ._tracing import trace_headers
 from .errors import MemoryServiceError
 from .files import MemoryFiles
+from .sharing import AsyncMemorySharing, MemorySharing
 from .types import ChangeEvent, ChangePage, ChangeType, Context, Identity, MemoryInput, MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
@@ -111,10 +113,10 @@ class _BaseClient(Generic[_HttpClient]):
             "follow_redirects": False,
         }
 
-    def _identity_or_raise(self, call: Call, result: Result | Fault) -> Identity:
+    def _result_or_raise(self, call: Call, result: Result | Fault) -> Any:
         if isinstance(result, Fault):
             raise result.error(call, 1)
-        return cast(Identity, result)
+        return result
 
     def _delay_or_raise(self, call: Call, tries: Tries, fault: Fault) -> float:
         delay = tries.delay_after(fault)
@@ -344,7 +346,16 @@ class MemoryClient(_BaseClient[httpx2.Client]):
             MemoryServiceError: The message names the URL and the option to change.
         """
         call = prepare_check(self._service)
-        return self._identity_or_raise(call, self._try(call, self._limits.single))
+        return cast(Identity, self._result_or_raise(call, self._try(call, self._limits.single)))
+
+    def sharing(self) -> MemorySharing:
+        """Returns the operations to share the memory with other tenants, and to accept their invitations."""
+
+        def send(*args: Any, **given: Any) -> Mapping[str, Any]:
+            call = prepare_sharing(self._service, *args, **given)
+            return cast("Mapping[str, Any]", self._result_or_raise(call, self._try(call, self._limits.single)))
+
+        return MemorySharing(send)
 
     def _try(self, call: Call, time_limit: float) -> Result | Fault:
         request_id, request = self._request(call, time_limit)
@@ -496,7 +507,17 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
     async def check(self) -> Identity:
         """Checks the options with the service, like `MemoryClient.check`."""
         call = prepare_check(self._service)
-        return self._identity_or_raise(call, await self._try(call, self._limits.single))
+        return cast(Identity, self._result_or_raise(call, await self._try(call, self._limits.single)))
+
+    def sharing(self) -> AsyncMemorySharing:
+        """Returns the operations to share the memory with other tenants, and to accept their invitations."""
+
+        async def send(*args: Any, **given: Any) -> Mapping[str, Any]:
+            call = prepare_sharing(self._service, *args, **given)
+            result = await self._try(call, self._limits.single)
+            return cast("Mapping[str, Any]", self._result_or_raise(call, result))
+
+        return AsyncMemorySharing(send)
 
     async def _try(self, call: Call, time_limit: float) -> Result | Fault:
         request_id, request = self._request(call, time_limit)
