@@ -290,6 +290,18 @@ const PROVOKED: readonly [ErrorCode, () => Promise<Received>][] = [
         headers: { ...bearer(keys.service), 'x-tenant-id': 'umbrella' },
       }),
   ],
+  ['cannot_share', () => send(keyed, { method: 'GET', url: '/v1/shares', headers: bearer(keys.acme) })],
+  ['sharing_off', () => send(open, { url: '/v1/invitations', body: {}, headers: { 'x-tenant-id': 'acme' } })],
+  [
+    'sharing_not_allowed',
+    async () => {
+      const service = await start({ SHARING: 'on', SHARING_SAME_METADATA: 'customer' });
+      const as = (tenant: string) => ({ 'x-tenant-id': tenant });
+      const { body } = await send(service, { url: '/v1/invitations', body: {}, headers: as('acme') });
+      const acceptance = { token: JSON.parse(body).token, name: 'team' };
+      return send(service, { url: '/v1/shares', body: acceptance, headers: as('globex') });
+    },
+  ],
   ['is_admin_key', () => send(keyed, { body: cmd.view('/memories'), headers: bearer(admin.key.key) })],
   ['not_an_admin_key', () => onAdmin({ method: 'GET', url: '/v1/tenants' }, keys.acme)],
   [
