@@ -61,7 +61,7 @@ def stores_api(name: str, url: str, credential: str = "") -> Target:
 
 @contextmanager
 def auth_none(data_dir: Path) -> Iterator[list[Target]]:
-    with running_service(data_dir, AUTH="none", **NO_RATE_LIMITS) as url:
+    with running_service(data_dir, AUTH="none", SHARING="on", **NO_RATE_LIMITS) as url:
         run_command(data_dir, "tenants", "create", TENANT)
         yield [
             memory_api("none", url),
@@ -73,10 +73,10 @@ def auth_none(data_dir: Path) -> Iterator[list[Target]]:
 @contextmanager
 def auth_keys(data_dir: Path) -> Iterator[list[Target]]:
     port = free_port()
-    with running_service(data_dir, AUTH="keys", ADMIN_PORT=str(port), **NO_RATE_LIMITS) as url:
+    with running_service(data_dir, AUTH="keys", SHARING="on", ADMIN_PORT=str(port), **NO_RATE_LIMITS) as url:
         for tenant in (TENANT, "doomed"):
             run_command(data_dir, "tenants", "create", tenant)
-        tenant_key = make_key(data_dir, "--tenant", TENANT)
+        tenant_key = make_key(data_dir, "--tenant", TENANT, "--share")
         service_key = make_key(data_dir, "--service")
         admin_key = make_key(data_dir, "--admin")
         yield [

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { text } from '../../core/admin/fields.ts';
 import { validate } from '../../core/admin/validation.ts';
-import { callErrors, tenantErrors } from '../../core/agents/execute-schema.ts';
+import { callErrors, tenantErrors, tenantHeaders } from '../../core/agents/execute-schema.ts';
 import { inTenant } from '../../core/agents/redirect.ts';
 import { observe } from '../../core/agents/tool.ts';
 import type { Config } from '../../core/config.ts';
@@ -163,7 +163,8 @@ const OPERATIONS = [listing, invitation, revocation, shares, acceptance, end] as
 /** Serves `/v1/invitations` and `/v1/shares`, for tenant keys that may share. */
 export async function sharingRoutes(app: FastifyInstance, config: Config, services: Services): Promise<void> {
   app.setValidatorCompiler(inputValidator(validate));
-  await operationRoutes(app, sharingApi(config, services), OPERATIONS);
+  const operations = OPERATIONS.map((operation) => ({ ...operation, headers: tenantHeaders }));
+  await operationRoutes(app, sharingApi(config, services), operations);
 }
 
 function sharingApi(config: Config, services: Services): OperationApi<SharingTypes> {
