@@ -44,7 +44,7 @@ def filter_failure(context: HookContext, failure: Failure, case: Case[Any], resp
         if response.status_code != HTTPStatus.BAD_REQUEST:
             return True
         code = response.json()["code"]
-        # Cursors, paths, names of mounts, and parameters that exclude each other have rules that a schema cannot express.
+        # Cursors, paths, mount names, and parameters that exclude each other have rules that a schema cannot express.
         has_other_rules = case.operation.path in ("/v1/changes", "/v1/shares") and code == "invalid_parameter"
         # Whether the header is required depends on the key.
         return code != "tenant_required" and not has_other_rules

@@ -130,7 +130,7 @@ describeService(
     it('leave the same shares on both sides after random concurrent changes', async () => {
       const random = createRandom(65);
       let sharers = await Promise.all(Array.from({ length: 4 }, () => createSharer(service())));
-      for (let round = 0; round < 12; round++) {
+      for (let round = 0; round < 8; round++) {
         const tokens = await Promise.all(
           sharers.map((each) => each.invite({ reusable: random.below(2) === 0 })),
         );
