@@ -20,7 +20,7 @@ export const invitationBody = z.strictObject({
 export const acceptanceBody = z.strictObject({
   token: text(255)
     .regex(TOKEN, 'is not the token of an invitation.')
-    .meta({ examples: ['msi_…'] }),
+    .meta({ examples: ['msi_0123456789abcdefghijABCDEFGHIJ0123456789abc'] }),
   name: mountNameSchema,
   instructions: mountFields.instructions,
 });
