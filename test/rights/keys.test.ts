@@ -46,7 +46,8 @@ describeService(
       ];
       const problems = [];
       for (const body of bodies) problems.push(problem(await call('POST', '/keys', { body })));
-      const forOthers = 'The field rights must be empty for admin keys, and for keys that manage stores or share.';
+      const forOthers =
+        'The field rights must be empty for admin keys, and for keys that manage stores or share.';
       const forProposers = 'The field rights can have the access propose only for propose-only keys.';
       expect(problems).toStrictEqual([
         [400, 'invalid_parameter', forOthers],
