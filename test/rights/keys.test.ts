@@ -35,11 +35,12 @@ describeService(
       expect((await call('PATCH', url, { body: { rights: [] } })).body).toMatchObject({ rights: [] });
     });
 
-    it('rejects rights of admin keys, of keys that manage stores, and proposals by other keys', async () => {
+    it('rejects rights of admin keys, of keys that manage stores or share, and proposals by other keys', async () => {
       const tenant = await createTenant();
       const bodies = [
         { kind: 'admin', rights: READ_ONLY },
         { kind: 'service', manages_stores: true, rights: READ_ONLY },
+        { kind: 'tenant', tenant, can_share: true, rights: READ_ONLY },
         { kind: 'tenant', tenant, rights: PROPOSE },
         { kind: 'tenant', tenant, rights: [{ path: '/etc', access: 'none' }] },
         { kind: 'tenant', tenant, rights: [...READ_ONLY, ...PROPOSE] },
@@ -50,6 +51,7 @@ describeService(
         'The field rights must be empty for admin keys, and for keys that manage stores or share.';
       const forProposers = 'The field rights can have the access propose only for propose-only keys.';
       expect(problems).toStrictEqual([
+        [400, 'invalid_parameter', forOthers],
         [400, 'invalid_parameter', forOthers],
         [400, 'invalid_parameter', forOthers],
         [400, 'invalid_parameter', forProposers],

@@ -81,7 +81,7 @@ describe('an invalid bootstrap', () => {
     ],
     [
       { keys: [{ [key]: 'a' }] },
-      'BOOTSTRAP keys.0: has an unknown field (allowed: key, tenant, service, admin, manage_stores, share, access, label, source)',
+      'BOOTSTRAP keys.0: has an unknown field (allowed: key, tenant, service, admin, manage_stores, share, access, rights, label, source)',
     ],
     [{ tenant: [] }, 'BOOTSTRAP: has an unknown field (allowed: tenants, keys)'],
     [
