@@ -367,6 +367,7 @@ const AUTHENTICATION = {
   }),
   AUTH_FAILURES_PER_MINUTE: integer(0).default(30).register(documentation, {
     effect: 'Failed attempts per minute and address before unknown keys are rejected without a lookup.',
+    more: 'Also the number of wrong [invitations](sharing.md) per minute and tenant.',
     zero: 'no limit',
     example: '100',
   }),
@@ -400,6 +401,11 @@ const TOKENS = {
     effect: 'Claim with the [rights by path](rights.md).',
     more: 'Unset: tokens have no rights by path. A token with a malformed claim is rejected.',
     example: 'memory_rights',
+  }),
+  JWT_SHARE_CLAIM: text('the name of a claim').optional().register(documentation, {
+    effect: 'Claim that is `true` if the caller may [share](sharing.md).',
+    more: 'Unset: tokens cannot share. A token with another value, or with rights by path and `true`, is rejected.',
+    example: 'memory_share',
   }),
   JWT_ALGORITHMS: algorithms.default(['RS256', 'ES256', 'EdDSA']).register(documentation, {
     effect: 'Accepted signature algorithms.',

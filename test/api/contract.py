@@ -24,6 +24,9 @@ HERE = Path(__file__).parent
 TENANT = "acme"
 # A credential for one tenant is rejected for others before any other check. Other targets vary the header.
 ONE_TENANT = {"X-Tenant-Id": TENANT}
+# Another tenant, which shares its memory.
+TEAM = "team"
+INVALID_INVITATION = "msi_" + 43 * "0"
 STORES_TAG = "memory stores"
 PROTECTED_RESOURCE = "oauth-protected-resource"
 # Disables the limits on requests and on failed attempts.
@@ -42,16 +45,23 @@ class Target:
     headers: Mapping[str, str]
     config: Path
     options: tuple[str, ...] = ()
+    invitation: str = INVALID_INVITATION
 
 
 def memory_api(
-    name: str, url: str, credential: str = "", headers: Mapping[str, str] | None = None, *, has_issuer: bool = False
+    name: str,
+    url: str,
+    credential: str = "",
+    headers: Mapping[str, str] | None = None,
+    *,
+    has_issuer: bool = False,
+    invitation: str = INVALID_INVITATION,
 ) -> Target:
     options: tuple[str, ...] = ("--exclude-tag", STORES_TAG)
     if not has_issuer:
         # Always 404, which the run reports as missing test data.
         options = (*options, "--exclude-path-regex", PROTECTED_RESOURCE)
-    return Target(name, f"{url}/openapi.json", credential, headers or {}, HERE / "memory.toml", options)
+    return Target(name, f"{url}/openapi.json", credential, headers or {}, HERE / "memory.toml", options, invitation)
 
 
 def stores_api(name: str, url: str, credential: str = "") -> Target:
@@ -62,10 +72,12 @@ def stores_api(name: str, url: str, credential: str = "") -> Target:
 @contextmanager
 def auth_none(data_dir: Path) -> Iterator[list[Target]]:
     with running_service(data_dir, AUTH="none", SHARING="on", **NO_RATE_LIMITS) as url:
-        run_command(data_dir, "tenants", "create", TENANT)
+        for tenant in (TENANT, TEAM):
+            run_command(data_dir, "tenants", "create", tenant)
+        invitation = invite(data_dir)
         yield [
-            memory_api("none", url),
-            memory_api("none-text", url, headers={"Accept": "text/plain"}),
+            memory_api("none", url, invitation=invitation),
+            memory_api("none-text", url, headers={"Accept": "text/plain"}, invitation=invitation),
             stores_api("none", url),
         ]
 
@@ -74,19 +86,24 @@ def auth_none(data_dir: Path) -> Iterator[list[Target]]:
 def auth_keys(data_dir: Path) -> Iterator[list[Target]]:
     port = free_port()
     with running_service(data_dir, AUTH="keys", SHARING="on", ADMIN_PORT=str(port), **NO_RATE_LIMITS) as url:
-        for tenant in (TENANT, "doomed"):
+        for tenant in (TENANT, TEAM, "doomed"):
             run_command(data_dir, "tenants", "create", tenant)
         tenant_key = make_key(data_dir, "--tenant", TENANT, "--share")
         service_key = make_key(data_dir, "--service")
         admin_key = make_key(data_dir, "--admin")
         yield [
-            memory_api("keys-tenant", url, tenant_key, ONE_TENANT),
+            memory_api("keys-tenant", url, tenant_key, ONE_TENANT, invitation=invite(data_dir)),
             memory_api("keys-service", url, service_key),
             stores_api("keys-tenant", url, tenant_key),
             stores_api("keys-service", url, service_key),
             stores_api("keys-manager", url, make_key(data_dir, "--service", "--manage-stores")),
             Target("admin", f"http://127.0.0.1:{port}/openapi.json", admin_key, {}, HERE / "admin.toml"),
         ]
+
+
+def invite(data_dir: Path) -> str:
+    """Returns a token with which any number of tenants can mount another tenant's memory."""
+    return run_command(data_dir, "invitations", "create", TEAM, "--reusable", "--expires", "1d").strip()
 
 
 def free_port() -> int:
@@ -127,7 +144,12 @@ def check(target: Target, json_report: Path, junit_report: Path, options: list[s
     done = subprocess.run(
         [*schemathesis, "run", target.document_url, *headers, *reports, *target.options, *options],
         cwd=HERE,
-        env={**os.environ, "NO_PROXY": "127.0.0.1", "API_CREDENTIAL": target.credential},
+        env={
+            **os.environ,
+            "NO_PROXY": "127.0.0.1",
+            "API_CREDENTIAL": target.credential,
+            "API_INVITATION": target.invitation,
+        },
         check=False,
         timeout=TIMEOUT_SECONDS,
     )

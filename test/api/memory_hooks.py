@@ -12,23 +12,40 @@ from schemathesis.core.failures import AcceptedNegativeData, Failure
 from schemathesis.openapi.checks import RejectedPositiveData
 
 _MAX_KEY = 255
+_MAX_ID = 255
 # Statuses for an overlong URL or overlong headers.
 _TOO_LONG = {414, 431}
+# Shares that have not ended.
+_shares: set[str] = set()
 _VALID_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
-    """Makes each request's idempotency keys unique. Two writes under one key would be one write, or a 422."""
+    """Makes each request's idempotency keys unique, and ends existing shares in half of the requests.
+
+    Two writes under one key would be one write, or a 422.
+    """
     key = case.headers.get("idempotency-key")
     # An invalid key must remain invalid, because the service might accept a shortened key.
     if isinstance(key, str) and _VALID_KEY.fullmatch(key):
         case.headers["idempotency-key"] = key[: _MAX_KEY - len(case.id)] + case.id
+    share = case.path_parameters.get("share")
+    # An invalid ID must remain invalid.
+    if isinstance(share, str) and 0 < len(share) <= _MAX_ID and _shares and hash(case.id) % 2:
+        case.path_parameters["share"] = _shares.pop()
     for block in case.body if isinstance(case.body, list) else [case.body]:
         if isinstance(block, dict):
             tool_use_id = block.get("id")
             if isinstance(tool_use_id, str) and tool_use_id:
                 block["id"] = tool_use_id + case.id
+
+
+@schemathesis.hook
+def after_call(context: HookContext, case: Case[Any], response: Response) -> None:
+    """Remembers the shares that were accepted."""
+    if response.status_code == HTTPStatus.CREATED and case.operation.path == "/v1/shares":
+        _shares.add(response.json()["id"])
 
 
 @schemathesis.hook

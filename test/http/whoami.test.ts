@@ -209,7 +209,7 @@ describe('whoami without authentication', () => {
         access: 'read_write',
         creates_tenants: true,
         manages_stores: true,
-        can_share: true,
+        can_share: false,
         paths: [],
       },
       limits: LIMITS,

@@ -3,9 +3,13 @@
  *
  * @module-tag long-on-pglite
  */
+import { generateKeyPairSync } from 'node:crypto';
+import { SignJWT } from 'jose';
 import { expect, it } from 'vitest';
 import { Keys } from '../../src/core/tenants/keys.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
+import { endMismatchedShares } from '../../src/features/sharing/shares.ts';
 import { makeKey } from '../support/admin.ts';
 import { createSharer, SHARING_ENV } from '../support/sharing.ts';
 import { cmd } from '../support/step-table.ts';
@@ -80,6 +84,24 @@ describeService(
       ]);
     });
 
+    it('returns the same share for a repeated acceptance under the same name, until the share ends', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      const other = await createSharer(service());
+      for (const reusable of [false, true]) {
+        const { token } = await giver.invite({ reusable });
+        const [first, second] = await Promise.all([1, 2].map(() => receiver.accept(token, 'team')));
+        expect(first?.status).toBe(201);
+        expect(second).toStrictEqual(first);
+        expect((await giver.shares()).given).toHaveLength(1);
+        expect((await receiver.accept(token, 'other')).status).toBe(reusable ? 201 : 404);
+        expect((await other.accept(token, 'team')).status).toBe(reusable ? 201 : 404);
+        for (const { id } of (await giver.shares()).given) await giver.call('DELETE', `/shares/${id}`);
+        const repeated = await receiver.accept(token, 'team');
+        if (reusable) expect(repeated.body.id).not.toBe(first?.body.id);
+        else expect(repeated).toStrictEqual(INVALID);
+      }
+    });
+
     it('keeps an invitation whose acceptance was rejected', async () => {
       const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
       await receiver.run(cmd.create('/memories/team', 'x'));
@@ -97,7 +119,8 @@ describeService(
       const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
       const { token } = await giver.invite({ reusable: true });
       for (let i = 0; i < 16; i++) expect((await receiver.accept(token, `team-${i}`)).status).toBe(201);
-      expect((await receiver.accept(token, 'team-1')).body.code).toBe('rejected');
+      const taken = await giver.invite();
+      expect((await receiver.accept(taken.token, 'team-1')).body.code).toBe('rejected');
       expect((await receiver.accept(token, 'more')).body.detail).toBe(
         `Tenant ${receiver.tenant} already has 16 mounts, the maximum.`,
       );
@@ -133,8 +156,12 @@ describeService(
       ]);
       expect(await receiver.accept(second.token, 'second')).toStrictEqual(INVALID);
       await service().query('UPDATE api_keys SET expires_at = NULL WHERE id = $1', [giver.key.id]);
+      const list = async () => (await lead.call('GET', '/invitations')).body.invitations;
+      const lead = await createSharer(service(), giver.tenant);
+      expect(await list()).toMatchObject([{ id: second.id }]);
       await keys.revoke(giver.key.id);
       expect(await receiver.accept(second.token, 'second')).toStrictEqual(INVALID);
+      expect(await list()).toStrictEqual([]);
     });
 
     it('rejects keys that may not share, and tells a key its right', async () => {
@@ -278,6 +305,75 @@ describeService(
 );
 
 describeService(
+  'guesses of invitations',
+  (service) => {
+    it('are rejected without a lookup after too many wrong tokens from a tenant', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      const other = await createSharer(service());
+      const { token } = await giver.invite();
+      for (let i = 0; i < 2; i++) expect((await other.accept(TOKEN, 'team')).status).toBe(404);
+      for (const each of [TOKEN, token])
+        expect(await other.accept(each, 'team')).toMatchObject({
+          status: 429,
+          body: {
+            code: 'too_many_failed_attempts',
+            detail: 'Too many invalid invitations from this tenant.',
+          },
+        });
+      expect((await receiver.accept(token, 'team')).status).toBe(201);
+    });
+  },
+  { ...SHARING_ENV, AUTH_FAILURES_PER_MINUTE: '2' },
+);
+
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+
+describeService(
+  "a token's right to share",
+  (service) => {
+    const send = async (tenant: string, claims: object, path: string, payload?: object) => {
+      const token = await new SignJWT({ iss: 'https://issuer.example', aud: 'memory', tenant, ...claims })
+        .setProtectedHeader({ alg: 'EdDSA' })
+        .setExpirationTime('1h')
+        .sign(privateKey);
+      return service().app.inject({
+        method: payload === undefined ? 'GET' : 'POST',
+        url: path,
+        headers: { authorization: `Bearer ${token}` },
+        ...(payload && { payload }),
+      });
+    };
+
+    it('follows from the claim, and a token whose claim is malformed is rejected', async () => {
+      const [giver, receiver] = [freshTenant('giver'), freshTenant('receiver')];
+      for (const tenant of [giver, receiver]) await new Tenants(service().database).create(tenant);
+      const share = { share: true };
+      const invited = await send(giver, share, '/v1/invitations', {});
+      expect(invited.json()).toMatchObject({ key: null });
+      const acceptance = { token: invited.json().token, name: 'team' };
+      expect((await send(receiver, share, '/v1/shares', acceptance)).json()).toMatchObject({ tenant: giver });
+      expect((await send(giver, share, '/whoami')).json().rights.can_share).toBe(true);
+      for (const claims of [{}, { share: false }]) {
+        expect((await send(giver, claims, '/v1/shares')).statusCode).toBe(403);
+        expect((await send(giver, claims, '/whoami')).json().rights.can_share).toBe(false);
+      }
+      const rights = [{ path: '/memories/secret', access: 'none' }];
+      for (const claims of [{ share: 'yes' }, { share: null }, { share: 1 }, { share: true, rights }])
+        expect((await send(giver, claims, '/whoami')).statusCode).toBe(401);
+    });
+  },
+  {
+    AUTH: 'jwt',
+    SHARING: 'on',
+    JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    JWT_ISSUER: 'https://issuer.example',
+    JWT_AUDIENCE: 'memory',
+    JWT_RIGHTS_CLAIM: 'rights',
+    JWT_SHARE_CLAIM: 'share',
+  },
+);
+
+describeService(
   'a service without sharing',
   (service) => {
     it('rejects invitations and acceptances, and lists and ends shares', async () => {
@@ -325,6 +421,23 @@ describeService(
       const empty = await (await createFor('')).invite();
       expect((await (await createFor('')).accept(empty.token, 'team')).status).toBe(403);
       expect((await (await createFor('acme')).accept(token, 'team')).status).toBe(201);
+    });
+
+    it('ends shares between tenants that no longer have the same value', async () => {
+      const [giver, receiver, other] = await Promise.all([1, 2, 3].map(() => createFor('acme')));
+      if (!giver || !receiver || !other) throw new Error('three tenants exist');
+      const { token } = await giver.invite({ reusable: true });
+      for (const each of [receiver, other]) await each.accept(token, 'team');
+      const rules = { SHARING: 'on', SHARING_SAME_METADATA: 'customer' } as const;
+      await endMismatchedShares(service().database, rules);
+      expect((await giver.shares()).given).toHaveLength(2);
+      await service().query('UPDATE tenants SET metadata = $2::text::jsonb WHERE id = $1', [
+        receiver.tenant,
+        '{"customer":"globex"}',
+      ]);
+      await endMismatchedShares(service().database, rules);
+      expect((await giver.shares()).given).toMatchObject([{ tenant: other.tenant }]);
+      expect((await receiver.shares()).received).toStrictEqual([]);
     });
   },
   { ...SHARING_ENV, SHARING_SAME_METADATA: 'customer' },

@@ -58,7 +58,8 @@ const rights = z.object({
     .meta({ description: 'Whether the credential may create, change and delete memory stores.' }),
   paths: z.array(rightSchema).meta({ description: 'Rights by path. The longest path applies to a file.' }),
   can_share: z.boolean().meta({
-    description: 'Whether the credential may share the memory with other tenants, and accept invitations.',
+    description:
+      'Whether the credential may share the memory with other tenants, and accept invitations. False while sharing is off.',
   }),
 });
 
@@ -152,7 +153,7 @@ export async function whoamiRoute(
         creates_tenants: principal.autoCreate,
         manages_stores: caller.managesStores,
         paths: [...(principal.rights ?? [])],
-        can_share: caller.canShare ?? false,
+        can_share: (caller.canShare ?? false) && config.SHARING === 'on',
       },
       ...settingsInEffect(effectiveSettings(tenant ?? {}, config)),
       mounts,

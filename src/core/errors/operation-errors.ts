@@ -75,6 +75,15 @@ export const OPERATION_ERRORS = {
   invalid_invitation: notFound(
     () => 'The invitation is unknown, used, revoked, or expired. Ask its sender for a new one.',
   ),
+  too_many_invalid_tokens: {
+    code: 'too_many_failed_attempts' as const,
+    description: 'The tenant has sent too many invalid invitations.',
+    problem: (retryAfter: number) => ({
+      status: 429,
+      message: 'Too many invalid invitations from this tenant.',
+      retryAfter,
+    }),
+  },
   no_such_share: notFound((id: string) => `Share ${id} does not exist, or has ended.`),
   too_many_invitations: rejected(
     (tenant: string, max: number) =>

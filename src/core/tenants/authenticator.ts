@@ -79,6 +79,7 @@ export async function createAuthenticator(config: Config, database: Database): P
         audience: config.JWT_AUDIENCE ?? '',
         tenantClaim: config.JWT_TENANT_CLAIM,
         rightsClaim: config.JWT_RIGHTS_CLAIM,
+        shareClaim: config.JWT_SHARE_CLAIM,
         algorithms: config.JWT_ALGORITHMS,
         clockSkewSeconds: config.JWT_CLOCK_SKEW_SECONDS,
         autoCreate: autoCreate ?? false,

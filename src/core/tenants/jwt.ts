@@ -7,6 +7,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
+import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts';
 import { rightsSchema } from '../memory/rights.ts';
@@ -136,6 +137,8 @@ export interface JwtOptions {
   tenantClaim: string;
   /** Claim that contains the caller's rights by path. By default, tokens contain none. */
   rightsClaim?: string | undefined;
+  /** Claim that contains whether the caller may share. By default, no token may share. */
+  shareClaim?: string | undefined;
   /** Accepted signature algorithms, asymmetric only. */
   algorithms: string[];
   clockSkewSeconds: number;
@@ -151,7 +154,8 @@ export interface JwtOptions {
  * @throws Error immediately if `publicKey` is not a public key
  */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
-  const { issuer, audience, algorithms, clockSkewSeconds, tenantClaim, rightsClaim, autoCreate } = options;
+  const { issuer, audience, algorithms, clockSkewSeconds, tenantClaim, rightsClaim, shareClaim, autoCreate } =
+    options;
   const keyFor = verificationKey(options);
   return {
     async authenticate(credentials) {
@@ -171,6 +175,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
     let claim: unknown;
     let subject: unknown;
     let givenRights: unknown;
+    let givenShare: unknown;
     let expiresAt: number;
     try {
       const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
@@ -184,6 +189,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       claim = payload[tenantClaim];
       subject = payload.sub ?? null;
       givenRights = rightsClaim === undefined ? undefined : payload[rightsClaim];
+      givenShare = shareClaim === undefined ? undefined : payload[shareClaim];
       const remainingMs = (Number(payload.exp) + clockSkewSeconds) * 1000 - Date.now();
       expiresAt = performance.now() + remainingMs;
     } catch (error) {
@@ -198,10 +204,15 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
     const rights = tokenRights.safeParse(givenRights);
     // A claim that is misread could give access to files that the issuer hides.
     if (!rights.success) throw new ServiceError('unauthorized');
+    const canShare = z.boolean().default(false).safeParse(givenShare);
+    // Like a key, a token with rights by path cannot share, because a share has all paths.
+    const isContradiction = canShare.data === true && rights.data !== undefined;
+    if (!canShare.success || isContradiction) throw new ServiceError('unauthorized');
     return {
       tenant: claim,
       access: 'read_write',
       rights: rights.data,
+      canShare: canShare.data,
       autoCreate,
       managesStores: false,
       actor: { type: 'jwt', subject },

@@ -5,6 +5,7 @@ import { maxEntries } from '../lib/max-entries.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { WriteBehindBuffer } from '../lib/write-behind-buffer.ts';
 import type { Actor } from '../memory/origin.ts';
+import { FailedAttempts } from './failed-attempts.ts';
 import type { FoundKeyRow } from './key-queries.ts';
 import { hashKey, isApiKey, type Keys } from './keys.ts';
 import { bearerToken, type Credentials } from './principal.ts';
@@ -69,7 +70,7 @@ export class KnownKeys {
       flushMs: USE_FLUSH_MS,
     });
     this.#lookups = options.lookups;
-    this.#failures = new FailedAttempts(options.failuresPerMinute);
+    this.#failures = new FailedAttempts(options.failuresPerMinute, 'too_many_failed_attempts');
     this.#unknown = new LRUCache({ ...maxEntries(CACHED_KEYS), ttl });
     // `fetch` shares one lookup among concurrent requests, even if the key is removed from the cache during the lookup.
     this.#known = new LRUCache({
@@ -181,33 +182,4 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
 
 function isValid({ isRevoked, expiresAt }: KnownKey): boolean {
   return !isRevoked && expiresAt > performance.now();
-}
-
-const WINDOW_MS = 60_000;
-
-/** Counts failed attempts by address, so that guesses do not each cost a database lookup. */
-class FailedAttempts {
-  readonly #limit: number;
-  readonly #counts = new LRUCache<string, { count: number }>({
-    ...maxEntries(10_000),
-    ttl: WINDOW_MS,
-  });
-
-  /** @param limit failures per minute and address; 0 means no limit */
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  note(ip: string): void {
-    const entry = this.#counts.get(ip);
-    if (entry) entry.count++;
-    else this.#counts.set(ip, { count: 1 });
-  }
-
-  /** @throws ServiceError 429 if the address has failed too often within a minute */
-  check(ip: string): void {
-    if (this.#limit === 0 || (this.#counts.get(ip)?.count ?? 0) < this.#limit) return;
-    const seconds = Math.max(1, Math.ceil(this.#counts.getRemainingTTL(ip) / 1000));
-    throw new ServiceError('too_many_failed_attempts', seconds);
-  }
 }

@@ -24,8 +24,11 @@ export const MAX_INSTRUCTIONS = 4096;
 export const MOUNT_NAME_RULE =
   'letters, digits, spaces and . _ @ + -, with a letter, a digit or _ at the start and no space or dot at the end, at most 255 bytes; not node_modules';
 
+const MOUNT_NAME = /^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N} ._@+-]*[\p{L}\p{M}\p{N}_@+-])?$/u;
+
 export const mountNameSchema = z
   .string()
+  .regex(MOUNT_NAME, `must be ${MOUNT_NAME_RULE}`)
   .refine(isNewMountName, `must be ${MOUNT_NAME_RULE}`)
   .meta({ description: 'Directory name below `/memories`.', examples: ['team'] });
 
@@ -61,7 +64,7 @@ export const mountsSchema = z
  * have other names.
  */
 export function isNewMountName(name: string): boolean {
-  if (!/^[\p{L}\p{N}_][\p{L}\p{M}\p{N} ._@+-]*$/u.test(name) || /[ .]$/.test(name)) return false;
+  if (!MOUNT_NAME.test(name)) return false;
   const parsed = parsePath(`${ROOT}/${name}`);
   return parsed.ok && parsed.path === `${ROOT}/${name}` && name !== 'node_modules';
 }
@@ -208,7 +211,7 @@ export function removeMount(database: Database, tenant: string, name: string): P
  * @param scope tenants whose status may be revealed; null means all
  */
 export async function mountStatuses(
-  database: Database,
+  database: Pick<Database, 'query'>,
   { id: tenant, mounts }: Pick<TenantRow, 'id' | 'mounts'>,
   scope: readonly string[] | null = null,
 ): Promise<(Mount & { status: MountStatus | null })[]> {

@@ -308,6 +308,7 @@ const OTHER_FORMATS: [kind: string, secret: string][] = [
   ['langsmith_api_key', `lsv2_pt_${made(HEX, 32)}_${made(HEX, 10)}`],
   ['mailchimp_api_key', `${made(HEX, 32)}-us14`],
   ['mailgun_api_key', `key-${made(HEX, 32)}`],
+  ['memory_service_invitation', `msi_${made(BASE64URL, 43)}`],
   ['newrelic_key', `NRAK-${made(UPPER_32, 27)}`],
   ['notion_token', `ntn_${made(DIGIT, 11)}${made(ALNUM, 35)}`],
   [

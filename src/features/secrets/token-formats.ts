@@ -28,6 +28,12 @@ const FORMATS: readonly Format[] = [
     hints: ['msk_'],
     pattern: /(?<![A-Za-z0-9])msk_[\w-]{43}[A-Za-z0-9]{6}(?![A-Za-z0-9])/g,
   },
+  // Invitations by this service: 32 random bytes in base64url.
+  {
+    kind: 'memory_service_invitation',
+    hints: ['msi_'],
+    pattern: /(?<![A-Za-z0-9])msi_[\w-]{43}(?![\w-])/g,
+  },
 
   // AI services
   { kind: 'anthropic_api_key', hints: ['sk-ant-'], pattern: /sk-ant-[a-z]{2,10}\d{2}-[\w-]{60,}/g },

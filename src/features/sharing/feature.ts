@@ -10,13 +10,20 @@ export const sharing: Feature = {
   operations: operationsIn(operations),
   commands: [invitationCommands, shareCommands],
   async start({ config, database, services }) {
-    const [{ sharingRoutes }, { pruneInvitations }] = await Promise.all([
-      import('./sharing-routes.ts'),
-      import('./invitations.ts'),
-    ]);
+    const [{ sharingRoutes }, { agentSharing }, { pruneInvitations }, { endMismatchedShares }] =
+      await Promise.all([
+        import('./sharing-routes.ts'),
+        import('./agent-sharing.ts'),
+        import('./invitations.ts'),
+        import('./shares.ts'),
+      ]);
+    const run = agentSharing(config, services);
     return {
-      agentRoutes: (app) => sharingRoutes(app, config, services),
-      hourly: { invitations: () => pruneInvitations(database) },
+      agentRoutes: (app) => sharingRoutes(app, run),
+      hourly: {
+        invitations: () => pruneInvitations(database),
+        mismatched_shares: () => endMismatchedShares(database, config),
+      },
     };
   },
 };

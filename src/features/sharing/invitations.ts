@@ -44,6 +44,19 @@ const COLUMNS = `
   id, tenant_id AS tenant, access, is_reusable AS "isReusable", accepted::float8 AS accepted, key_id AS "keyId",
   ${time('created_at')} AS "createdAt", ${time('expires_at')} AS "expiresAt"`;
 
+/** SQL condition: whether an invitation has not expired, and one of `$keys` created it, or no key. */
+const IS_VALID = 'expires_at > now() AND (key_id IS NULL OR key_id = ANY ($keys::text[]))';
+
+/** Lists the tenant's keys that may share now. A separate query, because Citus stores the tables differently. */
+const listKeysQuery = defineQuery<{ tenant: string }, { id: string }>(
+  'list_sharing_keys',
+  `
+SELECT id FROM api_keys
+WHERE tenant_id = $tenant AND can_share AND rotated_at IS NULL AND revoked_at IS NULL
+  AND (expires_at IS NULL OR expires_at > now())
+`,
+);
+
 const insertQuery = defineQuery<
   {
     id: string;
@@ -53,6 +66,7 @@ const insertQuery = defineQuery<
     isReusable: boolean;
     keyId: string | null;
     seconds: number;
+    keys: string[];
     max: number;
   },
   Invitation
@@ -61,13 +75,13 @@ const insertQuery = defineQuery<
   `
 INSERT INTO invitations (id, hash, tenant_id, access, is_reusable, key_id, created_at, expires_at)
 SELECT $id, $hash, $giver, $access, $isReusable::boolean, $keyId::text, now(), now() + make_interval(secs => $seconds)
-WHERE (SELECT count(*) FROM invitations WHERE tenant_id = $giver AND expires_at > now()) < $max::bigint
+WHERE (SELECT count(*) FROM invitations WHERE tenant_id = $giver AND ${IS_VALID}) < $max::bigint
 `,
 );
 
-const listQuery = defineQuery<{ tenant: string }, Invitation>(
+const listQuery = defineQuery<{ tenant: string; keys: string[] }, Invitation>(
   'list_invitations',
-  `SELECT ${COLUMNS} FROM invitations WHERE tenant_id = $tenant AND expires_at > now() ORDER BY created_at, id`,
+  `SELECT ${COLUMNS} FROM invitations WHERE tenant_id = $tenant AND ${IS_VALID} ORDER BY created_at, id`,
 );
 
 const revokeQuery = defineQuery<{ tenant: string; id: string }>(
@@ -78,15 +92,6 @@ const revokeQuery = defineQuery<{ tenant: string; id: string }>(
 const lockQuery = defineQuery<{ hash: string }, Invitation>(
   'lock_invitation',
   `SELECT ${COLUMNS} FROM invitations WHERE hash = $hash AND expires_at > now() FOR UPDATE`,
-);
-
-const findKeyQuery = defineQuery<{ keyId: string; tenant: string }, { id: string }>(
-  'find_sharing_key',
-  `
-SELECT id FROM api_keys
-WHERE id = $keyId AND tenant_id = $tenant AND can_share AND rotated_at IS NULL AND revoked_at IS NULL
-  AND (expires_at IS NULL OR expires_at > now())
-`,
 );
 
 const deleteQuery = defineQuery<{ id: string }>(
@@ -124,16 +129,20 @@ export async function createInvitation(
     await requireSameTenant({ query }, tenant.id, tenant.createdAt);
     if (!kept) throw new ServiceError('no_such_tenant', tenant.id);
     const row = { id, hash: hashToken(token), giver: tenant.id, ...options, keyId, seconds };
-    const { count } = await query(insertQuery, { ...row, max: MAX_INVITATIONS });
+    const keys = await listKeys(query, tenant.id);
+    const { count } = await query(insertQuery, { ...row, keys, max: MAX_INVITATIONS });
     if (count === 0) throw new ServiceError('too_many_invitations', tenant.id, MAX_INVITATIONS);
-    const { rows } = await query(listQuery, { tenant: tenant.id });
+    const { rows } = await query(listQuery, {
+      tenant: tenant.id,
+      keys: keyId === null ? keys : [...keys, keyId],
+    });
     return { ...(rows.find((each) => each.id === id) as Invitation), token };
   });
 }
 
-/** Lists a tenant's invitations that are neither used nor expired, oldest first. */
+/** Lists a tenant's valid invitations, oldest first. */
 export async function listInvitations({ query }: Database, tenant: string): Promise<Invitation[]> {
-  return (await query(listQuery, { tenant })).rows;
+  return (await query(listQuery, { tenant, keys: await listKeys(query, tenant) })).rows;
 }
 
 /** @throws ServiceError 404 if the tenant has no such invitation */
@@ -142,19 +151,27 @@ export async function revokeInvitation({ query }: Database, tenant: string, id: 
     throw new ServiceError('no_such_invitation', id);
 }
 
+/** Locks an invitation, so that no other transaction uses it before this transaction's end. */
+export async function lockInvitation(query: QueryExecutor, hash: string): Promise<Invitation | undefined> {
+  return (await query(lockQuery, { hash })).rows[0];
+}
+
 /**
- * Uses an invitation in a transaction: no other transaction can use the same one before its end.
+ * Uses a locked invitation.
  *
- * @throws ServiceError 404 without a valid invitation
+ * @throws ServiceError 404 if its key may no longer share
  */
-export async function takeInvitation(query: QueryExecutor, token: string): Promise<Invitation> {
-  const [invitation] = (await query(lockQuery, { hash: hashToken(token) })).rows;
-  if (invitation === undefined) throw new ServiceError('invalid_invitation');
-  const { id, tenant, keyId, isReusable } = invitation;
-  const isSigned = keyId === null || (await query(findKeyQuery, { keyId, tenant })).rows.length > 0;
+export async function useInvitation(
+  query: QueryExecutor,
+  { id, tenant, keyId, isReusable }: Invitation,
+): Promise<void> {
+  const isSigned = keyId === null || (await listKeys(query, tenant)).includes(keyId);
   if (!isSigned) throw new ServiceError('invalid_invitation');
   await query(isReusable ? countQuery : deleteQuery, { id });
-  return invitation;
+}
+
+async function listKeys(query: QueryExecutor, tenant: string): Promise<string[]> {
+  return (await query(listKeysQuery, { tenant })).rows.map(({ id }) => id);
 }
 
 /** Deletes expired invitations. */
@@ -162,6 +179,6 @@ export async function pruneInvitations({ query }: Database): Promise<void> {
   await query(pruneQuery, {});
 }
 
-function hashToken(token: string): string {
+export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }

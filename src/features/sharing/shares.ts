@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { currentInstant } from '../../core/database/clock.ts';
 import type { Database } from '../../core/database/database.ts';
-import { defineQuery, time } from '../../core/database/query.ts';
+import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { hasReason, ServiceError } from '../../core/errors/errors.ts';
 import type { Mount } from '../../core/memory/mount.ts';
 import { addMount, type MountStatus, mountStatuses, removeShare } from '../../core/tenants/mounts.ts';
 import { findTenantQuery, type TenantRow } from '../../core/tenants/queries.ts';
 import { requireTenant } from '../../core/tenants/tenants.ts';
-import { type Party, takeInvitation } from './invitations.ts';
+import { hashToken, lockInvitation, type Party, useInvitation } from './invitations.ts';
 
 /*
  * Shares: a mount in the receiving tenant, and a row for the giving tenant. Both change in one transaction, which locks
@@ -46,14 +46,15 @@ const insertQuery = defineQuery<{
   giver: string;
   receiver: string;
   invitationId: string;
+  hash: string;
   access: string;
   createdAt: string;
   max: number;
 }>(
   'insert_share',
   `
-INSERT INTO shares (id, tenant_id, to_tenant, invitation_id, access, created_at)
-SELECT $id, $giver, $receiver, $invitationId, $access, $createdAt::text::timestamptz
+INSERT INTO shares (id, tenant_id, to_tenant, invitation_id, invitation_hash, access, created_at)
+SELECT $id, $giver, $receiver, $invitationId, $hash, $access, $createdAt::text::timestamptz
 WHERE (SELECT count(*) FROM shares WHERE tenant_id = $giver) < $max::bigint
 `,
 );
@@ -71,13 +72,34 @@ const findQuery = defineQuery<{ tenant: string; id: string }, { receiver: string
   'SELECT to_tenant AS receiver FROM shares WHERE id = $id AND tenant_id = $tenant',
 );
 
+const findAcceptedQuery = defineQuery<{ id: string; hash: string }, { id: string }>(
+  'find_accepted_share',
+  'SELECT id FROM shares WHERE id = $id AND invitation_hash = $hash',
+);
+
+const SHARES_A_BATCH = 1000;
+
+const listAllQuery = defineQuery<
+  { after: string; limit: number },
+  { id: string; giver: string; receiver: string }
+>(
+  'list_all_shares',
+  'SELECT id, tenant_id AS giver, to_tenant AS receiver FROM shares WHERE id > $after ORDER BY id LIMIT $limit::bigint',
+);
+
+const metadataQuery = defineQuery<{ tenants: string[]; key: string }, { id: string; value: string }>(
+  'list_metadata_values',
+  `SELECT id, metadata ->> $key AS value FROM tenants WHERE id = ANY ($tenants::text[]) AND metadata ->> $key <> ''`,
+);
+
 /** @throws ServiceError 403 if the service does not allow sharing */
 export function requireSharing({ SHARING }: SharingRules): void {
   if (SHARING === 'off') throw new ServiceError('sharing_off');
 }
 
 /**
- * Accepts an invitation: the tenant gets a mount with the giving tenant's memory.
+ * Accepts an invitation: the tenant gets a mount with the giving tenant's memory. A repeated acceptance under the same
+ * name returns the same share, for clients that did not receive the first response.
  *
  * @throws ServiceError if the invitation or the mount is invalid, or the two tenants may not share
  */
@@ -88,9 +110,15 @@ export async function acceptInvitation(
   rules: SharingRules,
 ): Promise<ReceivedShare> {
   requireSharing(rules);
+  const hash = hashToken(token);
   const id = `shr_${randomBytes(6).toString('hex')}`;
   return database.transaction(async (query) => {
-    const { tenant, access, id: invitationId } = await takeInvitation(query, token);
+    const invitation = await lockInvitation(query, hash);
+    const accepted = await findAccepted(query, receiver.id, { hash, name });
+    if (accepted !== undefined) return accepted;
+    if (invitation === undefined) throw new ServiceError('invalid_invitation');
+    await useInvitation(query, invitation);
+    const { tenant, access, id: invitationId } = invitation;
     if (tenant === receiver.id) throw new ServiceError('mounts_itself', tenant);
     const [giver] = (await query(findTenantQuery, { tenant })).rows;
     if (giver === undefined) throw new ServiceError('invalid_invitation');
@@ -99,11 +127,24 @@ export async function acceptInvitation(
     const share = { id, createdAt };
     const mount = { name, tenant, access, instructions, createdAt: giver.createdAt, share };
     await addMount(query, { tenant: receiver.id, createdAt: receiver.createdAt }, mount);
-    const row = { id, giver: tenant, receiver: receiver.id, invitationId, access, createdAt };
+    const row = { id, giver: tenant, receiver: receiver.id, invitationId, hash, access, createdAt };
     const { count } = await query(insertQuery, { ...row, max: MAX_SHARES });
     if (count === 0) throw new ServiceError('too_many_shares', tenant, MAX_SHARES);
     return { ...share, name, tenant, access, status: giver.suspendedAt === null ? 'ok' : 'suspended' };
   });
+}
+
+async function findAccepted(
+  query: QueryExecutor,
+  receiver: string,
+  { hash, name }: { hash: string; name: string },
+): Promise<ReceivedShare | undefined> {
+  const mount = (await requireTenant({ query }, receiver)).mounts.find((each) => each.name === name);
+  if (mount?.share === undefined) return undefined;
+  const { rows } = await query(findAcceptedQuery, { id: mount.share.id, hash });
+  if (rows.length === 0) return undefined;
+  const [found] = await mountStatuses({ query }, { id: receiver, mounts: [mount] });
+  return { ...mount.share, name, tenant: mount.tenant, access: mount.access, status: found?.status ?? null };
 }
 
 function requireSameMetadata(
@@ -160,5 +201,29 @@ export async function endShare(database: Database, tenant: string, id: string): 
       // A rename of the receiving tenant has changed the share in the same transaction.
       if (!hasReason(error, 'no_such_tenant')) throw error;
     }
+  }
+}
+
+/** Ends the shares between tenants whose metadata no longer match, if the rules require a match. */
+export async function endMismatchedShares(
+  database: Database,
+  { SHARING_SAME_METADATA: key }: SharingRules,
+): Promise<void> {
+  if (key === undefined) return;
+  for (let after = ''; ; ) {
+    const { rows: shares } = await database.query(listAllQuery, { after, limit: SHARES_A_BATCH });
+    const tenants = [...new Set(shares.flatMap(({ giver, receiver }) => [giver, receiver]))];
+    const { rows } = await database.query(metadataQuery, { tenants, key });
+    const values = new Map(rows.map(({ id, value }) => [id, value]));
+    for (const { id, giver, receiver } of shares) {
+      const value = values.get(giver);
+      if (value !== undefined && value === values.get(receiver)) continue;
+      await removeShare(database, receiver, id).catch((error) => {
+        // The receiving tenant was renamed or deleted. The next run finds the share under the new ID.
+        if (!hasReason(error, 'no_such_tenant')) throw error;
+      });
+    }
+    if (shares.length < SHARES_A_BATCH) return;
+    after = shares.at(-1)?.id ?? '';
   }
 }

@@ -8,6 +8,8 @@ import { MAX_SHARES } from './shares.ts';
 export const noSuchInvitation = new ServiceError('no_such_invitation', 'inv_0123456789ab');
 export const noSuchShare = new ServiceError('no_such_share', 'shr_0123456789ab');
 
+export const tooManyTokens = new ServiceError('too_many_invalid_tokens', 60);
+
 const sharingOff = new ServiceError('sharing_off');
 
 export const invitationErrors = [

@@ -42,6 +42,8 @@ export const shares = pgTable(
     /** The receiving tenant. */
     toTenant: key('to_tenant').notNull(),
     invitationId: key('invitation_id').notNull(),
+    /** The invitation's hash, so that a repeated acceptance returns the same share. */
+    invitationHash: key('invitation_hash').notNull(),
     access: key('access').$type<'read_only' | 'read_write'>().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
   },

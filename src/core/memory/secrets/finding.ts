@@ -102,6 +102,7 @@ export const SECRET_KINDS = [
   'linear_api_key',
   'mailchimp_api_key',
   'mailgun_api_key',
+  'memory_service_invitation',
   'memory_service_key',
   'newrelic_key',
   'notion_token',

@@ -16,6 +16,7 @@ CREATE TABLE "shares" (
 	"tenant_id" text COLLATE "C" NOT NULL,
 	"to_tenant" text COLLATE "C" NOT NULL,
 	"invitation_id" text COLLATE "C" NOT NULL,
+	"invitation_hash" text COLLATE "C" NOT NULL,
 	"access" text COLLATE "C" NOT NULL,
 	"created_at" timestamp with time zone NOT NULL
 );

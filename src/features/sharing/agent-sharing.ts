@@ -1,0 +1,72 @@
+import type { FastifyRequest } from 'fastify';
+import { inTenant } from '../../core/agents/redirect.ts';
+import { observe, type ValidCall } from '../../core/agents/tool.ts';
+import type { Config } from '../../core/config.ts';
+import type { Database } from '../../core/database/database.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import type { Services } from '../../core/files/services.ts';
+import { auditIntent, logUnrecorded } from '../../core/http/audit-intent.ts';
+import { requireContext } from '../../core/http/authentication.ts';
+import type { AnyOperation } from '../../core/lib/operation.ts';
+import { type OpenAuditEvent, runAudited } from '../../core/tenants/audit.ts';
+import { FailedAttempts } from '../../core/tenants/failed-attempts.ts';
+import { NO_TENANT } from '../../core/tenants/queries.ts';
+import { requireSameTenant } from '../../core/tenants/tenants.ts';
+import type { SharingTypes } from './agent-operations.ts';
+
+export type SharingOperation = AnyOperation<SharingTypes>;
+type Input = Parameters<SharingOperation['run']>[0];
+
+/** An operation's input, and the tool call that it belongs to. */
+export type SharingCall = Pick<Input, 'params' | 'query' | 'body' | 'headers'> &
+  Partial<Pick<ValidCall, 'toolUseId' | 'callerTrace'>>;
+
+/**
+ * Runs an operation for the request's tenant. Changes are recorded in the audit trail.
+ *
+ * @throws ServiceError 403 if the caller may not share
+ */
+export type RunSharing = (
+  request: FastifyRequest,
+  operation: SharingOperation,
+  call: SharingCall,
+) => Promise<unknown>;
+
+/** Returns the function that runs operations for agents, over HTTP and as a tool. */
+export function agentSharing(config: Config, services: Services): RunSharing {
+  const { database } = services;
+  const attempts = new FailedAttempts(config.AUTH_FAILURES_PER_MINUTE, 'too_many_invalid_tokens');
+  return async (request, operation, { toolUseId, callerTrace, ...input }) => {
+    const access = operation.method === 'GET' ? 'read' : 'write';
+    const run = (note: OpenAuditEvent['note']) =>
+      inTenant(request, access, async ({ principal, policy: { createdAt } }) => {
+        const tenant = { id: principal.tenant, createdAt: createdAt ?? NO_TENANT };
+        // After a rename, the work is repeated with the new ID.
+        await requireSameTenant(database, tenant.id, tenant.createdAt);
+        const { actor } = principal;
+        return operation.run({ database, config, services, tenant, actor, attempts, note, ...input });
+      });
+    const details = { tool: 'sharing', command: operation.id, access, toolUseId, callerTrace } as const;
+    const { result } = await observe(request, details, async () => {
+      requireCanShare(request);
+      const result = await (access === 'read' ? run(() => {}) : runRecorded(database, request, run));
+      return { result, isError: false };
+    });
+    return result;
+  };
+}
+
+/** @throws ServiceError 403 if the caller may not share */
+function requireCanShare(request: FastifyRequest): void {
+  if (!requireContext(request).principal.canShare) throw new ServiceError('cannot_share');
+}
+
+function runRecorded<T>(
+  database: Database,
+  request: FastifyRequest,
+  work: (note: OpenAuditEvent['note']) => Promise<T>,
+): Promise<T> {
+  const { actor, tenant } = requireContext(request).principal;
+  const intent = auditIntent(request, { actor, channel: 'sharing_api' });
+  return runAudited(database, intent, { tenant }, work, { onUnrecorded: logUnrecorded(request) });
+}
