@@ -7,6 +7,7 @@ import {
   type ServedMemory,
   type ServedText,
 } from '../../../src/features/mcp/mcp-server.ts';
+import { ALL_TOOLS, TOOLS } from '../../../src/features/mcp/tools.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { readInstructions } from './instructions.ts';
 import { nameSettings } from './settings.ts';
@@ -32,12 +33,23 @@ export function serverFor(client: MemoryClient, era: Era, instructions?: string)
 export function serveMemory(client: MemoryClient): ServedMemory {
   const execute = createExecutor(client);
   return {
+    tools: async () => ((await canShare(client)) ? ALL_TOOLS : TOOLS),
     execute,
     read: (path) => readFile(execute, path),
     list: () => listFiles(execute),
     instructions: () => readInstructions(client),
     texts: [{ ...CONTEXT, read: () => readContext(client) }],
   };
+}
+
+/** Whether the client's key may share. If the service cannot be reached, false. */
+async function canShare(client: MemoryClient): Promise<boolean> {
+  try {
+    return (await client.check()).rights.can_share;
+  } catch (error) {
+    if (!(error instanceof MemoryServiceError)) throw error;
+    return false;
+  }
 }
 
 /** Returns the executor of tool calls. A call without a result returns the error to the model. */

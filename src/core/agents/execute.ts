@@ -21,6 +21,7 @@ import {
   sendJson,
   sendText,
   type ToolCall,
+  toolsFor,
   type ValidCall,
   wantsText,
 } from './tool.ts';
@@ -51,7 +52,7 @@ export async function executeRoute(app: FastifyInstance, services: Services): Pr
     async (request, reply) => {
       const bytes = resultBytes(countLongCalls(request.body), requireContext(request).policy.limits);
       const { body, single } = await requireInFlight(request).work(bytes, async () => {
-        const calls = readToolCalls(request.body, tools);
+        const calls = readToolCalls(request.body, toolsFor(request));
         if (!Array.isArray(calls)) {
           const single = await runTool(request, calls, services);
           return { body: resultBlock(single, calls), single };

@@ -26,6 +26,8 @@ export interface FeatureTool {
   name: string;
   /** Schema for a `tool_use` block, for the OpenAPI document. */
   blockSchema: z.ZodType;
+  /** Whether the request's caller has the tool. By default, all callers have it. */
+  isFor?(request: FastifyRequest): boolean;
   run(request: FastifyRequest, call: ValidCall): Promise<MemoryResult>;
 }
 
@@ -34,6 +36,11 @@ declare module 'fastify' {
     /** Tools from features, which `POST /execute` and MCP serve beside the memory tool. */
     tools: readonly FeatureTool[];
   }
+}
+
+/** Returns the features' tools that the request's caller has. */
+export function toolsFor(request: FastifyRequest): readonly FeatureTool[] {
+  return request.server.tools.filter(({ isFor }) => isFor?.(request) ?? true);
 }
 
 /** A tool's input, with the ID of its `tool_use` block if the input is part of a block. */

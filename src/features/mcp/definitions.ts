@@ -57,4 +57,41 @@ export const SEARCH_DEFINITION = {
     required: ['query'],
   },
 };
+export const SHARING_DEFINITION = {
+  name: 'memory_sharing',
+  description:
+    "Shares your memory with other agents, and mounts theirs.\n\nCommands:\n- `list`: Shows who shares with you, with whom you share, and your open invitations.\n- `invite` (access, reusable, expires_in_seconds): Creates an invitation to your whole memory, and shows its token once. Give the token to the other agent only: whoever has it can mount your memory. Don't write it into a file.\n- `revoke` (invitation): Revokes an open invitation. Shares that were accepted before remain.\n- `accept` (token, name, instructions): Accepts an invitation by its token. The other memory is then the directory /memories/`name`, for all agents of your memory. `instructions` tell them its purpose.\n- `end` (share): Ends a share that you give or receive. Both memories keep their files.",
+  input_schema: {
+    type: 'object' as const,
+    properties: {
+      command: {
+        type: 'string',
+        enum: ['list', 'invite', 'revoke', 'accept', 'end'],
+        description: 'The command to run.',
+      },
+      access: {
+        type: 'string',
+        enum: ['read_only', 'read_write'],
+        description: 'What the other agents may do in your memory: read_only by default.',
+      },
+      reusable: {
+        type: 'boolean',
+        description: 'Whether several memories may accept the invitation: false by default.',
+      },
+      expires_in_seconds: {
+        type: 'integer',
+        description: 'The time in which the invitation can be accepted: 7 days by default.',
+      },
+      invitation: { type: 'string', description: 'The ID of an invitation, such as inv_0123456789ab.' },
+      token: { type: 'string', description: 'The token of an invitation, which begins with msi_.' },
+      name: { type: 'string', description: 'The name of the new directory below /memories.' },
+      instructions: {
+        type: 'string',
+        description: 'What the directory is for, in words for the agents that read it.',
+      },
+      share: { type: 'string', description: 'The ID of a share, such as shr_0123456789ab.' },
+    },
+    required: ['command'],
+  },
+};
 export type SearchMode = 'words' | 'literal' | 'regex';

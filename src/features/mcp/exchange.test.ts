@@ -3,10 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { headersFor, modern } from '../../../test/support/mcp.ts';
 import { respondToMessages } from './exchange.ts';
+import { TOOLS } from './tools.ts';
 
 const MISSING = 'The path /memories/none.md does not exist. Please provide a valid path.';
 
 const memory = {
+  tools: async () => TOOLS,
   execute: async ({ input }: { input: unknown }) => {
     const { path } = input as { path?: string };
     return {
@@ -246,7 +248,7 @@ describe('a request in protocol version 2026-07-28', () => {
   });
 
   it.each([
-    ['tools/list', { ttlMs: 300_000, cacheScope: 'public' }],
+    ['tools/list', { ttlMs: 60_000, cacheScope: 'private' }],
     ['prompts/list', { ttlMs: 300_000, cacheScope: 'public' }],
     ['resources/templates/list', { ttlMs: 300_000, cacheScope: 'public' }],
     ['resources/list', { ttlMs: 0, cacheScope: 'private' }],

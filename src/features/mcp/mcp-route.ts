@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callsInTurn, executeInTurn } from '../../core/agents/execute.ts';
-import { MEMORY_TOOL, type ValidCall } from '../../core/agents/tool.ts';
+import { MEMORY_TOOL, toolsFor, type ValidCall } from '../../core/agents/tool.ts';
 import type { Config } from '../../core/config.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { instructionsFor } from '../../core/files/mounts/mount-instructions.ts';
@@ -22,6 +22,7 @@ import { authorizationServer, METADATA_PATH, toPublicUrl } from './protected-res
 import { fileAt, listFiles } from './resource-files.ts';
 import { mcpResponseBytes } from './response-bytes.ts';
 import { Subscriptions } from './subscriptions.ts';
+import { ALL_TOOLS } from './tools.ts';
 
 /** JSON-RPC error code for a body that is not JSON. */
 const PARSE_ERROR = -32700;
@@ -139,6 +140,7 @@ async function exchange(request: FastifyRequest, services: Services): Promise<Mc
   const execute = (call: ValidCall): Promise<ToolResult> => track(() => run(call));
   try {
     const memory: ServedMemory = {
+      tools: async () => ALL_TOOLS.filter(({ name }) => hasTool(request, name)),
       execute: async ({ id, name, input, trace }) =>
         execute({
           tool: toolNamed(request, name),
@@ -220,8 +222,12 @@ function runnerFor(request: FastifyRequest, services: Services): (call: ValidCal
   return (call) => executeInTurn(request, call, services);
 }
 
-function toolNamed({ server }: FastifyRequest, name: string): string {
-  if (name === MEMORY_TOOL || server.tools.some((tool) => tool.name === name)) return name;
+function hasTool(request: FastifyRequest, name: string): boolean {
+  return name === MEMORY_TOOL || toolsFor(request).some((tool) => tool.name === name);
+}
+
+function toolNamed(request: FastifyRequest, name: string): string {
+  if (hasTool(request, name)) return name;
   throw new ServiceError('internal_error', new Error('a tool that MCP does not list'));
 }
 

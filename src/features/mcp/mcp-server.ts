@@ -6,6 +6,7 @@ import {
   ResourceNotFoundError,
   Server,
   type ServerCapabilities,
+  type Tool,
   type Transport,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
@@ -32,6 +33,8 @@ export interface ServedText extends Omit<FeatureText, 'read'> {
 }
 
 export interface ServedMemory {
+  /** Returns the caller's tools. */
+  tools(): Promise<readonly Tool[]>;
   execute: ExecuteTool;
   /** Returns a file's content; an error with its reason if there is no file at the path. */
   read(path: string): Promise<ToolResult>;
@@ -48,14 +51,14 @@ export type Era = 'modern' | 'legacy';
 
 /** Time in which a host may reuse lists that change only with the service version. */
 const STATIC: CacheHint = { ttlMs: 5 * 60_000, cacheScope: 'public' };
-/** The instructions name the caller's mounts. */
+/** The caller's key decides about the mounts in the instructions, and about the tools. */
 const DISCOVERED: CacheHint = { ttlMs: 60_000, cacheScope: 'private' };
 /** Another agent may change a file at any time. */
 const CHANGING: CacheHint = { ttlMs: 0, cacheScope: 'private' };
 
 const CACHE_HINTS = {
   'server/discover': DISCOVERED,
-  'tools/list': STATIC,
+  'tools/list': DISCOVERED,
   'prompts/list': STATIC,
   'resources/templates/list': STATIC,
   'resources/list': CHANGING,
@@ -96,7 +99,7 @@ export function createMemoryServer(
   instructions?: string,
 ): Server {
   const server = createServer(name, era, instructions);
-  handleTools(server, memory.execute);
+  handleTools(server, memory);
   handlePrompts(server, memory);
   handleResources(server, memory);
   return server;
@@ -160,18 +163,24 @@ function isMissingResource({ code, data }: { code: number; data?: unknown }): bo
 }
 
 /** Handles calls without checking their input, because the service returns its own messages for the model. */
-function handleTools(server: Server, execute: ExecuteTool): void {
+function handleTools(server: Server, memory: ServedMemory): void {
   // Hosts send several calls at the same time, and a later call may view a file that an earlier call creates.
   const calls = new SerialQueue();
-  server.setRequestHandler('tools/list', () => ({ tools: [...TOOLS] }));
-  server.setRequestHandler('tools/call', ({ params }, { mcpReq: { signal } }) => {
+  server.setRequestHandler('tools/list', async () => ({ tools: [...(await memory.tools())] }));
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
     const { name, arguments: input, _meta: meta } = params;
-    if (!TOOLS.some((tool) => tool.name === name)) {
-      const names = TOOLS.map((tool) => tool.name).join(' and ');
-      throw invalidParams(`There is no tool ${name}. The tools are ${names}.`);
+    // A call to a tool that every caller has needs no lookup.
+    if (!isIn(TOOLS, name)) {
+      const tools = await memory.tools();
+      const names = tools.map((tool) => tool.name).join(' and ');
+      if (!isIn(tools, name)) throw invalidParams(`There is no tool ${name}. The tools are ${names}.`);
     }
-    return calls.run('', () => callTool(execute, { name, input, meta, signal }));
+    return calls.run('', () => callTool(memory.execute, { name, input, meta, signal }));
   });
+}
+
+function isIn(tools: readonly Tool[], name: string): boolean {
+  return tools.some((tool) => tool.name === name);
 }
 
 function handlePrompts(server: Server, memory: ServedMemory): void {

@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/server';
-import { MEMORY_DEFINITION, SEARCH_DEFINITION } from './definitions.ts';
+import { MEMORY_DEFINITION, SEARCH_DEFINITION, SHARING_DEFINITION } from './definitions.ts';
 
 // Otherwise, Claude Code omits the tools from the prompt until the model searches for them.
 const _meta = { 'anthropic/alwaysLoad': true };
@@ -28,4 +28,20 @@ export const SEARCH_TOOL: Tool = {
   _meta,
 };
 
+export const SHARING_TOOL: Tool = {
+  name: SHARING_DEFINITION.name,
+  title: 'Share memory',
+  description: SHARING_DEFINITION.description,
+  inputSchema: SHARING_DEFINITION.input_schema,
+  annotations: {
+    title: 'Share memory',
+    readOnlyHint: false,
+    destructiveHint: true,
+    idempotentHint: false,
+    openWorldHint: false,
+  },
+};
+
+/** Tools that every caller has. */
 export const TOOLS: readonly Tool[] = [MEMORY_TOOL, SEARCH_TOOL];
+export const ALL_TOOLS: readonly Tool[] = [...TOOLS, SHARING_TOOL];

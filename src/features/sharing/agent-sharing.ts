@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
 import { inTenant } from '../../core/agents/redirect.ts';
-import { observe, type ValidCall } from '../../core/agents/tool.ts';
 import type { Config } from '../../core/config.ts';
 import type { Database } from '../../core/database/database.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
@@ -17,9 +16,7 @@ import type { SharingTypes } from './agent-operations.ts';
 export type SharingOperation = AnyOperation<SharingTypes>;
 type Input = Parameters<SharingOperation['run']>[0];
 
-/** An operation's input, and the tool call that it belongs to. */
-export type SharingCall = Pick<Input, 'params' | 'query' | 'body' | 'headers'> &
-  Partial<Pick<ValidCall, 'toolUseId' | 'callerTrace'>>;
+export type SharingInput = Pick<Input, 'params' | 'query' | 'body' | 'headers'>;
 
 /**
  * Runs an operation for the request's tenant. Changes are recorded in the audit trail.
@@ -29,15 +26,16 @@ export type SharingCall = Pick<Input, 'params' | 'query' | 'body' | 'headers'> &
 export type RunSharing = (
   request: FastifyRequest,
   operation: SharingOperation,
-  call: SharingCall,
+  input: SharingInput,
 ) => Promise<unknown>;
 
 /** Returns the function that runs operations for agents, over HTTP and as a tool. */
 export function agentSharing(config: Config, services: Services): RunSharing {
   const { database } = services;
   const attempts = new FailedAttempts(config.AUTH_FAILURES_PER_MINUTE, 'too_many_invalid_tokens');
-  return async (request, operation, { toolUseId, callerTrace, ...input }) => {
-    const access = operation.method === 'GET' ? 'read' : 'write';
+  return async (request, operation, input) => {
+    requireCanShare(request);
+    const access = operationAccess(operation);
     const run = (note: OpenAuditEvent['note']) =>
       inTenant(request, access, async ({ principal, policy: { createdAt } }) => {
         const tenant = { id: principal.tenant, createdAt: createdAt ?? NO_TENANT };
@@ -46,14 +44,12 @@ export function agentSharing(config: Config, services: Services): RunSharing {
         const { actor } = principal;
         return operation.run({ database, config, services, tenant, actor, attempts, note, ...input });
       });
-    const details = { tool: 'sharing', command: operation.id, access, toolUseId, callerTrace } as const;
-    const { result } = await observe(request, details, async () => {
-      requireCanShare(request);
-      const result = await (access === 'read' ? run(() => {}) : runRecorded(database, request, run));
-      return { result, isError: false };
-    });
-    return result;
+    return access === 'read' ? run(() => {}) : runRecorded(database, request, run);
   };
+}
+
+export function operationAccess({ method }: SharingOperation): 'read' | 'write' {
+  return method === 'GET' ? 'read' : 'write';
 }
 
 /** @throws ServiceError 403 if the caller may not share */

@@ -10,15 +10,22 @@ export const sharing: Feature = {
   operations: operationsIn(operations),
   commands: [invitationCommands, shareCommands],
   async start({ config, database, services }) {
-    const [{ sharingRoutes }, { agentSharing }, { pruneInvitations }, { endMismatchedShares }] =
-      await Promise.all([
-        import('./sharing-routes.ts'),
-        import('./agent-sharing.ts'),
-        import('./invitations.ts'),
-        import('./shares.ts'),
-      ]);
+    const [
+      { sharingRoutes },
+      { agentSharing },
+      { sharingTool },
+      { pruneInvitations },
+      { endMismatchedShares },
+    ] = await Promise.all([
+      import('./sharing-routes.ts'),
+      import('./agent-sharing.ts'),
+      import('./sharing-tool.ts'),
+      import('./invitations.ts'),
+      import('./shares.ts'),
+    ]);
     const run = agentSharing(config, services);
     return {
+      tool: sharingTool(config, run),
       agentRoutes: (app) => sharingRoutes(app, run),
       hourly: {
         invitations: () => pruneInvitations(database),

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { validate } from '../../core/admin/validation.ts';
 import { callErrors, tenantErrors, tenantHeaders } from '../../core/agents/execute-schema.ts';
+import { observe } from '../../core/agents/tool.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { requireInFlight } from '../../core/http/capacity.ts';
 import { inputValidator, type OperationApi, operationRoutes } from '../../core/http/operation-routes.ts';
@@ -14,7 +15,10 @@ import {
   type SharingTypes,
   shares,
 } from './agent-operations.ts';
-import type { RunSharing, SharingOperation } from './agent-sharing.ts';
+import { operationAccess, type RunSharing, type SharingOperation } from './agent-sharing.ts';
+
+/** The operation is not part of a tool call. */
+const NO_CALL = { toolUseId: undefined, callerTrace: undefined };
 
 const OPERATIONS = [listing, invitation, revocation, shares, acceptance, end] as SharingOperation[];
 
@@ -38,8 +42,12 @@ function sharingApi(run: RunSharing): OperationApi<SharingTypes> {
       ]),
     async respond(operation, request, reply) {
       const { params, query, body, headers } = request;
-      const work = () => run(request, operation, { params, query, body, headers });
-      const result = await requireInFlight(request).work(0, work);
+      const access = operationAccess(operation);
+      const details = { tool: 'sharing', command: operation.id, access } as const;
+      const { result } = await observe(request, { ...details, ...NO_CALL }, async () => {
+        const work = () => run(request, operation, { params, query, body, headers });
+        return { result: await requireInFlight(request).work(0, work), isError: false };
+      });
       reply.code(operation.status ?? 200);
       return result;
     },

@@ -17,6 +17,7 @@ import { mountedRoots } from './mounted-roots.ts';
 import { rejectedRequests } from './rejected-requests.ts';
 import { replacedTenants } from './replaced-tenants.ts';
 import { scopedAdmins } from './scoped-admins.ts';
+import { sharedMemories } from './shared-memories.ts';
 import { signInCallbacks } from './sign-in-callbacks.ts';
 import { unreadResponses } from './unread-responses.ts';
 
@@ -32,6 +33,7 @@ export const attackCases: Record<string, (environment: Environment) => Promise<R
   keptOutCosts,
   replacedTenants,
   scopedAdmins,
+  sharedMemories,
   signInCallbacks,
   subscriptions,
   unreadResponses,

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { text } from '../../core/admin/fields.ts';
+import { acceptanceBody, invitationBody } from './sharing-schemas.ts';
+
+/* Input of the tool for agents that may share. */
+
+export const SHARING_TOOL = 'memory_sharing';
+
+/** Each command's fields, and its use for the model. */
+export const COMMANDS = {
+  list: {
+    fields: z.strictObject({}),
+    use: 'Shows who shares with you, with whom you share, and your open invitations.',
+  },
+  invite: {
+    fields: invitationBody,
+    use: "Creates an invitation to your whole memory, and shows its token once. Give the token to the other agent only: whoever has it can mount your memory. Don't write it into a file.",
+  },
+  revoke: {
+    fields: z.strictObject({ invitation: text(255) }),
+    use: 'Revokes an open invitation. Shares that were accepted before remain.',
+  },
+  accept: {
+    fields: acceptanceBody,
+    use: 'Accepts an invitation by its token. The other memory is then the directory /memories/`name`, for all agents of your memory. `instructions` tell them its purpose.',
+  },
+  end: {
+    fields: z.strictObject({ share: text(255) }),
+    use: 'Ends a share that you give or receive. Both memories keep their files.',
+  },
+} as const;
+
+export type SharingCommand = keyof typeof COMMANDS;
+export const SHARING_COMMANDS = Object.keys(COMMANDS) as SharingCommand[];
+
+/** Descriptions of the fields for models. */
+export const FIELD_TEXTS = {
+  access: 'What the other agents may do in your memory: read_only by default.',
+  reusable: 'Whether several memories may accept the invitation: false by default.',
+  expires_in_seconds: 'The time in which the invitation can be accepted: 7 days by default.',
+  invitation: 'The ID of an invitation, such as inv_0123456789ab.',
+  token: 'The token of an invitation, which begins with msi_.',
+  name: 'The name of the new directory below /memories.',
+  instructions: 'What the directory is for, in words for the agents that read it.',
+  share: 'The ID of a share, such as shr_0123456789ab.',
+} as const;
+
+/** Returns the fields of all commands, by their names. */
+export function sharingFields(): Record<string, z.core.$ZodType> {
+  return Object.assign({}, ...SHARING_COMMANDS.map((name) => COMMANDS[name].fields.shape));
+}
