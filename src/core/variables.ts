@@ -464,7 +464,7 @@ const SHARING = {
   }),
   SHARING_SAME_METADATA: text('a metadata key').optional().register(documentation, {
     effect: 'Metadata key whose value both tenants must have in common to share.',
-    more: 'A tenant without a value shares with no tenant. See [sharing](sharing.md#limit-sharing-to-one-customer).',
+    more: 'A tenant without a value shares with no tenant. Shares without a match end within an hour. See [sharing](sharing.md#limit-sharing-to-one-customer).',
     example: 'customer',
   }),
 };

@@ -578,7 +578,7 @@ export interface components {
             reusable: boolean;
             /** @description Number of acceptances. */
             accepted: number;
-            /** @description Key that created the invitation. When the key is revoked or expires, so is the invitation. Null: an operator. */
+            /** @description Key that created the invitation. When the key is revoked or expires, so is the invitation. Null: an operator or a token. */
             key: string | null;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"];

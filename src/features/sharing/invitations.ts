@@ -34,7 +34,7 @@ export interface Invitation extends Omit<InvitationOptions, 'expiresInSeconds'> 
   tenant: string;
   /** Number of acceptances. */
   accepted: number;
-  /** Key without which the invitation is no longer valid; null for an invitation from an operator. */
+  /** Key without which the invitation is no longer valid; null for an invitation from an operator or a token. */
   keyId: string | null;
   createdAt: string;
   expiresAt: string;

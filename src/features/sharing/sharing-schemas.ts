@@ -32,7 +32,7 @@ const invitationFields = {
   accepted: z.int().meta({ description: 'Number of acceptances.' }),
   key: z.string().nullable().meta({
     description:
-      'Key that created the invitation. When the key is revoked or expires, so is the invitation. Null: an operator.',
+      'Key that created the invitation. When the key is revoked or expires, so is the invitation. Null: an operator or a token.',
   }),
   created_at: time,
   expires_at: time,

@@ -18,7 +18,7 @@ export const invitations = pgTable(
     isReusable: boolean('is_reusable').notNull(),
     /** Number of acceptances. */
     accepted: bigint('accepted', { mode: 'number' }).notNull().default(0),
-    /** Key without which the invitation is no longer valid; null for an invitation from an operator. */
+    /** Key without which the invitation is no longer valid; null for an invitation from an operator or a token. */
     keyId: key('key_id'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
