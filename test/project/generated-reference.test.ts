@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import * as client from '../../clients/typescript/src/definitions.ts';
 import { commandReference, errorReference } from '../../scripts/reference.ts';
-import { memoryTool, searchTool, TOOL_DEFINITIONS } from '../../scripts/tool-definitions.ts';
+import { memoryTool, searchTool, sharingTool, TOOL_DEFINITIONS } from '../../scripts/tool-definitions.ts';
 import { ERROR_CATALOG, type ErrorDefinition } from '../../src/core/errors/catalog.ts';
 import * as mcp from '../../src/features/mcp/definitions.ts';
 
@@ -56,7 +56,7 @@ it('docs link only to existing sections in docs/errors.md', () => {
 
 it('generates the tool definitions for MCP and the clients from the commands and the search', () => {
   const definitions = { MEMORY_DEFINITION: memoryTool(), SEARCH_DEFINITION: searchTool() };
-  expect({ ...mcp }).toStrictEqual(definitions);
+  expect({ ...mcp }).toStrictEqual({ ...definitions, SHARING_DEFINITION: sharingTool() });
   expect({ ...client }).toStrictEqual(definitions);
   const python = 'clients/python/src/memory_service_client/_definitions.py';
   expect(read(python)).toBe(TOOL_DEFINITIONS[python]?.());

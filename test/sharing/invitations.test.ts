@@ -305,9 +305,9 @@ describeService(
 );
 
 describeService(
-  'guesses of invitations',
+  'guessed invitations',
   (service) => {
-    it('are rejected without a lookup after too many wrong tokens from a tenant', async () => {
+    it('rejects all tokens from a tenant that sent too many wrong tokens', async () => {
       const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
       const other = await createSharer(service());
       const { token } = await giver.invite();

@@ -30,7 +30,7 @@ describe.each([
     },
   ],
 ])('the tool memory_sharing over %s', (_, connect) => {
-  it('is listed only for a key that may share', async () => {
+  it('lists itself only for a key that may share', async () => {
     const names = async (key: string) =>
       (await (await connect(key)).listTools()).tools.map(({ name }) => name);
     expect(await names((await createSharer()).key)).toStrictEqual([
@@ -105,7 +105,7 @@ describe.each([
   });
 });
 
-it('is an unknown tool in a tool_use block for a key that may not share', async () => {
+it('rejects a tool_use block for memory_sharing if the key may not share', async () => {
   const send = async (key: string) => {
     const block = { type: 'tool_use', id: 'a', name: 'memory_sharing', input: { command: 'list' } };
     const response = await fetch(`${fixture.url}/execute`, {

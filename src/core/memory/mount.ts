@@ -6,7 +6,7 @@ export interface Mount {
   name: string;
   tenant: string;
   access: 'read_only' | 'read_write';
-  /** Purpose of the mount, in words for the model; may be empty. */
+  /** The mount's purpose, in words for the model; may be empty. */
   instructions: string;
   /** The mounted tenant's creation time. A later tenant with the same ID is not shown. */
   createdAt?: string | undefined;

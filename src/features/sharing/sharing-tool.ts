@@ -33,7 +33,7 @@ const blockSchema = z
   })
   .meta({ id: 'SharingUse', description: 'A whole `tool_use` block for the `memory_sharing` tool.' });
 
-/** The operation that decides about a command's access, and what the command does. */
+/** A command's effect, and the operation that decides about its access. */
 interface Action {
   operation: SharingOperation;
   /** Returns the text for the model. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { text } from '../../core/admin/fields.ts';
 import { acceptanceBody, invitationBody } from './sharing-schemas.ts';
 
-/* Input of the tool for agents that may share. */
+/* The sharing tool's input. */
 
 export const SHARING_TOOL = 'memory_sharing';
 
@@ -33,19 +33,19 @@ export const COMMANDS = {
 export type SharingCommand = keyof typeof COMMANDS;
 export const SHARING_COMMANDS = Object.keys(COMMANDS) as SharingCommand[];
 
-/** Descriptions of the fields for models. */
+/** Field descriptions for models. */
 export const FIELD_TEXTS = {
-  access: 'What the other agents may do in your memory: read_only by default.',
+  access: 'The access to your memory for the other agents: read_only by default.',
   reusable: 'Whether several memories may accept the invitation: false by default.',
   expires_in_seconds: 'The time in which the invitation can be accepted: 7 days by default.',
-  invitation: 'The ID of an invitation, such as inv_0123456789ab.',
-  token: 'The token of an invitation, which begins with msi_.',
+  invitation: "An invitation's ID, such as inv_0123456789ab.",
+  token: "An invitation's token, which begins with msi_.",
   name: 'The name of the new directory below /memories.',
-  instructions: 'What the directory is for, in words for the agents that read it.',
-  share: 'The ID of a share, such as shr_0123456789ab.',
+  instructions: 'The purpose of the directory, in words for the agents that read it.',
+  share: "A share's ID, such as shr_0123456789ab.",
 } as const;
 
-/** Returns the fields of all commands, by their names. */
+/** Returns all commands' fields, by their names. */
 export function sharingFields(): Record<string, z.core.$ZodType> {
   return Object.assign({}, ...SHARING_COMMANDS.map((name) => COMMANDS[name].fields.shape));
 }

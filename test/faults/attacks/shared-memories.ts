@@ -25,9 +25,9 @@ export async function sharedMemories(environment: Environment): Promise<Row> {
     await scene.admin('POST', '/tenants', { id });
     keys.set(id, await scene.newKey({ tenant: id, access: 'read_write', can_share: true }));
   }
-  const keyOf = (id: string) => keys.get(id) ?? '';
+  const key = (id: string) => keys.get(id) ?? '';
   const send = async (replica: typeof one, id: string, method: string, path: string, body?: object) => {
-    const { status, text } = await call(`${replica.url}/v1${path}`, method, keyOf(id), body);
+    const { status, text } = await call(`${replica.url}/v1${path}`, method, key(id), body);
     row.times++;
     row.expect(status < 500, `${method} ${path} got ${status}`);
     return { status, body: text === '' ? {} : (JSON.parse(text) as { id?: string; token?: string }) };
@@ -70,10 +70,10 @@ export async function sharedMemories(environment: Environment): Promise<Row> {
     row.expect(status === 201, `a mount in a circle got ${status}`);
   }
   await delay(CACHE_SECONDS * 1000);
-  await execute(one, keyOf('first'), cmd.create('/memories/mark.md', 'x'));
+  await execute(one, key('first'), cmd.create('/memories/mark.md', 'x'));
   for (const depth of [0, 1, 2, 3, 30]) {
     const path = `/memories${'/next'.repeat(depth)}`;
-    const { status, text } = await execute(one, keyOf('first'), cmd.view(path));
+    const { status, text } = await execute(one, key('first'), cmd.view(path));
     row.expect(status === 200, `a view at depth ${depth} got ${status}`);
     // A mount shows the mounted memory's files, and not its mounts.
     row.expect(
@@ -93,7 +93,7 @@ export async function sharedMemories(environment: Environment): Promise<Row> {
   const read = async (replica: typeof one) => {
     while (performance.now() < endedAt + CACHE_SECONDS * 1000 + 2 * MARGIN_MS) {
       const started = performance.now();
-      const { text } = await execute(replica, keyOf('third'), cmd.view('/memories/next/mark.md'));
+      const { text } = await execute(replica, key('third'), cmd.view('/memories/next/mark.md'));
       row.times++;
       if (!text.includes('does not exist')) last = Math.max(last, started - endedAt);
       await delay(20);
