@@ -72,7 +72,7 @@ export const SHARING_DEFINITION = {
       access: {
         type: 'string',
         enum: ['read_only', 'read_write'],
-        description: 'What the other agents may do in your memory: read_only by default.',
+        description: 'The access to your memory for the other agents: read_only by default.',
       },
       reusable: {
         type: 'boolean',
@@ -82,14 +82,14 @@ export const SHARING_DEFINITION = {
         type: 'integer',
         description: 'The time in which the invitation can be accepted: 7 days by default.',
       },
-      invitation: { type: 'string', description: 'The ID of an invitation, such as inv_0123456789ab.' },
-      token: { type: 'string', description: 'The token of an invitation, which begins with msi_.' },
+      invitation: { type: 'string', description: "An invitation's ID, such as inv_0123456789ab." },
+      token: { type: 'string', description: "An invitation's token, which begins with msi_." },
       name: { type: 'string', description: 'The name of the new directory below /memories.' },
       instructions: {
         type: 'string',
-        description: 'What the directory is for, in words for the agents that read it.',
+        description: 'The purpose of the directory, in words for the agents that read it.',
       },
-      share: { type: 'string', description: 'The ID of a share, such as shr_0123456789ab.' },
+      share: { type: 'string', description: "A share's ID, such as shr_0123456789ab." },
     },
     required: ['command'],
   },
