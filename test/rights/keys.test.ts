@@ -106,6 +106,26 @@ describeService(
         'The path /memories/c.md does not exist. Please provide a valid path.',
       ]);
     });
+
+    it('opens no draft for a write that the rights do not cover', async () => {
+      const tenant = await createTenant();
+      const rights = [{ path: '/memories/wiki', access: 'read_only' }];
+      const body = { kind: 'tenant', tenant, access: 'propose', rights };
+      const headers = { authorization: `Bearer ${(await call('POST', '/keys', { body })).body.key}` };
+      const { content } = await service().execute(cmd.create('/memories/wiki/a.md', 'a'), { headers });
+      const created = await service().app.inject({
+        ...{ method: 'POST', url: `/v1/memory_stores/${tenant}/memories`, headers },
+        payload: { path: '/wiki/a.md', content: 'a' },
+      });
+      const drafts = async () => (await call('GET', `/tenants/${tenant}/drafts`)).body.drafts;
+      expect([content, created.statusCode, await drafts()]).toStrictEqual([
+        'Error: /memories/wiki is read-only. Write to other directories under /memories instead.',
+        403,
+        [],
+      ]);
+      await service().execute(cmd.create('/memories/a.md', 'a'), { headers });
+      expect(await drafts()).toHaveLength(1);
+    });
   },
   { AUTH: 'keys' },
 );

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DatabaseError } from '../database/database-errors.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { openMemory } from '../files/mounts/open-memory.ts';
+import { openMemory, rejectedByRights } from '../files/mounts/open-memory.ts';
 import type { Services } from '../files/services.ts';
 import { requireContext } from '../http/authentication.ts';
 import { requireInFlight } from '../http/capacity.ts';
@@ -144,7 +144,11 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const { tool, input, toolUseId, callerTrace, read } = toolCall;
   const command = findCommand(input.command);
   const access = command?.access;
-  if (access === 'write') {
+  // A write without the right opens no draft.
+  if (
+    access === 'write' &&
+    rejectedByRights(command, input, requireContext(request).principal) === undefined
+  ) {
     const rejected = await contextForWrite(request).then(() => null, rejectedWriteResult);
     if (rejected !== null) return rejected;
   }

@@ -80,7 +80,11 @@ export const overQuota = ({
 const PAGE_BYTES = { full: FULL_PAGE_BYTES, basic: 64 * 1024 * 1024 };
 
 const conflict = pathConflict({ path: toFilePath('/notes.md') ?? ROOT, memoryId: '' });
-const forbidden = new StoreError(403, 'permission_error', 'The credential has no right to change this path.');
+export const forbidden = new StoreError(
+  403,
+  'permission_error',
+  'The credential has no right to change this path.',
+);
 const notStored = [
   forbidden,
   tooLarge(102_400),

@@ -7,17 +7,25 @@ import { Memory } from '../../core/files/memory.ts';
 import type { Services } from '../../core/files/services.ts';
 import { History } from '../../core/history/history.ts';
 import { auditIntent, logUnrecorded } from '../../core/http/audit-intent.ts';
-import { requireContext } from '../../core/http/authentication.ts';
+import { type RequestContext, requireContext } from '../../core/http/authentication.ts';
 import { requireInFlight } from '../../core/http/capacity.ts';
 import { inputValidator, type OperationApi, operationRoutes } from '../../core/http/operation-routes.ts';
 import { agentErrors } from '../../core/http/problem-responses.ts';
 import { countUse } from '../../core/http/usage-counting.ts';
 import { jsonBytes } from '../../core/lib/json.ts';
 import { type AuditSubject, runAudited } from '../../core/tenants/audit.ts';
+import { toFilePath } from '../../core/tenants/store-ids.ts';
 import { Stores } from '../../core/tenants/stores.ts';
 import { requireSameTenant } from '../../core/tenants/tenants.ts';
 import { ALL_STORES, identifyForStore } from './authenticate.ts';
-import { createMemory, deleteMemory, listMemories, retrieveMemory, updateMemory } from './memories.ts';
+import {
+  createMemory,
+  deleteMemory,
+  forbidden,
+  listMemories,
+  retrieveMemory,
+  updateMemory,
+} from './memories.ts';
 import { runInOperation } from './operation-tracing.ts';
 import { errorResponses, invalid, notFound, StoreError } from './store-errors.ts';
 import type { StoreOperation, StoreTypes } from './store-operation.ts';
@@ -30,7 +38,7 @@ import {
   updateMemoryStore,
 } from './store-operations.ts';
 import { listMemoryVersions, redactMemoryVersion, retrieveMemoryVersion } from './store-versions.ts';
-import { Memories } from './stored-memories.ts';
+import { Memories, mayWrite } from './stored-memories.ts';
 
 const OPERATIONS = [
   createMemoryStore,
@@ -102,7 +110,10 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
       const { method, access, contentBytes } = operation;
       const { params, query, body, headers } = request;
       const work = async () => {
-        if (access === 'write') await contextForWrite(request);
+        if (access === 'write') {
+          requireRight(requireContext(request), body);
+          await contextForWrite(request);
+        }
         return inTenant(request, access === 'read' ? 'read' : 'write', async (context) => {
           const { tenant, draftOf = tenant, actor, rights } = context.principal;
           const origin = { actor, requestId: request.id };
@@ -141,6 +152,18 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
       return result;
     },
   };
+}
+
+/**
+ * Checks the right to a write's new path before a propose-only key's draft is opened. The write itself checks its paths
+ * again.
+ *
+ * @throws StoreError 403
+ */
+function requireRight({ principal: { rights } }: RequestContext, body: unknown): void {
+  const { path: given } = (body ?? {}) as { path?: string | null };
+  const path = given == null ? undefined : toFilePath(given);
+  if (path !== undefined && !mayWrite(rights, [path])) throw forbidden;
 }
 
 /** Records operations that need a key with `--manage-stores` in the audit trail. */

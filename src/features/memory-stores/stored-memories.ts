@@ -121,7 +121,7 @@ export interface MemoryUpdate {
 /** The outcome of a write that the caller's rights do not cover. */
 const FORBIDDEN = { kind: 'forbidden' } as const;
 
-function mayWrite(rights: Rights | undefined, paths: readonly MemoryPath[]): boolean {
+export function mayWrite(rights: Rights | undefined, paths: readonly MemoryPath[]): boolean {
   return rights === undefined || rejectedWrite(rights, paths) === undefined;
 }
 

@@ -19,6 +19,7 @@ import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure, type MemoryResult, rejection } from '../../memory/result.ts';
 import { rightsInMount } from '../../memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
+import type { Principal } from '../../tenants/principal.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
 import { Memory } from '../memory.ts';
 import { rejectedWrite } from '../rejected-write.ts';
@@ -98,6 +99,19 @@ function changedPaths(command: MemoryCommand | undefined, input: Record<string, 
   return given.flatMap((each) => parseGivenPath(each) ?? []);
 }
 
+/**
+ * Returns the error for a write that the caller's rights do not cover; undefined for other calls. A key that can only
+ * read gets its own error, but a propose-only key without a draft counts as a writer.
+ */
+export function rejectedByRights(
+  command: MemoryCommand | undefined,
+  input: Record<string, unknown>,
+  { access, rights, proposesAs }: Pick<Principal, 'access' | 'rights' | 'proposesAs'>,
+): string | undefined {
+  const isReadOnly = access === 'read_only' && proposesAs === undefined;
+  return rights === undefined || isReadOnly ? undefined : rejectedWrite(rights, changedPaths(command, input));
+}
+
 /** The memory on which a call runs. */
 export interface OpenedMemory {
   context: MemoryContext;
@@ -124,11 +138,8 @@ export function openMemory(
   services: Services,
 ): OpenedMemory | MemoryResult | Promise<OpenedMemory | MemoryResult> {
   const { mounts } = call.policy;
-  const { rights } = call.principal;
-  if (rights !== undefined && call.principal.access !== 'read_only') {
-    const rejected = rejectedWrite(rights, changedPaths(command, input));
-    if (rejected !== undefined) return rejection(rejected);
-  }
+  const rejected = rejectedByRights(command, input, call.principal);
+  if (rejected !== undefined) return rejection(rejected);
   const route = mounts.length === 0 ? OWN : commandRoute(command, input, mounts);
   switch (route.kind) {
     case 'own':
