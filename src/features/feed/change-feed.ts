@@ -113,7 +113,7 @@ function sendEvents<Position extends object>({ start, read, watch }: Source<Posi
         const position = encodeCursor(page.cursor);
         // The client also continues after events that the filter left out.
         if (position !== sent) await stream.send({ id: position });
-        cursor = page.cursor;
+        cursor = page.next;
         if (!page.hasMore) await changed;
       }
     } finally {

@@ -1,10 +1,10 @@
 import type { Database } from '../../core/database/database.ts';
 import { History } from '../../core/history/history.ts';
 import { isWithin, ROOT } from '../../core/memory/path.ts';
-import type { Rights } from '../../core/memory/rights.ts';
+import { hidesPaths, type Rights } from '../../core/memory/rights.ts';
 import { type ChangeEvent, eventRecord, type PlacedEvent } from './change-event.ts';
 import { Changes, type Cursor, type FeedEvent, isFileEvent, type Page } from './changes.ts';
-import { seenEvent } from './seen-event.ts';
+import { seenEvents } from './seen-event.ts';
 
 /** Events that a reader wants. Undefined fields match all events. */
 export interface EventFilter {
@@ -28,7 +28,10 @@ export interface ReadOptions extends EventFilter {
 
 export interface EventPage<Position> {
   events: ChangeEvent[];
+  /** Position after the page, for the client. It does not reveal hidden changes, unless only they fill the page. */
   cursor: Position;
+  /** Position after the page, for the service, which need not examine hidden changes again. */
+  next: Position;
   hasMore: boolean;
 }
 
@@ -51,16 +54,25 @@ export async function readEvents(
   { limit, content, rights, ...filter }: ReadOptions,
 ): Promise<EventPage<Cursor>> {
   const changes = new Changes(database);
+  const isPartial = hidesPaths(rights);
+  // Whether a caller has more to read depends only on events that it sees.
+  const sought = isPartial ? limit + 1 : limit;
   const found: FeedEvent[] = [];
   let page: Page = { events: [], cursor: start, hasMore: true };
-  for (let examined = 0; page.hasMore && found.length < limit && examined < MAX_EXAMINED; ) {
-    page = await changes.page(tenant, page.cursor, { limit: limit - found.length, by: filter.by ?? null });
+  let seenUntil = start;
+  for (let examined = 0; page.hasMore && found.length < sought && examined < MAX_EXAMINED; ) {
+    page = await changes.page(tenant, page.cursor, { limit: sought - found.length, by: filter.by ?? null });
     examined += page.events.length;
-    const seen = page.events.flatMap((event) => seenEvent(event, rights) ?? []);
+    const seen = await seenEvents(database, tenant, page.events, rights);
+    seenUntil = seen.at(-1)?.cursor ?? seenUntil;
     found.push(...seen.filter((event) => isWanted(event, filter)));
   }
-  const placed = found.map((event) => ({ tenant, event, cursor: event.cursor }));
-  return toEventPage(database, placed, { content, cursor: page.cursor, hasMore: page.hasMore });
+  const placed = found.slice(0, limit).map((event) => ({ tenant, event, cursor: event.cursor }));
+  const last = placed.at(-1)?.cursor ?? start;
+  if (found.length > limit) return toEventPage(database, placed, { content, cursor: last, hasMore: true });
+  const { cursor: next, hasMore } = page;
+  const cursor = isPartial && !hasMore ? seenUntil : next;
+  return toEventPage(database, placed, { content, cursor, next, hasMore });
 }
 
 /**
@@ -70,14 +82,20 @@ export async function readEvents(
 export async function toEventPage<Position extends object>(
   database: Database,
   found: readonly PlacedEvent<Position>[],
-  { content, cursor, hasMore }: { content: boolean; cursor: Position; hasMore: boolean },
+  {
+    content,
+    cursor,
+    next = cursor,
+    hasMore,
+  }: { content: boolean; cursor: Position; next?: Position; hasMore: boolean },
 ): Promise<EventPage<Position>> {
-  if (!content) return { events: found.map((event) => eventRecord(event, undefined)), cursor, hasMore };
+  if (!content) return { events: found.map((event) => eventRecord(event, undefined)), cursor, next, hasMore };
   const fitting = cutByContents(found);
   const events = await readContents(database, fitting);
   const last = fitting.at(-1);
   const isCut = last !== undefined && fitting.length < found.length;
-  return isCut ? { events, cursor: last.cursor, hasMore: true } : { events, cursor, hasMore };
+  if (isCut) return { events, cursor: last.cursor, next: last.cursor, hasMore: true };
+  return { events, cursor, next, hasMore };
 }
 
 async function readContents(database: Database, events: readonly PlacedEvent[]): Promise<ChangeEvent[]> {
