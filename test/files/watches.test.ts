@@ -4,6 +4,7 @@ import type { Database } from '../../src/core/database/database.ts';
 import { type Changes, Watches } from '../../src/core/files/watches.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { recordNames } from '../support/record-names.ts';
+import { toRights } from '../support/rights-client.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeService, freshTenant } from '../support/test-service.ts';
 
@@ -75,5 +76,35 @@ describeService('watches', (service) => {
     names.length = 0;
     await watches.check();
     expect(names).toStrictEqual(['last_change']);
+  });
+
+  it('reports no changes to hidden files, and reads the files once for watchers with the same rights', async () => {
+    const { database, names } = recordNames(service().database);
+    const watches = createWatches(database);
+    const tenant = freshTenant('partial');
+    const run = (input: object) => service().execute(input, { tenant });
+    await run(cmd.create('/memories/secret/a', 'x'));
+    const seen: Changes[] = [];
+    const rights = toRights({ '/memories/secret': 'none' });
+    for (const each of [undefined, rights, [...rights]])
+      await watches.watch({ tenant, createdAt: null, paths: ['/memories'], rights: each }, (changes) =>
+        seen.push(changes),
+      );
+    const check = async (...inputs: object[]) => {
+      for (const input of inputs) await run(input);
+      seen.length = 0;
+      names.length = 0;
+      await watches.check();
+      return [...seen];
+    };
+    const [list, text] = [true, false].map((isListChanged) => ({ paths: ['/memories'], isListChanged }));
+    const hidden = [cmd.create('/memories/secret/b', 'x'), cmd.replace('/memories/secret/a', 'x', 'y')];
+    expect(await check(...hidden)).toStrictEqual([list]);
+    expect(names.sort()).toStrictEqual(['last_change', 'watched_state', 'watched_state']);
+    expect(await check(cmd.create('/memories/c', 'x'))).toStrictEqual([list, list, list]);
+    expect(await check(cmd.replace('/memories/c', 'x', 'y'))).toStrictEqual([text, text, text]);
+    expect(await check(cmd.rename('/memories/secret/a', '/memories/a'))).toStrictEqual([list, list, list]);
+    expect(await check(cmd.delete('/memories/secret'))).toStrictEqual([list]);
+    expect(await check(cmd.delete('/memories/a'))).toStrictEqual([list, list, list]);
   });
 });

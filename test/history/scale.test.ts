@@ -87,7 +87,7 @@ describe.each([
   const inserts = /^(import_|insert_entries$|record_reads$|insert_tick$|insert_webhook_deliveries$)/;
   // Statements with these names read ranges of paths beside the listed rows.
   const ranges =
-    /^((changed_)?context_files|lookup_shown|list_(shown_root|memories|children|(store|memory)_versions))$/;
+    /^((changed_)?context_files|watched_state|lookup_shown|list_(shown_root|memories|children|(store|memory)_versions))$/;
   // Statements with these names read the fleet's change log by transactions.
   const fleet = /^(prune_ticks|find_unseen_change|read_changes)$/;
   const given = statements.filter(

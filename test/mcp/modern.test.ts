@@ -20,6 +20,7 @@ import {
   VIEWED,
   view,
 } from '../support/mcp.ts';
+import { toRights } from '../support/rights-client.ts';
 import { freshTenant, startSharedService } from '../support/test-service.ts';
 
 const fixture = useAgentFixture({ AUTH_CACHE_SECONDS: '1' });
@@ -223,6 +224,29 @@ describe('a subscription', () => {
       await expect.poll(() => messages, { timeout: 20_000 }).toHaveLength(i + 2);
       expect(messages.at(-1)).toStrictEqual(note('resources/updated', { uri }));
     }
+  });
+
+  it('reports changes to the list and to the context only for files that are not hidden', async () => {
+    const { key, tenant } = await fixture.tenantWithKey();
+    const rights = toRights({ '/memories/secret': 'none' });
+    const purpose = { tenant, rights, access: 'read_write', label: '', expiresAt: null } as const;
+    const limited = await new Keys(fixture.database()).issue(purpose);
+    const uri = 'memory:///context';
+    const filter = { resourceSubscriptions: [uri], resourcesListChanged: true };
+    const { messages } = await listenToNotifications(fixture.url, filter, requestHeaders(limited.key));
+    await expect.poll(() => messages).toHaveLength(1);
+    const own = await connect(key);
+    const all = await listenToNotifications(fixture.url, filter, requestHeaders(key));
+    await expect.poll(() => all.messages).toHaveLength(1);
+    await call(own, { ...create, path: '/memories/secret/a.md' });
+    await expect.poll(() => all.messages, { timeout: 20_000 }).toHaveLength(3);
+    expect(messages).toHaveLength(1);
+    await call(own, create);
+    await expect.poll(() => messages, { timeout: 20_000 }).toHaveLength(3);
+    expect(messages.slice(1)).toStrictEqual([
+      note('resources/updated', { uri }),
+      note('resources/list_changed'),
+    ]);
   });
 
   it('reports a changed file to the official client, version 2', async () => {

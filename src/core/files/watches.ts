@@ -3,8 +3,9 @@ import { defineBatchQuery, defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { ROOT } from '../memory/path.ts';
+import { hidesPaths, type Rights, shownParams } from '../memory/rights.ts';
 import { NO_TENANT } from '../tenants/queries.ts';
-import { VISIBLE } from './read-queries.ts';
+import { isShownSql, VISIBLE } from './read-queries.ts';
 
 /** The minimum time between two checks for changes. Each check reads one row per tenant. */
 const CHECK_EVERY_MS = 500;
@@ -36,10 +37,18 @@ export const lastChangeQuery = defineQuery<{ tenant: string }, LastChange & { cr
   lastChangesBatchQuery,
 );
 
-/** Reads the file versions, and a hash over the file paths in two levels below the root. */
+/**
+ * Reads the file versions, a hash over the file paths in two levels below the root that the caller may read and, if some
+ * are hidden, a hash over all files that it may read.
+ */
 const watchedStateQuery = defineQuery<
-  { tenant: string; paths: string[] },
-  { createdAt: string | null; versions: Record<string, string> | null; list: string | null }
+  { tenant: string; paths: string[]; shown: string[]; hidden: string[] },
+  {
+    createdAt: string | null;
+    versions: Record<string, string> | null;
+    list: string | null;
+    shownFiles: string | null;
+  }
 >(
   'watched_state',
   `
@@ -56,8 +65,11 @@ SELECT (SELECT ${time('created_at')} FROM tenants WHERE id = $tenant) AS "create
     ) AS children CROSS JOIN LATERAL (
       SELECT path, kind FROM entries WHERE tenant_id = $tenant AND parent_path = children.path AND ${VISIBLE}
     ) AS grandchildren
-  ) AS listed WHERE kind = 'file'
-) AS list`,
+  ) AS listed WHERE kind = 'file' AND ${isShownSql('listed.path')}
+) AS list, CASE WHEN $hidden::text[] <> '{}' AND '${ROOT}' = ANY ($paths::text[]) THEN (
+  SELECT md5(string_agg(version::text, '' ORDER BY path)) FROM entries
+  WHERE tenant_id = $tenant AND kind = 'file' AND ${isShownSql('entries.path')}
+) END AS "shownFiles"`,
 );
 
 /** Paths in one tenant's memory; a watcher reports changes to them. */
@@ -65,8 +77,10 @@ export interface Watched {
   tenant: string;
   /** The tenant's creation time, as in its policy. Changes to a later tenant with the same ID are not reported. */
   createdAt: string | null;
-  /** Files. The root stands for the whole memory. */
+  /** Files that the caller may read. The root stands for the whole memory. */
   paths: readonly string[];
+  /** The caller's rights in this memory. Changes to hidden files are not reported. */
+  rights?: Rights | undefined;
 }
 
 export interface Changes {
@@ -83,6 +97,8 @@ interface State {
   at: string | null | undefined;
   versions: Record<string, string>;
   list: string | null;
+  /** Differs after each change to a file that the caller may read. */
+  files: string | null | undefined;
 }
 
 /** Reports changes to one tenant's files, by any replica. */
@@ -112,12 +128,18 @@ class Watcher {
   report(now: State): void {
     const before = this.#state;
     this.#state = now;
-    const paths = this.watched.paths.filter(
-      (path) => path === ROOT || before.versions[path] !== now.versions[path],
+    const paths = this.watched.paths.filter((path) =>
+      path === ROOT ? before.files !== now.files : before.versions[path] !== now.versions[path],
     );
     const isListChanged = before.list !== now.list;
     if (paths.length > 0 || isListChanged) this.#onChange({ paths, isListChanged });
   }
+}
+
+/** Returns the same text for watchers that may read the same files, which share a read. */
+function rightsKey({ watched: { rights } }: Watcher): string {
+  const { shown, hidden } = shownParams(rights);
+  return JSON.stringify([shown, hidden]);
 }
 
 /** Learns that a tenant has changed, and reads the changes itself. */
@@ -129,8 +151,8 @@ interface Follower {
 }
 
 /**
- * Checks all watchers and followers in a process. A check reads a tenant once for all its watchers and one changed
- * tenant at a time, and rests after the work, so that watchers use a limited share of the database.
+ * Checks all watchers and followers in a process. A check reads a tenant once for all watchers with the same rights, and
+ * one changed tenant at a time. It rests after the work, so that watchers use a limited share of the database.
  */
 export class Watches {
   readonly #database: Database;
@@ -152,9 +174,9 @@ export class Watches {
    * @throws DatabaseError if the file state cannot be read
    */
   async watch(watched: Watched, onChange: (changes: Changes) => void): Promise<() => void> {
-    const { tenant, paths } = watched;
+    const { tenant, paths, rights } = watched;
     // A change after the time was read is already in the state, and the next check compares the state again.
-    const state = await this.#read(tenant, (await this.#lastChange(tenant))?.at, paths);
+    const state = await this.#read(tenant, (await this.#lastChange(tenant))?.at, paths, rights);
     const watcher = new Watcher(watched, onChange, state);
     if (!watcher.isSameTenant(state)) throw new ServiceError('tenant_replaced', tenant);
     const watchers = this.#watchers.get(tenant) ?? new Set();
@@ -225,21 +247,30 @@ export class Watches {
       await follower.onChange();
     }
     const behind = [...(this.#watchers.get(tenant) ?? [])].filter((watcher) => watcher.isBehind(at));
-    if (behind.length === 0) return;
-    const paths = new Set(behind.flatMap(({ watched }) => watched.paths));
-    const now = await this.#read(tenant, at, [...paths]);
-    for await (const watcher of timeSliced(behind))
-      if (this.#watchers.get(tenant)?.has(watcher) && watcher.isSameTenant(now)) watcher.report(now);
+    for (const watchers of Map.groupBy(behind, rightsKey).values()) {
+      const paths = new Set(watchers.flatMap(({ watched }) => watched.paths));
+      const now = await this.#read(tenant, at, [...paths], watchers[0]?.watched.rights);
+      for await (const watcher of timeSliced(watchers))
+        if (this.#watchers.get(tenant)?.has(watcher) && watcher.isSameTenant(now)) watcher.report(now);
+    }
   }
 
   async #lastChange(tenant: string): Promise<LastChange | undefined> {
     return (await this.#database.query(lastChangeQuery, { tenant })).rows[0];
   }
 
-  async #read(tenant: string, at: State['at'], paths: readonly string[]): Promise<State> {
-    const { rows } = await this.#database.query(watchedStateQuery, { tenant, paths: [...paths] });
-    const { createdAt = null, versions, list = null } = rows[0] ?? {};
-    return { createdAt, at, versions: versions ?? {}, list };
+  async #read(
+    tenant: string,
+    at: State['at'],
+    paths: readonly string[],
+    rights: Rights | undefined,
+  ): Promise<State> {
+    const { shown, hidden } = shownParams(rights);
+    const params = { tenant, paths: [...paths], shown, hidden };
+    const { rows } = await this.#database.query(watchedStateQuery, params);
+    const { createdAt = null, versions, list = null, shownFiles = null } = rows[0] ?? {};
+    const files = hidesPaths(rights) ? shownFiles : at;
+    return { createdAt, at, versions: versions ?? {}, list, files };
   }
 
   #schedule(ms: number): NodeJS.Timeout {

@@ -6,7 +6,7 @@ import type { Changes, Watched } from '../../core/files/watches.ts';
 import { type RequestContext, requireContext } from '../../core/http/authentication.ts';
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { parsePath, ROOT } from '../../core/memory/path.ts';
-import { hidesPaths, isReadable } from '../../core/memory/rights.ts';
+import { isReadable, rightsInMount } from '../../core/memory/rights.ts';
 import type { SubscribedFiles } from './exchange.ts';
 import { parseUri } from './resource-uri.ts';
 
@@ -25,13 +25,10 @@ export class Subscriptions {
       for (const listener of listeners) listener(event);
     };
     const watched = await readWatched(request, files, this.#services);
-    const isPartial = hidesPaths(requireContext(request).principal.rights);
     const stops = await Promise.all(
       watched.map(({ uris, ...memory }) =>
         this.#services.watches.watch(memory, (changes) => {
-          // All watchers share the list of files, which includes hidden files.
-          const seen = isPartial ? { ...changes, isListChanged: false } : changes;
-          for (const event of toEvents(seen, uris)) publish(event);
+          for (const event of toEvents(changes, uris)) publish(event);
         }),
       ),
     );
@@ -72,7 +69,7 @@ async function readWatched(
   const { rights = [] } = context.principal;
   const textUris = request.server.texts
     .map(({ uri }) => uri)
-    .filter((uri) => !hidesPaths(rights) && resourceSubscriptions.includes(uri));
+    .filter((uri) => resourceSubscriptions.includes(uri));
   const watched = seenMemories(context).map(async ({ tenant, mount }) => {
     const policy = mount === undefined ? context.policy : await mountedPolicy(mount, policies, request.ip);
     if (typeof policy === 'string') return [];
@@ -86,7 +83,12 @@ async function readWatched(
       urisByPath.set(path, [...(urisByPath.get(path) ?? []), uri]);
     }
     if (urisByPath.size === 0 && !resourcesListChanged) return [];
-    return [{ tenant, createdAt: policy.createdAt, paths: [...urisByPath.keys()], uris: urisByPath }];
+    return [
+      {
+        ...{ tenant, createdAt: policy.createdAt, paths: [...urisByPath.keys()], uris: urisByPath },
+        rights: mount === undefined ? rights : rightsInMount(rights, mountPath(mount)),
+      },
+    ];
   });
   return (await Promise.all(watched)).flat();
 }
