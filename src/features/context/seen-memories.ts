@@ -4,7 +4,7 @@ import type { Services } from '../../core/files/services.ts';
 import { mountUnavailableNote, type Unavailable } from '../../core/memory/messages.ts';
 import { mountAt, mountPath } from '../../core/memory/mount.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
-import { type Rights, rightsInMount, shownParams } from '../../core/memory/rights.ts';
+import { hidesPaths, type Rights, rightsInMount, shownParams } from '../../core/memory/rights.ts';
 import { splitPaths } from '../../core/tenants/pinned-paths.ts';
 import type { TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import type { Principal } from '../../core/tenants/principal.ts';
@@ -30,6 +30,8 @@ export interface SeenMemory extends TenantIdentity {
   pinned: MemoryPath[];
   /** The caller's rights in this memory. Directories that mounts replace are hidden. */
   rights: Rights;
+  /** Whether the caller's rights hide paths, so that the memory's last change may be hidden. */
+  isPartial: boolean;
 }
 
 /** A memory's files at the caller's paths. */
@@ -51,6 +53,7 @@ export async function seenMemories(
   const own: SeenMemory = {
     ...{ tenant, createdAt, mountedAt: undefined, unavailable: undefined },
     pinned: pins.filter((path) => mountAt(path, mounts) === undefined),
+    isPartial: hidesPaths(rights),
     rights: [
       ...rights.filter(({ path }) => mountAt(path, mounts) === undefined),
       ...mounts.map((mount) => ({ path: mountPath(mount), access: 'none' as const })),
@@ -60,8 +63,9 @@ export async function seenMemories(
     const mountedAt = mountPath(mount);
     const found = await catchUnreachable(() => mountedPolicy(mount, policies, ip));
     const isReadable = typeof found !== 'string';
+    const inner = rightsInMount(rights, mountedAt);
     return {
-      ...{ tenant: mount.tenant, mountedAt, rights: rightsInMount(rights, mountedAt) },
+      ...{ tenant: mount.tenant, mountedAt, rights: inner, isPartial: hidesPaths(inner) },
       createdAt: isReadable ? found.createdAt : null,
       unavailable: isReadable ? undefined : found,
       pinned: pins
@@ -108,7 +112,10 @@ export function readMemories(
       const { mountedAt, pinned } = memory;
       if (memory.unavailable !== undefined) return { ...memory, ...NO_FILES };
       const { shown, hidden } = shownParams(memory.rights);
-      const read = () => readFiles(database, memory, { ...limits, pinned, shown, hidden }, times[i]);
+      const read = async () => {
+        const files = await readFiles(database, memory, { ...limits, pinned, shown, hidden }, times[i]);
+        return memory.isPartial ? { ...files, at: lastSeenChange(files) } : files;
+      };
       if (mountedAt === undefined) return { ...memory, ...(await read()) };
       const found = await catchUnreachable(read);
       if (found === 'unreachable') return { ...memory, ...NO_FILES, unavailable: found };
@@ -119,6 +126,11 @@ export function readMemories(
       };
     }),
   );
+}
+
+/** Returns the time when a file that the caller sees was last changed, which does not reveal changes to hidden files. */
+function lastSeenChange({ files }: ContextFiles): string {
+  return files.reduce((last, { changedAt }) => (changedAt > last ? changedAt : last), NEVER);
 }
 
 const NO_FILES: ContextFiles = { files: [], considered: 0, hasMore: false, at: NEVER, gone: null };
