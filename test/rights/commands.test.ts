@@ -174,6 +174,60 @@ describeService(
       expect(await run({ ...shown, '/memories/p/q/s.md': 's' }, rights, inputs)).toStrictEqual(expected);
     });
 
+    it('says that a search path exists exactly if a view shows it', async () => {
+      const { tenant, send } = await tenantWithFiles(service(), {
+        '/memories/a/b/c.md': 'c',
+        '/memories/a/empty/d.md': 'd',
+        '/memories/h/b/c.md': 'c',
+      });
+      await send(cmd.delete('/memories/a/empty/d.md'));
+      const { request } = await keyClient(service(), tenant, {
+        '/memories/a/b': 'none',
+        '/memories/h/b': 'none',
+      });
+      const contents = [];
+      for (const path of ['/memories/a', '/memories/a/empty', '/memories/a/b', '/memories/h'])
+        contents.push(
+          ((await request('POST', '/search', { query: 'c', path })) as { content: string }).content,
+        );
+      const [shown, empty, ...hidden] = contents;
+      expect(hidden).toStrictEqual([MISSING('/memories/a/b'), MISSING('/memories/h')]);
+      expect([shown, empty]).toStrictEqual([
+        'There are no files in /memories/a.',
+        'There are no files in /memories/a/empty.',
+      ]);
+    });
+
+    it('lists the rights in the instructions and in the guidance of the context', async () => {
+      const { tenant } = await tenantWithFiles(service(), {});
+      const rights = {
+        '/memories/private': 'none',
+        '/memories/shared': 'read_only',
+        '/memories/shared/me': 'read_write',
+      } as const;
+      const lines = [
+        '- /memories (you can write)',
+        '- /memories/private (you can neither read nor write)',
+        '- /memories/shared (read-only)',
+        '- /memories/shared/me (you can write)',
+      ];
+      const block = ['Your access depends on the path. The longest path applies:', ...lines].join('\n');
+      const { request } = await keyClient(service(), tenant, rights);
+      expect(await request('GET', '/instructions?protocol=false')).toStrictEqual({
+        content: block,
+        mounts: [],
+      });
+      const { guidance } = (await request('GET', '/context')) as { guidance: string };
+      expect(guidance.endsWith(`\n\n${block}`)).toBe(true);
+      const reader = await keyClient(service(), tenant, rights, { access: 'read_only' });
+      expect(await reader.request('GET', '/instructions?protocol=false')).toMatchObject({
+        content: block.replaceAll('you can write', 'read-only'),
+      });
+      const unhidden = { '/memories/shared': 'read_only' } as const;
+      const plain = await keyClient(service(), tenant, unhidden, { access: 'read_only' });
+      expect(await plain.request('GET', '/instructions?protocol=false')).toMatchObject({ content: '' });
+    });
+
     it('gives a read-only key no more than its own access', async () => {
       const { tenant } = await tenantWithFiles(service(), {});
       const rights = { '/memories/a': 'read_write' } as const;

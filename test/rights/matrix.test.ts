@@ -61,9 +61,10 @@ const mcp =
     return body;
   };
 const search =
-  (input: object): Read =>
+  (input: object, headers?: Record<string, string>): Read =>
   ({ request }) =>
-    request('POST', '/search', input);
+    request('POST', '/search', input, headers);
+const WITH_PROVENANCE = { 'x-memory-provenance': 'include' };
 
 /** Sorts a list in a response, because the changes to a directory's files have one time and random IDs. */
 const sortList =
@@ -86,9 +87,14 @@ const allVersions: Read = async ({ request, tenant }) => {
 
 /** Reads through each route, by its method and URL. Routes that cannot reach files have none. */
 const ROUTES: Record<string, Read[]> = {
-  'POST /execute': [],
+  'POST /execute': PATHS.map(
+    (path): Read =>
+      async ({ send }) =>
+        (await send(cmd.view(path), WITH_PROVENANCE)).body,
+  ),
   'POST /search': [
     search({ query: 'secret' }),
+    search({ query: 'secret' }, WITH_PROVENANCE),
     search({ query: 'secret', mode: 'literal', max_results: 3 }),
     ...PATHS.map((path) => search({ query: 'f.md pinned', path })),
   ],
@@ -237,5 +243,5 @@ describeService(
     it.each(SETS)(TITLE, { timeout: 120_000 }, compareMemories);
     it.each(COMBINATIONS)(TITLE, { timeout: 120_000, tags: 'long' }, compareMemories);
   },
-  { AUTH: 'keys' },
+  { AUTH: 'keys', PROVENANCE: 'on_request' },
 );

@@ -16,9 +16,14 @@ export const toRights = (given: RightsByPath): Right[] =>
 export interface KeyClient {
   key: string;
   tenant: string;
-  send(input: object): Promise<ServiceResponse>;
+  send(input: object, headers?: Record<string, string>): Promise<ServiceResponse>;
   /** Returns a response's body, parsed if it is JSON. */
-  request(method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object): Promise<unknown>;
+  request(
+    method: 'GET' | 'POST' | 'DELETE',
+    url: string,
+    payload?: object,
+    headers?: Record<string, string>,
+  ): Promise<unknown>;
 }
 
 /** Creates a key for a tenant. */
@@ -29,12 +34,13 @@ export async function keyClient(
   purpose: Partial<KeyPurpose> = {},
 ): Promise<KeyClient> {
   const { key } = await makeKey(service, { tenant, rights: toRights(rights), ...purpose });
-  const headers = { authorization: `Bearer ${key}` };
+  const authorization = `Bearer ${key}`;
   return {
     key,
     tenant,
-    send: (input) => service.execute(input, { headers }),
-    request: async (method, url, payload) => {
+    send: (input, more) => service.execute(input, { headers: { authorization, ...more } }),
+    request: async (method, url, payload, more) => {
+      const headers = { authorization, ...more };
       const { body } = await service.app.inject({ method, url, headers, ...(payload && { payload }) });
       return body.startsWith('{') || body.startsWith('[') ? JSON.parse(body) : body;
     },

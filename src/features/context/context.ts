@@ -50,8 +50,8 @@ export async function readContext(
 ): Promise<Context> {
   const { policy, principal } = reader;
   const limit = snapshotLimit(maxChars, policy.maxContextChars, policy.limits.maxViewChars);
-  const { content: mounts } = await instructionsFor(reader, services, false, []);
-  const guidance = guidanceText(principal, mounts);
+  const { content: places } = await instructionsFor(reader, services, false, []);
+  const guidance = guidanceText(principal, places);
   const seen = await seenMemories(reader, services);
   const basis = hashText(JSON.stringify([guidance, limit, policy.pinnedPaths, ...seen.map(identity)]), 11);
   const since = readVersion(given, basis);

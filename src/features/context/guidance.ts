@@ -12,14 +12,14 @@ ${ASSUME_INTERRUPTION}`;
 const READ_ONLY = '- Your memory is read-only: do not try to change it.';
 
 /**
- * Returns the text for the system prompt: how to use the memory with its snapshot, and the mounts.
+ * Returns the text for the system prompt: how to use the memory with its snapshot, the rights, and the mounts.
  *
- * @param mounts description of the mounts, which may be empty
+ * @param places description of the rights by path and of the mounts, which may be empty
  */
 export function guidanceText(
   principal: Pick<Principal, 'access' | 'rights' | 'proposesAs'>,
-  mounts: string,
+  places: string,
 ): string {
   const protocol = `${READ}\n${isReader(principal) ? READ_ONLY : WRITE}`;
-  return mounts === '' ? protocol : `${protocol}\n\n${mounts}`;
+  return places === '' ? protocol : `${protocol}\n\n${places}`;
 }

@@ -1,11 +1,12 @@
 import type { Database } from '../../core/database/database.ts';
 import { runWithRetries } from '../../core/database/database-errors.ts';
 import { defineQuery, type Query, type Value } from '../../core/database/query.ts';
-import { entriesAtPaths, findPathsQuery } from '../../core/files/read-queries.ts';
+import { entriesAtPaths, findPathsQuery, lookupShownQuery } from '../../core/files/read-queries.ts';
 import { History } from '../../core/history/history.ts';
 import { type EntryRow, findAt, treePageAt } from '../../core/history/past.ts';
 import { compareCodePoints } from '../../core/lib/text-forms.ts';
 import { isWithin, type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import { hidesPaths, type Rights, shownParams } from '../../core/memory/rights.ts';
 import type { SearchedFile } from './search-query.ts';
 import { shareTexts } from './shared-text.ts';
 import { bytesInMemory, type CachedFile, type CachedMemory, type TextCache } from './text-cache.ts';
@@ -82,8 +83,8 @@ export interface FileSource {
   page(path: MemoryPath, after: string): Promise<SearchedFile[]>;
   /** Returns the files at paths, in any order. A file that does not exist anymore is missing. */
   read(paths: readonly MemoryPath[]): Promise<SearchedFile[]>;
-  /** Whether a file or directory exists at a path. */
-  has(path: MemoryPath): Promise<boolean>;
+  /** Whether a file or directory that the caller may read exists at a path. */
+  has(path: MemoryPath, rights?: Rights): Promise<boolean>;
 }
 
 /** Returns the current files. Files that did not change since an earlier search are read from the cache. */
@@ -133,9 +134,13 @@ class CurrentFiles implements FileSource {
     });
   }
 
-  async has(path: MemoryPath): Promise<boolean> {
-    const paths = [path];
-    return path === ROOT || (await this.#query(findPathsQuery, { tenant: this.#tenant, paths })).length > 0;
+  async has(path: MemoryPath, rights?: Rights): Promise<boolean> {
+    if (path === ROOT) return true;
+    const tenant = this.#tenant;
+    if (!hidesPaths(rights)) return (await this.#query(findPathsQuery, { tenant, paths: [path] })).length > 0;
+    const params = { tenant, path, maxEntries: 1, ...shownParams(rights) };
+    const [row] = await this.#query(lookupShownQuery, params);
+    return row !== undefined && row.kind !== null;
   }
 
   async refresh(): Promise<void> {

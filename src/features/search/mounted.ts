@@ -9,7 +9,7 @@ import { mountUnavailable, mountUnavailableNote } from '../../core/memory/messag
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
 import { failure } from '../../core/memory/result.ts';
-import { hidesPaths, isReadable, type Rights, shownWithin } from '../../core/memory/rights.ts';
+import { hidesPaths, isReadable, type Rights, rightsInMount, shownWithin } from '../../core/memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import { requireSameTenant } from '../../core/tenants/tenants.ts';
 import { type FileSource, filesNow } from './file-source.ts';
@@ -30,7 +30,7 @@ export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSour
       const inner = await files.read(paths.map((path) => innerPath(path, mountedAt)));
       return inner.map(withOuterPath);
     },
-    has: (path) => files.has(innerPath(path, mountedAt)),
+    has: (path, rights) => files.has(innerPath(path, mountedAt), rights && rightsInMount(rights, mountedAt)),
   };
 }
 
@@ -49,8 +49,7 @@ function readableFiles(files: FileSource, rights: Rights | undefined): FileSourc
       }
     },
     read: async (paths) => onlyReadable(await files.read(paths)),
-    // A directory of which only a part is shown exists only if it has files that are shown.
-    has: async (path) => path === ROOT || (shownWithin(rights, path) === 'all' && (await files.has(path))),
+    has: (path) => files.has(path, rights),
   };
 }
 

@@ -9,6 +9,8 @@ import { departures } from './departures.ts';
 import { differenceShares } from './difference-shares.ts';
 import { draftSecrets } from './draft-secrets.ts';
 import { draftShares } from './draft-shares.ts';
+import { forgedProvenance } from './forged-provenance.ts';
+import { guessedPaths } from './guessed-paths.ts';
 import { keptOutCosts } from './kept-out-costs.ts';
 import { keptOutErasures } from './kept-out-erasures.ts';
 import { longRequests } from './long-requests.ts';
@@ -29,6 +31,8 @@ export const attackCases: Record<string, (environment: Environment) => Promise<R
   differenceShares,
   draftShares,
   draftSecrets,
+  forgedProvenance,
+  guessedPaths,
   keptOutErasures,
   keptOutCosts,
   replacedTenants,

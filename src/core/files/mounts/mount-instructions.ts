@@ -6,6 +6,7 @@ import type { TenantPolicy } from '../../tenants/policy-cache.ts';
 import { isReader, type Principal } from '../../tenants/principal.ts';
 import type { Services } from '../services.ts';
 import { catchUnreachable, mountedPolicy } from './mounted-policy.ts';
+import { rightsInstructions } from './rights-instructions.ts';
 
 const READ_ONLY_PROTOCOL =
   'Your memory is read-only: view it before doing anything else, and do not try to change it.';
@@ -35,7 +36,8 @@ interface Reader {
 }
 
 /**
- * Returns the text for an agent's system prompt: the memory protocol, and the mounts with their instructions.
+ * Returns the text for an agent's system prompt: the memory protocol, the rights by path, and the mounts with their
+ * instructions.
  *
  * @param withProtocol false if the Claude API already adds the protocol
  * @param scope tenants whose availability may be revealed; null means all
@@ -56,9 +58,10 @@ export async function instructionsFor(
       return { ...mount, access, unavailable: typeof policy === 'string' ? policy : undefined };
     }),
   );
+  const rights = rightsInstructions(principal);
   const list = seen.length === 0 ? [] : [[MOUNTS_HEADER, ...seen.map(mountLine)].join('\n')];
   return {
-    content: [...protocol, ...list].join('\n\n'),
+    content: [...protocol, ...(rights === '' ? [] : [rights]), ...list].join('\n\n'),
     mounts: seen.map(({ access, instructions, ...mount }) => ({
       path: mountPath(mount),
       access,
