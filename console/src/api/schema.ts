@@ -210,8 +210,10 @@ export interface components {
             title: string;
             /** @description The actor that created the draft. */
             author: components["schemas"]["Actor"];
-            /** @description The propose-only key whose writes go into this draft; null if there is none. */
+            /** @description The key whose writes go into this draft; null if there is none. */
             key_id: string | null;
+            /** @description The tenant through whose mount the writes come; null for other drafts, and outside an admin key's scope. */
+            via_tenant: string | null;
             /** @enum {string} */
             state: "open" | "merged" | "replaced" | "rejected" | "expired";
             /** @description It started from the memory at this time. */
@@ -468,7 +470,7 @@ export interface components {
              * @default read_only
              * @enum {string}
              */
-            access: "read_only" | "read_write";
+            access: "read_only" | "propose" | "read_write";
             /** @example inv_0123456789ab */
             invitation: string;
             created_at: components["schemas"]["Time"];
@@ -561,7 +563,7 @@ export interface components {
                 /** @example /memories/team */
                 path: string;
                 /** @enum {string} */
-                access: "read_only" | "read_write";
+                access: "read_only" | "propose" | "read_write";
                 instructions: string;
             }[];
         };
@@ -574,7 +576,7 @@ export interface components {
              * @default read_only
              * @enum {string}
              */
-            access: "read_only" | "read_write";
+            access: "read_only" | "propose" | "read_write";
             reusable: boolean;
             /** @description Number of acceptances. */
             accepted: number;
@@ -816,7 +818,7 @@ export interface components {
             /** @description Null for a tenant outside the admin key's scope. */
             tenant: string | null;
             /** @enum {string} */
-            access: "read_only" | "read_write";
+            access: "read_only" | "propose" | "read_write";
             instructions: string;
         };
         Mounts: {
@@ -825,7 +827,7 @@ export interface components {
                 /** @description Null for a tenant outside the admin key's scope. */
                 tenant: string | null;
                 /** @enum {string} */
-                access: "read_only" | "read_write";
+                access: "read_only" | "propose" | "read_write";
                 instructions: string;
                 /** @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null for a tenant outside the admin key's scope. */
                 status: ("ok" | "suspended" | "missing" | "name_taken") | null;
@@ -836,7 +838,7 @@ export interface components {
                 tenant: string;
                 name: string;
                 /** @enum {string} */
-                access: "read_only" | "read_write";
+                access: "read_only" | "propose" | "read_write";
             }[];
             /** @description Whether `mounted_by` leaves some out. */
             more: boolean;
@@ -938,7 +940,7 @@ export interface components {
              * @default read_only
              * @enum {string}
              */
-            access: "read_only" | "read_write";
+            access: "read_only" | "propose" | "read_write";
             /** @description `suspended`, `missing`: so is the other tenant. `name_taken`: a file hides behind the directory. Null outside an admin key's scope. */
             status: ("ok" | "suspended" | "missing" | "name_taken") | null;
             created_at: components["schemas"]["Time"];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { nameText, snakeCase } from '../lib/text-forms.ts';
-import { toShownMount } from '../memory/mount.ts';
+import { MOUNT_ACCESS, toShownMount } from '../memory/mount.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
 import { MAX_METADATA, metadataKey, metadataPairs, metadataValue } from '../tenants/metadata.ts';
 import { settingSchemas } from '../tenants/setting-schemas.ts';
@@ -85,7 +85,7 @@ export const mountRecord = z
     tenant: tenantId.nullable().meta({
       description: "Null for a tenant outside the admin key's scope.",
     }),
-    access: z.enum(['read_only', 'read_write']),
+    access: z.enum(MOUNT_ACCESS),
     instructions: z.string(),
   })
   .meta({ id: 'Mount', description: 'Another memory that a tenant shows as a directory.' });

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DatabaseError } from '../database/database-errors.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { openMemory, rejectedByRights } from '../files/mounts/open-memory.ts';
+import { isClosed, type OpenedMemory, openMemory, opensDraft } from '../files/mounts/open-memory.ts';
 import type { Services } from '../files/services.ts';
 import { requireContext } from '../http/authentication.ts';
 import { requireInFlight } from '../http/capacity.ts';
@@ -9,10 +9,11 @@ import { noteFault, problemFor } from '../http/problem-details.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
+import type { Mount } from '../memory/mount.ts';
 import { failure, type MemoryResult, rejection } from '../memory/result.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { asksForProvenance } from './provenance-header.ts';
-import { contextForWrite, inTenant } from './redirect.ts';
+import { contextForWrite, inTenant, openMountedDraft } from './redirect.ts';
 import { countLongCalls, maxResultsChars, resultBytes } from './result-bounds.ts';
 import {
   MEMORY_TOOL,
@@ -144,11 +145,7 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const { tool, input, toolUseId, callerTrace, read } = toolCall;
   const command = findCommand(input.command);
   const access = command?.access;
-  // A write without the right opens no draft.
-  if (
-    access === 'write' &&
-    rejectedByRights(command, input, requireContext(request).principal) === undefined
-  ) {
+  if (opensDraft(command, input, requireContext(request))) {
     const rejected = await contextForWrite(request).then(() => null, rejectedWriteResult);
     if (rejected !== null) return rejected;
   }
@@ -156,15 +153,21 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const language = requestLanguage(request);
   const idempotencyKey = toolUseId ?? header;
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
+  const openDraft = (mount: Mount) => openMountedDraft(request, mount);
+  const options = { ip, language, requestId, toolUseId, idempotencyKey, wantsProvenance, openDraft };
+  const run = (opened: OpenedMemory | MemoryResult): Executed | Promise<Executed> => {
+    if ('content' in opened) return opened;
+    const { context, describeFault, reopen } = opened;
+    const executed = read?.(context) ?? executeCommand(command, input, context);
+    if (describeFault === undefined) return executed;
+    return executed.catch(async (error) =>
+      reopen && isClosed(error) ? run(await reopen()) : describeFault(error),
+    );
+  };
   return await observe(request, details, () =>
-    inTenant(request, access ?? 'read', async ({ principal, policy }) => {
-      const call = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey, wantsProvenance };
-      return mapMaybePromise(openMemory(command, input, call, services), (opened) => {
-        if ('content' in opened) return opened;
-        const executed = read?.(opened.context) ?? executeCommand(command, input, opened.context);
-        return opened.describeFault ? executed.catch(opened.describeFault) : executed;
-      });
-    }).catch(rejectedWriteResult),
+    inTenant(request, access ?? 'read', async ({ principal, policy }) =>
+      mapMaybePromise(openMemory(command, input, { principal, policy, ...options }, services), run),
+    ).catch(rejectedWriteResult),
   );
 }
 

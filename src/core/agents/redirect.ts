@@ -2,10 +2,11 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { hasReason } from '../errors/errors.ts';
 import { type RequestContext, requireContext } from '../http/authentication.ts';
+import type { Mount } from '../memory/mount.ts';
 
-/** Redirects requests from propose-only keys to another memory. */
+/** Redirects requests from propose-only keys to another memory, and so do mounts with `propose`. */
 export interface Redirect {
-  /** Returns the context in which a request reads. */
+  /** Returns the context in which a request reads, in which mounts with `propose` show the caller's drafts. */
   forRead(request: FastifyRequest, context: RequestContext): Promise<RequestContext>;
   /** Returns the context in which a request writes, for a caller whose context is not yet writable. */
   forWrite(request: FastifyRequest, context: RequestContext): Promise<RequestContext>;
@@ -15,17 +16,33 @@ export interface Redirect {
     context: RequestContext,
     error: unknown,
   ): Promise<RequestContext | undefined>;
+  /**
+   * Returns the mount of the caller's draft of a mounted memory, which is created if none is open.
+   *
+   * @param mount a mount with `propose`
+   * @throws ServiceError if the mounted tenant may not have another draft
+   */
+  openMount(request: FastifyRequest, context: RequestContext, mount: Mount): Promise<Mount>;
 }
 
-/** Rejects writes from propose-only keys, for a service without drafts. */
+/** Rejects writes from propose-only keys and to mounts with `propose`, for a service without drafts. */
 const READ_ONLY: Redirect = {
   forRead: async (_request, context) => asReader(context),
   forWrite: async (_request, context) => asReader(context),
   afterError: async () => undefined,
+  openMount: async (_request, _context, mount) => mount,
 };
 
 function asReader({ principal, policy }: RequestContext): RequestContext {
-  return { principal: { ...principal, access: 'read_only' }, policy };
+  const access = principal.proposesAs === undefined ? principal.access : 'read_only';
+  const mounts = policy.mounts.map((mount) =>
+    mount.access === 'propose' ? { ...mount, access: 'read_only' as const } : mount,
+  );
+  return { principal: { ...principal, access }, policy: { ...policy, mounts } };
+}
+
+function isRedirected({ principal, policy }: RequestContext): boolean {
+  return principal.proposesAs !== undefined || policy.mounts.some(({ access }) => access === 'propose');
 }
 
 declare module 'fastify' {
@@ -34,13 +51,13 @@ declare module 'fastify' {
   }
 }
 
-/** Redirects requests from propose-only keys before the memory is read. */
+/** Redirects requests before the memory is read. */
 export const redirecting = fp<{ redirect: Redirect | undefined }>(
   async (app, { redirect = READ_ONLY }) => {
     app.decorate('redirect', redirect);
     app.addHook('onRequest', (request, _reply, done) => {
-      if (requireContext(request).principal.proposesAs === undefined) done();
-      else redirectRead(request).then(() => done(), done);
+      if (isRedirected(requireContext(request))) redirectRead(request).then(() => done(), done);
+      else done();
     });
   },
   { name: 'redirecting', dependencies: ['authentication', 'rate-limit'] },
@@ -71,6 +88,19 @@ export async function contextForWrite(request: FastifyRequest): Promise<RequestC
 }
 
 /**
+ * Returns a mount with `propose` as the mount of the caller's draft, which the rest of the request uses.
+ *
+ * @throws ServiceError if the mounted tenant may not have another draft
+ */
+export async function openMountedDraft(request: FastifyRequest, mount: Mount): Promise<Mount> {
+  const opened = await request.server.redirect.openMount(request, requireContext(request), mount);
+  const { principal, policy } = requireContext(request);
+  const mounts = policy.mounts.map((each) => (each.name === mount.name ? opened : each));
+  request.context = { principal, policy: { ...policy, mounts } };
+  return opened;
+}
+
+/**
  * Runs work in a request's context, and repeats the work if the tenant was replaced by another tenant with its ID, or
  * if the redirection has another memory for a failed write.
  *
@@ -89,8 +119,7 @@ export async function inTenant<T>(
       await identifyAgain(request);
       return work(access === 'write' ? await contextForWrite(request) : requireContext(request));
     }
-    const isRedirected = context.principal.proposesAs !== undefined;
-    if (access === 'read' || !isRedirected) throw error;
+    if (access === 'read' || context.principal.proposesAs === undefined) throw error;
     const next = await request.server.redirect.afterError(request, context, error);
     if (next === undefined) throw error;
     request.context = next;
@@ -105,7 +134,7 @@ export async function inTenant<T>(
  */
 async function identifyAgain(request: FastifyRequest): Promise<void> {
   await request.server.identifyAgain(request);
-  if (requireContext(request).principal.proposesAs !== undefined) await redirectRead(request);
+  if (isRedirected(requireContext(request))) await redirectRead(request);
 }
 
 /**
@@ -116,6 +145,5 @@ async function identifyAgain(request: FastifyRequest): Promise<void> {
 export async function identifyAsNew(request: FastifyRequest): Promise<RequestContext> {
   const { server } = request;
   const context = await server.identifyAsNew(request);
-  const isRedirected = context.principal.proposesAs !== undefined;
-  return isRedirected ? server.redirect.forRead(request, context) : context;
+  return isRedirected(context) ? server.redirect.forRead(request, context) : context;
 }

@@ -8,6 +8,7 @@ import { requireInFlight } from '../http/capacity.ts';
 import { agentErrors, problemResponses } from '../http/problem-responses.ts';
 import { version } from '../lib/service-version.ts';
 import { snakeCase } from '../lib/text-forms.ts';
+import { MOUNT_ACCESS } from '../memory/mount.ts';
 import { rightSchema } from '../memory/rights.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
@@ -74,7 +75,7 @@ const identitySchema = z
       .array(
         z.object({
           path: z.string().meta({ examples: ['/memories/team'] }),
-          access: z.enum(['read_only', 'read_write']),
+          access: z.enum(MOUNT_ACCESS),
           instructions: z.string(),
         }),
       )

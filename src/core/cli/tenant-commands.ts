@@ -13,7 +13,7 @@ import type { TenantRecord } from '../admin/tenant-record.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { snakeCase, storableText } from '../lib/text-forms.ts';
 import { amount, byteAmount, expectedQuantity, formatQuantity, parseQuantity } from '../lib/units.ts';
-import type { Mount } from '../memory/mount.ts';
+import { MOUNT_ACCESS, type Mount } from '../memory/mount.ts';
 import { changedValues } from '../tenants/audit.ts';
 import { pairsProblem, parsePairs } from '../tenants/metadata.ts';
 import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mounts.ts';
@@ -61,7 +61,7 @@ const mountCommand = (cli: Cli) =>
     .option('--name <name>', 'name of the directory below /memories (default: the ID)', mountName)
     .addOption(
       new Option('--access <access>', 'access of agents to the directory, regardless of their keys')
-        .choices(['read_only', 'read_write'])
+        .choices(MOUNT_ACCESS)
         .default('read_only'),
     )
     .option('--instructions <text>', 'purpose of the directory, in words for the model', instructionsText, '')

@@ -1,4 +1,5 @@
 import type { Language } from '../memory/messages.ts';
+import type { Mount } from '../memory/mount.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { TenantPolicy } from '../tenants/policy-cache.ts';
 import type { Principal } from '../tenants/principal.ts';
@@ -17,6 +18,8 @@ export interface Call {
   idempotencyKey: string | undefined;
   /** Whether the result says who wrote each line last. */
   wantsProvenance: boolean;
+  /** Returns a mount with `propose` as the mount of the caller's draft, which is created if none is open. */
+  openDraft(mount: Mount): Promise<Mount>;
 }
 
 /** Returns the origin that the history records for changes by a call. */

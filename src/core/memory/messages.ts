@@ -152,6 +152,8 @@ const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
 
 export const mountReadOnly = (path: string, writable: readonly string[]) =>
   `Error: ${path} is read-only. Write to ${alternatives.format(['your own directories under /memories', ...writable])} instead.`;
+export const tooManyMountDrafts = (path: string) =>
+  `Error: Changes to ${path} are proposed in a draft, and a reviewer has to resolve the open drafts first. You can still use the rest of /memories.`;
 export const cannotDeleteMount = (path: string) =>
   `Error: Cannot delete ${path}: another memory is mounted there`;
 export const cannotRenameMount = (path: string) =>

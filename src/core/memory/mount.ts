@@ -1,17 +1,22 @@
 import { type MemoryPath, ROOT } from './path.ts';
 
+/** With `propose`, writes collect in the caller's draft of the mounted memory (src/features/drafts). */
+export const MOUNT_ACCESS = ['read_only', 'propose', 'read_write'] as const;
+
 /** A directory in a tenant's memory that shows another tenant's memory. */
 export interface Mount {
   /** Directory name, directly below the root. */
   name: string;
   tenant: string;
-  access: 'read_only' | 'read_write';
+  access: (typeof MOUNT_ACCESS)[number];
   /** The mount's purpose, in words for the model; may be empty. */
   instructions: string;
   /** The mounted tenant's creation time. A later tenant with the same ID is not shown. */
   createdAt?: string | undefined;
   /** The accepted invitation to which the mount belongs (src/features/sharing). */
   share?: { id: string; createdAt: string } | undefined;
+  /** The mounted tenant, if `tenant` is the caller's draft of its memory. Never stored. */
+  draftOf?: Pick<Mount, 'tenant' | 'createdAt'> | undefined;
 }
 
 /** Returns a mount without its internal fields. */

@@ -21,6 +21,7 @@ import {
   moveKeysQuery,
   moveSharesQuery,
   moveWebhooksQuery,
+  replaceProposerQuery,
   replaceReaderQuery,
   reserveQuery,
   setTenantQuery,
@@ -119,10 +120,10 @@ SELECT $to, day, files, bytes, history_bytes, reads, writes, rejected FROM tenan
 export const copyDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_drafts',
   `
-INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at,
-  comments)
-SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at, comments FROM drafts
-WHERE tenant_id = $tenant
+INSERT INTO drafts (tenant_id, id, title, author, key_id, via_tenant, base_at, created_at, state, closed_at, closed_by,
+  merged_at, comments)
+SELECT $to, id, title, author, key_id, via_tenant, base_at, created_at, state, closed_at, closed_by, merged_at, comments
+FROM drafts WHERE tenant_id = $tenant
 `,
 );
 
@@ -268,6 +269,7 @@ export function moveTenantData(
     await query(lockScopedKeysQuery, { tenant: from });
     await query(changeScopesQuery, { tenant: from, to });
     await query(replaceReaderQuery, { tenant: from, to });
+    await query(replaceProposerQuery, { tenant: from, to });
     await query(moveWebhooksQuery, { tenant: from, to });
     // An acceptance locks the invitation before the mounting tenant.
     await query(moveInvitationsQuery, { tenant: from, to });

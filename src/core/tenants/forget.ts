@@ -4,7 +4,7 @@ import { defineQuery, time } from '../database/query.ts';
 import { forgetEventsQuery } from './events.ts';
 import { forgetKeptOut } from './kept-out-entries.ts';
 import { forgetMounts } from './mounts.ts';
-import { forgetDeliveriesQuery, replaceReaderQuery } from './queries.ts';
+import { forgetDeliveriesQuery, replaceProposerQuery, replaceReaderQuery } from './queries.ts';
 import { forgottenId } from './receipt.ts';
 import { forgetReceipts } from './receipts.ts';
 
@@ -130,7 +130,7 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
 
 /**
  * Replaces a deleted tenant's ID with a hash, which is the same everywhere: in the audit trail, in the jobs, and in
- * other tenants' mounts and records of reads. Deletes the receipts that contain the ID. The hash's salt is random and
+ * other tenants' mounts, drafts, and records of reads. Deletes the receipts that contain the ID. The hash's salt is random and
  * not stored, so that a guessed ID cannot be verified against the hash. Deletes the tenant's events, and its rows in the
  * change log and among the webhook deliveries. If the call is interrupted, repeat it.
  *
@@ -146,6 +146,7 @@ export async function forgetTenant(
   await forgetKeptOut(database, tenant);
   await forgetMounts(database, tenant, hash);
   await database.query(replaceReaderQuery, { tenant, to: hash });
+  await database.query(replaceProposerQuery, { tenant, to: hash });
   await forgetInJobs(database, tenant, hash);
   await database.query(forgetChangesQuery, { tenant });
   await database.query(forgetEventsQuery, { tenant });

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints, storableText } from '../lib/text-forms.ts';
-import { type Mount, mountPath, toShownMount } from '../memory/mount.ts';
+import { MOUNT_ACCESS, type Mount, mountPath, toShownMount } from '../memory/mount.ts';
 import { parsePath, ROOT } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 import {
@@ -38,7 +38,7 @@ export const mountFields = {
     .regex(TENANT_ID, `must be ${TENANT_ID_RULE}`)
     .meta({ description: 'The tenant whose memory is shown.', examples: ['team'] }),
   access: z
-    .enum(['read_only', 'read_write'])
+    .enum(MOUNT_ACCESS)
     .default('read_only')
     .meta({ description: 'Applies to every key for the tenant, regardless of its access to other paths.' }),
   instructions: storableText(MAX_INSTRUCTIONS)

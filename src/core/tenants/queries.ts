@@ -147,6 +147,12 @@ export const replaceReaderQuery = defineQuery<{ tenant: string; to: string }>(
   'UPDATE reads SET via_tenant = $to WHERE via_tenant = $tenant',
 );
 
+/** Replaces a renamed or deleted tenant's ID in the drafts that collect writes through its mounts. */
+export const replaceProposerQuery = defineQuery<{ tenant: string; to: string }>(
+  'replace_proposer',
+  'UPDATE drafts SET via_tenant = $to WHERE via_tenant = $tenant',
+);
+
 export const deleteTenantKeysQuery = defineQuery<{ tenant: string }>(
   'delete_tenant_keys',
   'DELETE FROM api_keys WHERE tenant_id = $tenant',

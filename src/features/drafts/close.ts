@@ -4,7 +4,7 @@ import { defineQuery, type QueryExecutor, time } from '../../core/database/query
 import { runTenantJob } from '../../core/database/tenant-job.ts';
 import { type Actor, storedActor } from '../../core/memory/origin.ts';
 import { recordEvent } from '../../core/tenants/events.ts';
-import { lockTenantQuery } from '../../core/tenants/queries.ts';
+import { findTenantQuery, lockTenantQuery } from '../../core/tenants/queries.ts';
 import { archiveStoreQuery } from '../../core/tenants/stores.ts';
 import { Tenants } from '../../core/tenants/tenants.ts';
 import type { DraftIds } from './contents.ts';
@@ -84,21 +84,35 @@ WHERE draft_of IS NOT NULL AND id > $after ORDER BY id LIMIT $limit::bigint
 `,
 );
 
-const isOpenQuery = defineQuery<{ tenant: string; id: string }, { isOpen: boolean }>(
-  'is_draft_open',
-  `SELECT EXISTS (SELECT FROM drafts WHERE tenant_id = $tenant AND id = $id AND state = 'open') AS "isOpen"`,
+const findOpenQuery = defineQuery<{ tenant: string; id: string }, { viaTenant: string | null }>(
+  'find_open_draft',
+  `SELECT via_tenant AS "viaTenant" FROM drafts WHERE tenant_id = $tenant AND id = $id AND state = 'open'`,
 );
 
+/** Whether the tenant through whose mount a draft's proposer writes no longer mounts the draft's original. */
+async function isUnmounted(
+  query: QueryExecutor,
+  ids: { tenant: string; id: string },
+  viaTenant: string,
+): Promise<boolean> {
+  const [via] = (await query(findTenantQuery, { tenant: viaTenant })).rows;
+  if (via?.mounts.some(({ tenant }) => tenant === ids.tenant)) return false;
+  // A rename of either tenant changes the draft's record.
+  return (await query(findOpenQuery, ids)).rows[0]?.viaTenant === viaTenant;
+}
+
 export interface ExpiredDrafts {
-  /** Number of closed drafts. */
+  /** Number of drafts closed after the number of days without use. */
   expired: number;
+  /** Number of drafts closed because the proposer's mount has ended. */
+  rejected: number;
   /** Number of deleted memories whose draft was closed or never registered. */
   deleted: number;
 }
 
 /**
  * Closes the drafts that were not read or written for the number of days in the tenant's setting, which defaults to
- * `DRAFT_DAYS`.
+ * `DRAFT_DAYS`, and the drafts of proposers whose mount has ended.
  *
  * @returns undefined if another replica is running the job
  */
@@ -107,26 +121,30 @@ export async function expireDrafts(
   config: Pick<Config, 'DRAFT_DAYS'>,
   now?: Date,
 ): Promise<ExpiredDrafts | undefined> {
-  const done: ExpiredDrafts = { expired: 0, deleted: 0 };
+  const done: ExpiredDrafts = { expired: 0, rejected: 0, deleted: 0 };
   const ran = await runTenantJob<DraftMemory>(database, {
     job: 'drafts',
     now,
     readTenants: (page) => database.query(listDraftMemoriesQuery, page),
     work: async ({ id, tenant, createdAt }, at) => {
-      if (!(await database.query(isOpenQuery, { tenant, id })).rows[0]?.isOpen) {
+      const [open] = (await database.query(findOpenQuery, { tenant, id })).rows;
+      if (open === undefined) {
         if (at.getTime() - Date.parse(createdAt) < UNFINISHED_MS) return;
         await new Tenants(database).deleteDraft(id);
         done.deleted++;
         return;
       }
+      const by = { type: 'system', job: 'drafts' } as const;
+      const { viaTenant } = open;
+      if (viaTenant !== null && (await isUnmounted(database.query, { tenant, id }, viaTenant))) {
+        await closeDraft(database, { tenant, draft: id }, { state: 'rejected', by });
+        done.rejected++;
+        return;
+      }
       const draftDays = (await readDraftDays(database.query, config, [tenant])).get(tenant) ?? 0;
       const expiry = expiryAfter(await readLastUse(database.query, { id, createdAt }), draftDays);
       if (expiry === null || at.getTime() < expiry) return;
-      await closeDraft(
-        database,
-        { tenant, draft: id },
-        { state: 'expired', by: { type: 'system', job: 'drafts' } },
-      );
+      await closeDraft(database, { tenant, draft: id }, { state: 'expired', by });
       done.expired++;
     },
   });

@@ -185,8 +185,10 @@ export interface NewDraft {
   author: Actor;
   /** Time whose state is copied; defaults to now. */
   at?: string | undefined;
-  /** ID of the propose-only key that owns the draft. Each key has at most one open draft. */
+  /** Proposer that owns the draft. Each has at most one open draft. */
   keyId?: string | undefined;
+  /** Tenant through whose mount the proposer writes. */
+  viaTenant?: string | undefined;
   /** The expected tenant's creation time. Detects a later tenant with the same ID. */
   tenantCreatedAt?: string | undefined;
 }
@@ -203,7 +205,7 @@ export async function createDraft(
   database: Database,
   config: Config,
   tenant: string,
-  { title, author, at, keyId, tenantCreatedAt }: NewDraft,
+  { title, author, at, keyId, viaTenant, tenantCreatedAt }: NewDraft,
 ): Promise<Draft> {
   const found = await requireTenant(database, tenant);
   const { createdAt } = found;
@@ -221,9 +223,10 @@ export async function createDraft(
     },
     { snapshot: 'writable' },
   );
+  const proposer = { keyId: keyId ?? null, viaTenant: viaTenant ?? null };
   try {
     const registered = await database.transaction((query) =>
-      register(query, config, { tenant, id, title, author, keyId: keyId ?? null, baseAt }, createdAt),
+      register(query, config, { tenant, id, title, author, ...proposer, baseAt }, createdAt),
     );
     if (registered !== id) await new Tenants(database).deleteDraft(id);
     return await findDraft(database.query, tenant, registered);

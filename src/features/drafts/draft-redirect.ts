@@ -1,14 +1,19 @@
+import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Redirect } from '../../core/agents/redirect.ts';
 import { hasReason } from '../../core/errors/errors.ts';
+import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
+import { isClosed } from '../../core/files/mounts/open-memory.ts';
 import type { RequestContext } from '../../core/http/authentication.ts';
 import type { Mount } from '../../core/memory/mount.ts';
-import type { TenantPolicyCache } from '../../core/tenants/policy-cache.ts';
+import type { TenantPolicy, TenantPolicyCache } from '../../core/tenants/policy-cache.ts';
+import { isReader } from '../../core/tenants/principal.ts';
 import type { Proposals } from './proposals.ts';
 
 /**
- * Redirects requests with propose-only keys to the key's draft. Writes always use the draft, which the first write
- * creates. Reads use the draft if it exists, and otherwise the tenant, which the key cannot change.
+ * Redirects requests with propose-only keys to the key's draft, and mounts with `propose` to the caller's draft of the
+ * mounted memory. Writes always use the draft, which the first write creates. Reads use the draft if it exists, and
+ * otherwise the memory itself, which the caller cannot change.
  */
 export class DraftRedirect implements Redirect {
   readonly #proposals: Proposals;
@@ -20,6 +25,11 @@ export class DraftRedirect implements Redirect {
   }
 
   async forRead(request: FastifyRequest, context: RequestContext): Promise<RequestContext> {
+    const own = context.principal.proposesAs === undefined ? context : await this.#toOwn(request, context);
+    return isReader(own.principal) ? own : this.#withDrafts(request, own);
+  }
+
+  async #toOwn(request: FastifyRequest, context: RequestContext): Promise<RequestContext> {
     try {
       return await this.#toOpenDraft(request, context);
     } catch (error) {
@@ -46,6 +56,46 @@ export class DraftRedirect implements Redirect {
     if (draft === tenant) return undefined;
     const principal = { ...context.principal, tenant: draftOf };
     return this.#toDraft(request, { ...context, principal }, draft);
+  }
+
+  async openMount(request: FastifyRequest, context: RequestContext, mount: Mount): Promise<Mount> {
+    const original = mount.draftOf === undefined ? mount : { ...mount, ...mount.draftOf, draftOf: undefined };
+    const policy = await mountedPolicy(original, this.#policies, request.ip);
+    if (typeof policy === 'string') return original;
+    const { actor, tenant, draftOf: viaTenant = tenant } = context.principal;
+    const draft = await this.#proposals.findOrMake({
+      tenant: original.tenant,
+      tenantCreatedAt: policy.createdAt ?? undefined,
+      keyId: mountProposer(context),
+      actor,
+      viaTenant,
+    });
+    return toDraft(original, draft, policy);
+  }
+
+  /** Returns a context in which mounts with `propose` show the caller's open drafts. */
+  async #withDrafts(request: FastifyRequest, context: RequestContext): Promise<RequestContext> {
+    const { principal, policy } = context;
+    const mounts = await Promise.all(
+      policy.mounts.map(async (mount) => {
+        if (mount.access !== 'propose') return mount;
+        const found = await catchUnreachable(() => this.#findDraft(request, context, mount));
+        return found === 'unreachable' ? mount : found;
+      }),
+    );
+    return { principal, policy: { ...policy, mounts } };
+  }
+
+  async #findDraft(request: FastifyRequest, context: RequestContext, mount: Mount): Promise<Mount> {
+    const policy = await mountedPolicy(mount, this.#policies, request.ip);
+    if (typeof policy === 'string') return mount;
+    const find = async () => {
+      const draft = await this.#proposals.find(mount.tenant, mountProposer(context));
+      return draft === null ? mount : toDraft(mount, draft, policy);
+    };
+    const found = await find();
+    // The draft was closed between the draft lookup and the policy lookup, so the lookup is repeated.
+    return (await mountedPolicy(found, this.#policies, request.ip)) === 'missing' ? find() : found;
   }
 
   async #toOpenDraft(request: FastifyRequest, context: RequestContext): Promise<RequestContext> {
@@ -87,12 +137,27 @@ export class DraftRedirect implements Redirect {
   }
 }
 
-/** Whether a write failed because its draft is closed. A closed draft is archived and soon deleted. */
-function isClosed(error: unknown): boolean {
-  return hasReason(error, 'tenant_archived') || hasReason(error, 'unknown_tenant');
+/**
+ * Makes mounts read-only, except for mounts with `propose`. A draft covers only its tenant, so writes to mounted tenants
+ * could not be reviewed.
+ */
+function readOnly(mounts: readonly Mount[]): Mount[] {
+  return mounts.map((mount) => (mount.access === 'propose' ? mount : { ...mount, access: 'read_only' }));
 }
 
-/** Makes mounts read-only. A draft covers only its tenant, so writes to mounted tenants could not be reviewed. */
-function readOnly(mounts: readonly Mount[]): Mount[] {
-  return mounts.map((mount) => ({ ...mount, access: 'read_only' }));
+/** Returns the mount of a draft, in place of its tenant. A draft's ID is never used again. */
+function toDraft(mount: Mount, draft: string, { createdAt }: Pick<TenantPolicy, 'createdAt'>): Mount {
+  const original = { tenant: mount.tenant, createdAt: createdAt ?? undefined };
+  return { ...mount, tenant: draft, createdAt: undefined, draftOf: original };
+}
+
+/**
+ * Identifies the proposer through a mount: a tenant key by its ID. A service key or token may call for several tenants,
+ * so it is a separate proposer for each, by a hash.
+ */
+function mountProposer({ principal, policy }: RequestContext): string {
+  const { actor, tenant, tenantCreatedAt } = principal;
+  const id = actor.type === 'api_key' ? actor.id : actor.type === 'jwt' ? actor.subject : null;
+  if (actor.type === 'api_key' && tenantCreatedAt !== undefined) return actor.id;
+  return `via_${hash('sha256', JSON.stringify([actor.type, id, tenant, policy.createdAt]), 'base64url')}`;
 }

@@ -15,8 +15,10 @@ export interface Draft {
   id: string;
   title: string;
   author: Actor;
-  /** ID of the propose-only key whose writes the draft collects. */
+  /** Proposer whose writes the draft collects: a propose-only key's ID, or the proposer through a mount. */
   keyId: string | null;
+  /** Tenant through whose mount the proposer writes. */
+  viaTenant: string | null;
   baseAt: string;
   createdAt: string;
   state: DraftState;
@@ -26,8 +28,8 @@ export interface Draft {
   mergedAt: string | null;
 }
 
-const COLUMNS = `tenant_id AS tenant, id, title, author, key_id AS "keyId", ${time('base_at')} AS "baseAt",
-  ${time('created_at')} AS "createdAt", state, ${time('closed_at')} AS "closedAt", closed_by AS "closedBy",
+const COLUMNS = `tenant_id AS tenant, id, title, author, key_id AS "keyId", via_tenant AS "viaTenant",
+  ${time('base_at')} AS "baseAt", ${time('created_at')} AS "createdAt", state, ${time('closed_at')} AS "closedAt", closed_by AS "closedBy",
   ${time('merged_at')} AS "mergedAt"`;
 
 export const insertDraftQuery = defineQuery<{
@@ -36,12 +38,13 @@ export const insertDraftQuery = defineQuery<{
   title: string;
   author: string;
   keyId: string | null;
+  viaTenant: string | null;
   baseAt: string;
 }>(
   'insert_draft',
   `
-INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at)
-VALUES ($tenant, $id, $title, $author::text::jsonb, $keyId, $baseAt::text::timestamptz)
+INSERT INTO drafts (tenant_id, id, title, author, key_id, via_tenant, base_at)
+VALUES ($tenant, $id, $title, $author::text::jsonb, $keyId, $viaTenant, $baseAt::text::timestamptz)
 `,
 );
 

@@ -23,7 +23,7 @@ export const drafts: Feature = {
       hourly: {
         async drafts() {
           const expired = await expireDrafts(database, config);
-          if (expired && expired.expired > 0) log.info(expired, 'closed unused drafts');
+          if (expired && expired.expired + expired.rejected > 0) log.info(expired, 'closed unused drafts');
         },
       },
     };

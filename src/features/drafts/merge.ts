@@ -236,8 +236,9 @@ async function finish(
       await planIn(query),
     );
     const proposers = await readProposers(query, id, plan.changes);
+    const author = { actor: draft.author, viaTenant: draft.viaTenant ?? undefined };
     const findProposer = ({ file }: PlannedChange) =>
-      (isTouched(file) ? proposers.get(file.id) : undefined) ?? draft.author;
+      (isTouched(file) ? proposers.get(file.id) : undefined) ?? author;
     const proposed = plan.changes.filter(({ file }) => isTouched(file));
     const isPersonal = approver.type === 'admin_key' || approver.type === 'user';
     if (isPersonal && (await hasProposed(query, draft, approver.id, proposed)))

@@ -1,26 +1,28 @@
 import type { Config } from '../../core/config.ts';
 import type { Database } from '../../core/database/database.ts';
-import type { Actor } from '../../core/memory/origin.ts';
+import { type Actor, actorText } from '../../core/memory/origin.ts';
 import { createDraft } from './create-draft.ts';
 import { findKeyDraftQuery } from './drafts.ts';
 
-/** A propose-only key, with the tenant to which it proposes changes. */
+/** A caller whose writes a draft collects, with the tenant to which it proposes changes. */
 interface Proposer {
   tenant: string;
-  /** Creation time of the key's tenant. */
+  /** Creation time of the tenant. */
   tenantCreatedAt?: string | undefined;
   keyId: string;
   actor: Actor;
+  /** Tenant through whose mount the caller writes. */
+  viaTenant?: string | undefined;
 }
 
 /**
- * Manages the drafts for propose-only keys. Each key has at most one open draft. Drafts are not cached, because any
- * replica may create or close them.
+ * Manages the drafts of proposers: propose-only keys, and callers that write through a mount. Each has at most one open
+ * draft of a memory. Drafts are not cached, because any replica may create or close them.
  */
 export class Proposals {
   readonly #database: Database;
   readonly #config: Config;
-  /** Drafts being created, by tenant and key, so that a key's concurrent first writes share one draft. */
+  /** Drafts being created, by tenant and proposer, so that concurrent first writes share one draft. */
   readonly #pending = new Map<string, Promise<string>>();
 
   constructor(database: Database, config: Config) {
@@ -33,7 +35,7 @@ export class Proposals {
   }
 
   /**
-   * Returns a key's open draft, and creates the draft if the key has none.
+   * Returns a proposer's open draft, and creates the draft if there is none.
    *
    * @throws ServiceError if the tenant may not have another draft
    */
@@ -51,10 +53,9 @@ export class Proposals {
     }
   }
 
-  async #make({ tenant, keyId, actor, tenantCreatedAt }: Proposer): Promise<string> {
-    const label = 'label' in actor ? actor.label : '';
-    const title = `Proposed by ${label || keyId}`;
-    const draft = { title, author: actor, keyId, tenantCreatedAt };
-    return (await createDraft(this.#database, this.#config, tenant, draft)).id;
+  async #make({ tenant, ...draft }: Proposer): Promise<string> {
+    const { actor } = draft;
+    const title = `Proposed by ${actor.type === 'api_key' ? actor.label || actor.id : actorText(actor)}`;
+    return (await createDraft(this.#database, this.#config, tenant, { ...draft, title, author: actor })).id;
   }
 }

@@ -1,30 +1,36 @@
 import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
 import { type ChangedFile, type WrittenFile, writeChange } from '../../core/history/change.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
-import { type Actor, storedOrigin } from '../../core/memory/origin.ts';
+import { type Actor, type Origin, storedOrigin } from '../../core/memory/origin.ts';
 import { type DraftIds, draftContents } from './contents.ts';
 import type { Draft } from './drafts.ts';
 import type { MergePlan, PlannedChange } from './merge-plan.ts';
 
 /* Writes a planned merge. Each change is attributed to the actor who proposed it. */
 
-type Proposer = { memoryId: string; actor: Actor | null };
+/** Proposer of a change, with the tenant whose mount was used. */
+export type Proposer = Pick<Origin, 'actor' | 'viaTenant'>;
+
+type FoundProposer = { memoryId: string; actor: Actor | null; viaTenant: string | null };
+
+const PROPOSER = (origin: string) =>
+  `${origin} -> 'actor' AS actor, ${origin} ->> 'viaTenant' AS "viaTenant"`;
 
 /** Finds the last editors of existing files in a draft, by the file IDs in the draft. */
-const listProposersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
+const listProposersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, FoundProposer>(
   'list_proposers',
   `
-SELECT f.id::text AS "memoryId", e.origin -> 'actor' AS actor
+SELECT f.id::text AS "memoryId", ${PROPOSER('e.origin')}
 FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
   SELECT origin FROM entries WHERE tenant_id = $tenant AND memory_id = f.id OFFSET 0
 ) AS e
 `,
 );
 
-const listDeletersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
+const listDeletersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, FoundProposer>(
   'list_deleters',
   `
-SELECT f.id::text AS "memoryId", v.origin -> 'actor' AS actor
+SELECT f.id::text AS "memoryId", ${PROPOSER('v.origin')}
 FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
   SELECT origin FROM versions WHERE tenant_id = $tenant AND memory_id = f.id ORDER BY memory_id DESC, id DESC LIMIT 1
 ) AS v
@@ -70,18 +76,18 @@ export async function readProposers(
   query: QueryExecutor,
   draft: string,
   changes: readonly PlannedChange[],
-): Promise<Map<string, Actor>> {
+): Promise<Map<string, Proposer>> {
   const memoryIds = changes.flatMap((change) => idInDraft(change) ?? []);
   const live = (await query(listProposersQuery, { tenant: draft, memoryIds })).rows;
-  const actors = new Map<string, Actor | null>();
-  for await (const { memoryId, actor } of timeSliced(live)) actors.set(memoryId, actor);
-  const left = memoryIds.filter((memoryId) => !actors.has(memoryId));
+  const found = new Map<string, FoundProposer>();
+  for await (const each of timeSliced(live)) found.set(each.memoryId, each);
+  const left = memoryIds.filter((memoryId) => !found.has(memoryId));
   const deleted = (await query(listDeletersQuery, { tenant: draft, memoryIds: left })).rows;
-  for await (const { memoryId, actor } of timeSliced(deleted)) actors.set(memoryId, actor);
-  const proposers = new Map<string, Actor>();
+  for await (const each of timeSliced(deleted)) found.set(each.memoryId, each);
+  const proposers = new Map<string, Proposer>();
   for await (const change of timeSliced(changes)) {
-    const actor = actors.get(idInDraft(change) ?? '');
-    if (actor) proposers.set(change.file.id, actor);
+    const { actor, viaTenant } = found.get(idInDraft(change) ?? '') ?? {};
+    if (actor) proposers.set(change.file.id, { actor, viaTenant: viaTenant ?? undefined });
   }
   return proposers;
 }
@@ -90,7 +96,7 @@ export interface MergeWrite extends DraftIds {
   plan: Pick<MergePlan, 'changes' | 'made' | 'removed'>;
   historyDays: number;
   maxHistoryBytes: number;
-  findProposer: (change: PlannedChange) => Actor;
+  findProposer: (change: PlannedChange) => Proposer;
   approvedBy: Actor;
   requestId: string | undefined;
 }
@@ -108,7 +114,7 @@ export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promi
       from: file.original?.path ?? null,
       to: outcome?.path ?? null,
       isEdited: outcome !== null && outcome.content !== 'keep',
-      origin: storedOrigin({ actor: findProposer(planned), requestId, draft, approvedBy }),
+      origin: storedOrigin({ ...findProposer(planned), requestId, draft, approvedBy }),
     };
   };
   const files: ChangedFile[] = [];

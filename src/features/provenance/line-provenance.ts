@@ -116,8 +116,10 @@ function groupByMemory(paths: readonly MemoryPath[], { principal, policy }: Read
     const directory = path.slice(0, ROOT.length - inner.length);
     let memory = memories.get(directory);
     if (memory === undefined) {
-      const { createdAt = null } = mountAt(path, policy.mounts) ?? policy;
-      const source = { tenant, createdAt, draftOf: isMounted ? null : policy.draftOf };
+      const mount = mountAt(path, policy.mounts);
+      const { createdAt = null } = mount ?? policy;
+      const draftOf = mount === undefined ? policy.draftOf : (mount.draftOf?.tenant ?? null);
+      const source = { tenant, createdAt, draftOf };
       memory = { source, place: { isMounted, ownTenants }, files: new Map() };
       memories.set(directory, memory);
     }

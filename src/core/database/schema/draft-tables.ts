@@ -17,8 +17,10 @@ export const drafts = pgTable(
     title: key('title').notNull(),
     /** Actor that created the draft. */
     author: jsonb('author').notNull(),
-    /** The propose-only key whose writes go to the draft; null if the draft was created explicitly. */
+    /** Proposer whose writes the draft collects; null if the draft was created explicitly. */
     keyId: key('key_id'),
+    /** Tenant through whose mount the proposer writes; null for other drafts. */
+    viaTenant: key('via_tenant'),
     /** Time of the memory state that was copied to the draft. */
     baseAt: timestamp('base_at', { withTimezone: true }).notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
@@ -37,6 +39,7 @@ export const drafts = pgTable(
     primaryKey({ columns: [t.tenantId, t.id] }),
     uniqueIndex('drafts_of_key').on(t.tenantId, t.keyId).where(sql`state = 'open' AND key_id IS NOT NULL`),
     index('drafts_created').on(t.createdAt, t.id),
+    index('drafts_via').on(t.viaTenant).where(sql`via_tenant IS NOT NULL`),
   ],
 );
 

@@ -13,7 +13,7 @@ export const invitations = pgTable(
     hash: key('hash').notNull().unique('invitations_hash'),
     /** The giving tenant. */
     tenantId: key('tenant_id').notNull(),
-    access: key('access').$type<'read_only' | 'read_write'>().notNull(),
+    access: key('access').$type<'read_only' | 'propose' | 'read_write'>().notNull(),
     /** Whether several tenants may accept the invitation. */
     isReusable: boolean('is_reusable').notNull(),
     /** Number of acceptances. */
@@ -44,7 +44,7 @@ export const shares = pgTable(
     invitationId: key('invitation_id').notNull(),
     /** The invitation's hash, so that a repeated acceptance returns the same share. */
     invitationHash: key('invitation_hash').notNull(),
-    access: key('access').$type<'read_only' | 'read_write'>().notNull(),
+    access: key('access').$type<'read_only' | 'propose' | 'read_write'>().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
   },
   (t) => [index('shares_tenant').on(t.tenantId, t.createdAt), index('shares_receiver').on(t.toTenant)],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Unavailable } from '../../memory/messages.ts';
-import { type Mount, mountPath } from '../../memory/mount.ts';
+import { MOUNT_ACCESS, type Mount, mountPath } from '../../memory/mount.ts';
 import { MEMORY_PROTOCOL } from '../../memory/protocol.ts';
 import type { TenantPolicy } from '../../tenants/policy-cache.ts';
 import { isReader, type Principal } from '../../tenants/principal.ts';
@@ -13,13 +13,19 @@ const READ_ONLY_PROTOCOL =
 
 const MOUNTS_HEADER = 'These directories of your memory are memories of their own, which others may use too:';
 
+const USES: Record<Mount['access'], string> = {
+  read_only: 'read-only',
+  propose: 'your changes wait for a reviewer; view a file right before you change it',
+  read_write: 'you can write; view a file right before you change it',
+};
+
 export const instructionsSchema = z
   .object({
     content: z.string().meta({ description: "For the agent's system prompt." }),
     mounts: z.array(
       z.object({
         path: z.string().meta({ examples: ['/memories/team'] }),
-        access: z.enum(['read_only', 'read_write']),
+        access: z.enum(MOUNT_ACCESS),
         instructions: z.string(),
       }),
     ),
@@ -76,8 +82,7 @@ function mountLine({
   unavailable,
   ...mount
 }: Mount & { unavailable: Unavailable | undefined }): string {
-  const use = access === 'read_only' ? 'read-only' : 'you can write; view a file right before you change it';
-  const state = unavailable === undefined ? use : 'not available at the moment';
+  const state = unavailable === undefined ? USES[access] : 'not available at the moment';
   const line = `- ${mountPath(mount)} (${state})`;
   return instructions === '' ? line : `${line}: ${instructions}`;
 }

@@ -13,13 +13,14 @@ import {
   readOnly,
   renameAcrossMemories,
   renameFromReadOnly,
+  tooManyMountDrafts,
 } from '../../memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure, type MemoryResult, rejection } from '../../memory/result.ts';
 import { rightsInMount } from '../../memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
-import type { Principal } from '../../tenants/principal.ts';
+import { isReader, type Principal } from '../../tenants/principal.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
 import { Memory } from '../memory.ts';
 import { rejectedWrite } from '../rejected-write.ts';
@@ -75,7 +76,7 @@ function renameRoute(input: Record<string, unknown>, mounts: readonly Mount[]): 
 
 /** Returns the error that the model reads after a write to a read-only mount. */
 export function readOnlyMount(mount: Mount, mounts: readonly Mount[]): string {
-  const writable = mounts.filter((each) => each !== mount && each.access === 'read_write');
+  const writable = mounts.filter(({ name, access }) => name !== mount.name && access !== 'read_only');
   return mountReadOnly(mountPath(mount), writable.map(mountPath));
 }
 
@@ -103,13 +104,29 @@ function changedPaths(command: MemoryCommand | undefined, input: Record<string, 
  * Returns the error for a write that the caller's rights do not cover; undefined for other calls. A key that can only
  * read gets its own error, but a propose-only key without a draft counts as a writer.
  */
-export function rejectedByRights(
+function rejectedByRights(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
-  { access, rights, proposesAs }: Pick<Principal, 'access' | 'rights' | 'proposesAs'>,
+  { access, rights, proposesAs }: Principal,
 ): string | undefined {
   const isReadOnly = access === 'read_only' && proposesAs === undefined;
   return rights === undefined || isReadOnly ? undefined : rejectedWrite(rights, changedPaths(command, input));
+}
+
+/**
+ * Whether a call of a propose-only key opens a draft of its own memory: each write, except one to a mount with
+ * `propose`, and one that the key's rights do not cover.
+ */
+export function opensDraft(
+  command: MemoryCommand | undefined,
+  input: Record<string, unknown>,
+  { principal, policy }: Pick<Call, 'principal' | 'policy'>,
+): boolean {
+  return (
+    command?.access === 'write' &&
+    !isProposal(command, input, policy.mounts) &&
+    rejectedByRights(command, input, principal) === undefined
+  );
 }
 
 /** The memory on which a call runs. */
@@ -121,6 +138,19 @@ export interface OpenedMemory {
    * @throws `error` when no result describes it
    */
   describeFault?: ((error: unknown) => MemoryResult) | undefined;
+  /** Opens the caller's next draft, for a write that failed because a reviewer has closed its draft. */
+  reopen?: (() => Promise<OpenedMemory | MemoryResult>) | undefined;
+}
+
+/** Whether a call writes to a mount with `propose`. */
+function isProposal(
+  command: MemoryCommand | undefined,
+  input: Record<string, unknown>,
+  mounts: readonly Mount[],
+): boolean {
+  if (mounts.length === 0 || command?.access !== 'write') return false;
+  const route = commandRoute(command, input, mounts);
+  return route.kind === 'mount' && route.mount.access === 'propose';
 }
 
 /**
@@ -152,7 +182,9 @@ export function openMemory(
       if (call.principal.access === 'read_only') return rejection(readOnly);
       return (route.isRejection ? rejection : failure)(route.why);
     case 'mount':
-      return openMounted(command, input, route.mount, call, services);
+      return isProposal(command, input, mounts) && !isReader(call.principal)
+        ? openProposal(command, input, route.mount, call, services)
+        : openMounted(command, input, route.mount, call, services);
   }
 }
 
@@ -178,6 +210,61 @@ function ownContext(
   return mapMaybePromise(memoryContext(memory, command, policy, call, services), (context) => ({ context }));
 }
 
+/** Opens the caller's draft of a mounted memory for a write. */
+async function openProposal(
+  command: MemoryCommand | undefined,
+  input: Record<string, unknown>,
+  mount: Mount,
+  call: Call,
+  services: Services,
+): Promise<OpenedMemory | MemoryResult> {
+  const open = async () => {
+    try {
+      return await openMounted(command, input, await call.openDraft(mount), call, services);
+    } catch (error) {
+      if (hasReason(error, 'too_many_drafts') || hasReason(error, 'drafts_too_large'))
+        return rejection(tooManyMountDrafts(mountPath(mount)));
+      return describeMountFault(error, mount, call, services);
+    }
+  };
+  const opened = await open();
+  return 'content' in opened ? opened : { ...opened, reopen: open };
+}
+
+/** Whether a write failed because its draft is closed. A closed draft is archived and soon deleted. */
+export function isClosed(error: unknown): boolean {
+  return hasReason(error, 'tenant_archived') || hasReason(error, 'unknown_tenant');
+}
+
+/**
+ * Returns the result for an error in a mounted memory.
+ *
+ * @throws `error` when no result describes it
+ */
+function describeMountFault(
+  error: unknown,
+  mount: Mount,
+  { policy: { mounts } }: Call,
+  { policies }: Pick<Services, 'policies'>,
+): MemoryResult {
+  if (hasReason(error, 'tenant_archived') || hasReason(error, 'draft_of_draft'))
+    return rejection(readOnlyMount(mount, mounts));
+  // The next attempt looks up the mounted tenant again.
+  if (hasReason(error, 'tenant_replaced')) policies.forget(mount.draftOf?.tenant ?? mount.tenant);
+  // The tenant was deleted while its settings were cached.
+  if (hasReason(error, 'unknown_tenant') || hasReason(error, 'no_such_tenant'))
+    return failure(mountUnavailable(mountPath(mount), 'missing'));
+  throw error;
+}
+
+/** Returns the caller's tenant, for a caller that works in a draft too. */
+function originalTenant({ principal, policy }: Pick<Call, 'principal' | 'policy'>) {
+  const { tenant, draftOf, tenantCreatedAt } = principal;
+  return draftOf === undefined
+    ? { tenant, createdAt: policy.createdAt }
+    : { tenant: draftOf, createdAt: tenantCreatedAt ?? null };
+}
+
 async function openMounted(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
@@ -188,13 +275,15 @@ async function openMounted(
   const { principal, idempotencyKey } = call;
   const { policies } = services;
   const mountedAt = mountPath(mount);
+  const caller = originalTenant(call);
   const policy = await mountedPolicy(mount, policies, call.ip);
   if (typeof policy === 'string') return failure(mountUnavailable(mountedAt, policy));
+  const { tenant: original, createdAt } = mount.draftOf ?? { ...mount, createdAt: policy.createdAt };
   const keys =
     idempotencyKey !== undefined && command?.access === 'write'
       ? mountedRequestKeys(idempotencyKey, input, {
-          caller: [principal.tenant, call.policy.createdAt],
-          mounted: [mount.tenant, policy.createdAt],
+          caller: [caller.tenant, caller.createdAt],
+          mounted: [original, createdAt ?? null],
         })
       : undefined;
   const memory = new Memory(services, mount.tenant, {
@@ -204,18 +293,13 @@ async function openMounted(
     createdAt: policy.createdAt,
     countedAs: countedAs(mount.tenant, policy),
     request: keys?.mounted,
-    origin: { ...callOrigin(call), viaTenant: principal.tenant },
+    origin: { ...callOrigin(call), viaTenant: caller.tenant },
     reserveKey: keys && (() => reserveKey(keys.own, call, services)),
   });
-  const describeFault = (error: unknown) => {
-    if (hasReason(error, 'tenant_archived')) return rejection(readOnlyMount(mount, call.policy.mounts));
-    // The next attempt looks up the mounted tenant again.
-    if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
-    // The tenant was deleted while its settings were cached.
-    if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(mountedAt, 'missing'));
-    throw error;
+  return {
+    context: await memoryContext(memory, command, policy, call, services, mountAccess(mount, principal)),
+    describeFault: (error: unknown) => describeMountFault(error, mount, call, services),
   };
-  return { context: await memoryContext(memory, command, policy, call, services), describeFault };
 }
 
 /**
@@ -224,12 +308,12 @@ async function openMounted(
  * @throws ServiceError when the key was used for another memory
  */
 async function reserveKey(request: RequestKey, call: Call, services: Services): Promise<void> {
-  const { principal, policy } = call;
-  const memory = new Memory(services, principal.tenant, {
+  const { tenant, createdAt } = originalTenant(call);
+  const memory = new Memory(services, tenant, {
     autoCreate: false,
     origin: callOrigin(call),
-    createdAt: policy.createdAt,
-    countedAs: countedAs(principal.tenant, policy),
+    createdAt,
+    countedAs: countedAs(tenant, call.policy),
     request,
   });
   try {
@@ -240,6 +324,12 @@ async function reserveKey(request: RequestKey, call: Call, services: Services): 
     if (error instanceof IdempotentReplay) return;
     throw error;
   }
+}
+
+/** Returns a caller's access to a mounted memory. A mount with `propose` is writable as the caller's draft only. */
+function mountAccess({ access, draftOf }: Mount, principal: Principal): Principal['access'] {
+  if (access !== 'propose') return principal.access;
+  return draftOf !== undefined && !isReader(principal) ? 'read_write' : 'read_only';
 }
 
 /** Returns a mount for a view of the root. */
@@ -268,8 +358,8 @@ function openDirectory(mount: Mount, call: Call, services: Services): MountedDir
 }
 
 /**
- * Returns the context for a call on one memory. The settings are from that memory. The access and the maximum result
- * length are from the caller.
+ * Returns the context for a call on one memory. The settings are from that memory. The maximum result length is from
+ * the caller.
  */
 function memoryContext(
   memory: Memory,
@@ -277,8 +367,9 @@ function memoryContext(
   settings: TenantPolicy,
   call: Call,
   services: Services,
+  access = call.principal.access,
 ): MemoryContext | Promise<MemoryContext> {
-  const { principal, policy, language, wantsProvenance } = call;
+  const { policy, language, wantsProvenance } = call;
   const { records, provenance } = services;
   const context = {
     store: records === undefined ? memory : records.traceMemory(memory),
@@ -286,7 +377,7 @@ function memoryContext(
     language,
     describeLines:
       wantsProvenance && provenance ? (shown: ShownLines) => provenance.describeView(shown, call) : undefined,
-    access: principal.access,
+    access,
     limits: { maxFileBytes: settings.limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
   };
   if (command?.access !== 'write') return { ...context, redaction: undefined };

@@ -42,7 +42,11 @@ export const draftSchema = z
     key_id: z
       .string()
       .nullable()
-      .meta({ description: 'The propose-only key whose writes go into this draft; null if there is none.' }),
+      .meta({ description: 'The key whose writes go into this draft; null if there is none.' }),
+    via_tenant: tenantId.nullable().meta({
+      description:
+        "The tenant through whose mount the writes come; null for other drafts, and outside an admin key's scope.",
+    }),
     state: z.enum(['open', 'merged', 'replaced', 'rejected', 'expired']),
     base_at: time.meta({ description: 'It started from the memory at this time.' }),
     created_at: time,

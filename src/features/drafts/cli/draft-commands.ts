@@ -18,7 +18,7 @@ import {
 } from '../../../core/cli/resolutions.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import { amount } from '../../../core/lib/units.ts';
-import { actorText } from '../../../core/memory/origin.ts';
+import { actorText, actorTextVia } from '../../../core/memory/origin.ts';
 import type { MemoryPath } from '../../../core/memory/path.ts';
 import {
   createTenantDraft,
@@ -240,7 +240,7 @@ const listCommand = (cli: Cli) =>
         CREATED: (draft) => time(draft.created_at),
         'LAST USED': (draft) => time(draft.last_used_at),
         EXPIRES: (draft) => time(draft.expires_at),
-        BY: (draft) => actorText(draft.author),
+        BY: (draft) => actorTextVia(draft.author, draft.via_tenant),
         TITLE: (draft) => draft.title,
       });
       return { json: records, text };
@@ -275,9 +275,9 @@ const showCommand = (cli: Cli) =>
     });
 
 function printDraft({ stdout }: Io, draft: DraftRecord): void {
-  const { id, title, state, author, closed_by: closedBy, expires_at: expiresAt } = draft;
+  const { id, title, state, author, via_tenant: via, closed_by: closedBy, expires_at: expiresAt } = draft;
   printLine(stdout, `${id}  ${sanitizeForTerminal(stdout, title)}`);
-  const made = `created ${time(draft.created_at)} by ${sanitizeForTerminal(stdout, actorText(author))}, from ${time(draft.base_at)}`;
+  const made = `created ${time(draft.created_at)} by ${sanitizeForTerminal(stdout, actorTextVia(author, via))}, from ${time(draft.base_at)}`;
   const end =
     closedBy === null
       ? ''

@@ -5,7 +5,7 @@ import type { Io } from '../../../core/cli/io.ts';
 import { readText } from '../../../core/cli/memory-commands.ts';
 import { printLine, table, time } from '../../../core/cli/output.ts';
 import { parseDuration } from '../../../core/lib/units.ts';
-import type { Mount } from '../../../core/memory/mount.ts';
+import { MOUNT_ACCESS, type Mount } from '../../../core/memory/mount.ts';
 import {
   acceptInvitation,
   createInvitation,
@@ -28,7 +28,7 @@ const createCommand = (cli: Cli) =>
     .argument('<tenant>', 'ID of the tenant whose memory is shared', tenantId)
     .addOption(
       new Option('--access <access>', 'access to the memory for the other tenant')
-        .choices(['read_only', 'read_write'])
+        .choices(MOUNT_ACCESS)
         .default('read_only'),
     )
     .option('--reusable', 'several tenants may accept the invitation')
