@@ -118,6 +118,7 @@ describeServiceOnOwnDatabase("a draft's lifecycle", (service) => {
     ];
     expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(29))).toStrictEqual({
       expired: 0,
+      rejected: 0,
       deleted: 0,
     });
     await service().query(
@@ -126,6 +127,7 @@ describeServiceOnOwnDatabase("a draft's lifecycle", (service) => {
     );
     expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(31))).toStrictEqual({
       expired: 1,
+      rejected: 0,
       deleted: 0,
     });
     const state = async ({ tenant: of, id }: { tenant: string; id: string }) =>
@@ -140,6 +142,7 @@ describeServiceOnOwnDatabase("a draft's lifecycle", (service) => {
     await service().query("UPDATE drafts SET state = 'merged' WHERE id = $1 RETURNING id", [used.id]);
     expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, daysFromNow(1))).toStrictEqual({
       expired: 0,
+      rejected: 0,
       deleted: 2,
     });
     await assertInvariants(service());

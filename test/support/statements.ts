@@ -56,6 +56,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'mounted_by',
   'move_mounts',
   'forget_mounts',
+  'replace_proposer',
   'replace_reader',
   'tenants_with_reads',
   'select_tenants',

@@ -1,3 +1,4 @@
+import type { Mount } from '../../src/core/memory/mount.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import type { TenantSettings } from '../../src/core/tenants/settings.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
@@ -5,7 +6,7 @@ import { freshTenant, type Service } from './test-service.ts';
 
 /** Options for a mount in a test: its access, and settings for the mounted tenant. */
 export interface MountOptions {
-  access?: 'read_only' | 'read_write';
+  access?: Mount['access'];
   instructions?: string;
   settings?: Partial<TenantSettings>;
 }

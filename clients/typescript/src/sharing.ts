@@ -1,7 +1,7 @@
 /** An invitation to mount the tenant's memory. A later version of the service may add fields. */
 export interface Invitation {
   id: string;
-  access: 'read_only' | 'read_write';
+  access: 'read_only' | 'propose' | 'read_write';
   /** Whether several tenants may accept it. */
   reusable: boolean;
   /** Number of acceptances. */
@@ -16,7 +16,7 @@ export interface Invitation {
 
 export interface InvitationOptions {
   /** `read_only` by default. */
-  access?: 'read_only' | 'read_write' | undefined;
+  access?: 'read_only' | 'propose' | 'read_write' | undefined;
   /** Whether several tenants may accept the invitation; false by default. */
   reusable?: boolean | undefined;
   /** Time until it expires, in seconds; 7 days by default. */
@@ -36,7 +36,7 @@ export interface AcceptanceOptions {
 export interface GivenShare {
   id: string;
   tenant: string;
-  access: 'read_only' | 'read_write';
+  access: 'read_only' | 'propose' | 'read_write';
   invitation: string;
   /** ISO 8601. */
   created_at: string;
@@ -48,7 +48,7 @@ export interface ReceivedShare {
   tenant: string;
   /** The directory: `/memories/team`. */
   path: string;
-  access: 'read_only' | 'read_write';
+  access: 'read_only' | 'propose' | 'read_write';
   /** `ok`, `suspended`, `missing`, `name_taken`, or a value of a later version of the service. */
   status: string;
   /** ISO 8601. */

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from typing_extensions import NotRequired, TypedDict
 
-Access = Literal["read_only", "read_write"]
+Access = Literal["read_only", "propose", "read_write"]
 
 
 class Invitation(TypedDict):

@@ -1,4 +1,4 @@
-import { actorSource, actorText } from '../../../../src/core/memory/origin.ts';
+import { actorSource, actorTextVia } from '../../../../src/core/memory/origin.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts-api.ts';
 import { replaceQuery, route, toHref } from '../../router.ts';
@@ -131,10 +131,11 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
   );
 }
 
-/** The actor that proposed a draft, with the source declared for the actor's key if known. */
-export function Author({ author }: Pick<Draft, 'author'>) {
+/** The actor that proposed a draft, with the tenant whose mount it used, and the source declared for its key. */
+export function Author({ author, via_tenant: via }: Pick<Draft, 'author' | 'via_tenant'>) {
   const source = actorSource(author);
-  return <Name text={source === null ? actorText(author) : `${actorText(author)}, source ${source}`} />;
+  const name = actorTextVia(author, via);
+  return <Name text={source === null ? name : `${name}, source ${source}`} />;
 }
 
 function OpenCells({ changed_files, files, bytes, last_used_at, expires_at }: Draft) {

@@ -26,6 +26,7 @@ export interface Tree {
 /** Words for a mount's access. */
 export const ACCESS: Record<TenantMount['access'], string> = {
   read_only: 'read only',
+  propose: 'propose changes',
   read_write: 'read and write',
 };
 

@@ -57,6 +57,7 @@ export function MountFields({ form, isNew, except, onChange }: Props) {
           onChange={(event) => onChange({ access: event.currentTarget.value as Mount['access'] })}
         >
           <option value="read_only">Read only</option>
+          <option value="propose">Propose changes</option>
           <option value="read_write">Read and write</option>
         </select>
         <span class="hint">Applies regardless of the access of the agents' keys.</span>

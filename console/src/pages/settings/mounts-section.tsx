@@ -18,7 +18,7 @@ import { MountFields, type MountForm, NEW_MOUNT, toMount } from './mount-fields.
 
 type ListedMount = Mounts['mounts'][number];
 
-const ACCESS = { read_only: 'read only', read_write: 'read, write' };
+const ACCESS = { read_only: 'read only', propose: 'propose changes', read_write: 'read, write' };
 
 /** Lists a tenant's mounts, and the tenants that mount its memory. */
 export function MountsSection({ tenant }: { tenant: string }) {
