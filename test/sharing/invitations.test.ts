@@ -231,7 +231,7 @@ describeService(
         '{',
         '"msi_"',
         '{"token":1,"name":"a"}',
-        '{"access":"propose"}',
+        '{"access":"operate"}',
         '{"access":null}',
         '{"expires_in_seconds":59}',
         '{"expires_in_seconds":1e99}',

@@ -17,7 +17,7 @@ export interface Redirect {
     error: unknown,
   ): Promise<RequestContext | undefined>;
   /**
-   * Returns the mount of the caller's draft of a mounted memory, which is created if none is open.
+   * Returns a mount that shows the caller's draft, which is created if none is open.
    *
    * @param mount a mount with `propose`
    * @throws ServiceError if the mounted tenant may not have another draft
@@ -88,7 +88,7 @@ export async function contextForWrite(request: FastifyRequest): Promise<RequestC
 }
 
 /**
- * Returns a mount with `propose` as the mount of the caller's draft, which the rest of the request uses.
+ * Opens a mount with `propose`: the rest of the request uses the caller's draft.
  *
  * @throws ServiceError if the mounted tenant may not have another draft
  */

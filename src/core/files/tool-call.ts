@@ -18,7 +18,7 @@ export interface Call {
   idempotencyKey: string | undefined;
   /** Whether the result says who wrote each line last. */
   wantsProvenance: boolean;
-  /** Returns a mount with `propose` as the mount of the caller's draft, which is created if none is open. */
+  /** Opens a mount with `propose`: returns a mount that shows the caller's draft, which is created if none is open. */
   openDraft(mount: Mount): Promise<Mount>;
 }
 

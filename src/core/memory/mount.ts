@@ -1,6 +1,6 @@
 import { type MemoryPath, ROOT } from './path.ts';
 
-/** With `propose`, writes collect in the caller's draft of the mounted memory (src/features/drafts). */
+/** With `propose`, the caller's draft collects writes (src/features/drafts). */
 export const MOUNT_ACCESS = ['read_only', 'propose', 'read_write'] as const;
 
 /** A directory in a tenant's memory that shows another tenant's memory. */
@@ -15,7 +15,7 @@ export interface Mount {
   createdAt?: string | undefined;
   /** The accepted invitation to which the mount belongs (src/features/sharing). */
   share?: { id: string; createdAt: string } | undefined;
-  /** The mounted tenant, if `tenant` is the caller's draft of its memory. Never stored. */
+  /** The mounted tenant, if `tenant` is the caller's draft. Never stored. */
   draftOf?: Pick<Mount, 'tenant' | 'createdAt'> | undefined;
 }
 

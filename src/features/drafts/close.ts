@@ -97,12 +97,12 @@ async function isUnmounted(
 ): Promise<boolean> {
   const [via] = (await query(findTenantQuery, { tenant: viaTenant })).rows;
   if (via?.mounts.some(({ tenant }) => tenant === ids.tenant)) return false;
-  // A rename of either tenant changes the draft's record.
+  // Renaming either tenant changes the draft's record.
   return (await query(findOpenQuery, ids)).rows[0]?.viaTenant === viaTenant;
 }
 
 export interface ExpiredDrafts {
-  /** Number of drafts closed after the number of days without use. */
+  /** Number of drafts closed because they were unused. */
   expired: number;
   /** Number of drafts closed because the proposer's mount has ended. */
   rejected: number;
@@ -112,7 +112,7 @@ export interface ExpiredDrafts {
 
 /**
  * Closes the drafts that were not read or written for the number of days in the tenant's setting, which defaults to
- * `DRAFT_DAYS`, and the drafts of proposers whose mount has ended.
+ * `DRAFT_DAYS`, and the drafts whose proposers no longer have the mount.
  *
  * @returns undefined if another replica is running the job
  */

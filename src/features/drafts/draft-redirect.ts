@@ -145,7 +145,7 @@ function readOnly(mounts: readonly Mount[]): Mount[] {
   return mounts.map((mount) => (mount.access === 'propose' ? mount : { ...mount, access: 'read_only' }));
 }
 
-/** Returns the mount of a draft, in place of its tenant. A draft's ID is never used again. */
+/** Returns a mount that shows a draft instead. A draft's ID is never used again. */
 function toDraft(mount: Mount, draft: string, { createdAt }: Pick<TenantPolicy, 'createdAt'>): Mount {
   const original = { tenant: mount.tenant, createdAt: createdAt ?? undefined };
   return { ...mount, tenant: draft, createdAt: undefined, draftOf: original };

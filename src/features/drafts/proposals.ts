@@ -7,7 +7,7 @@ import { findKeyDraftQuery } from './drafts.ts';
 /** A caller whose writes a draft collects, with the tenant to which it proposes changes. */
 interface Proposer {
   tenant: string;
-  /** Creation time of the tenant. */
+  /** The tenant's creation time. */
   tenantCreatedAt?: string | undefined;
   keyId: string;
   actor: Actor;

@@ -8,7 +8,7 @@ import type { MergePlan, PlannedChange } from './merge-plan.ts';
 
 /* Writes a planned merge. Each change is attributed to the actor who proposed it. */
 
-/** Proposer of a change, with the tenant whose mount was used. */
+/** A change's proposer, with the tenant whose mount was used. */
 export type Proposer = Pick<Origin, 'actor' | 'viaTenant'>;
 
 type FoundProposer = { memoryId: string; actor: Actor | null; viaTenant: string | null };

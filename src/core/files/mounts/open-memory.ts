@@ -210,7 +210,7 @@ function ownContext(
   return mapMaybePromise(memoryContext(memory, command, policy, call, services), (context) => ({ context }));
 }
 
-/** Opens the caller's draft of a mounted memory for a write. */
+/** Opens the caller's draft in a mounted memory's place for a write. */
 async function openProposal(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
