@@ -9,6 +9,7 @@ import { removeMount, setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { closeDraft, closeLocked, expireDrafts } from '../../src/features/drafts/close.ts';
 import { Proposals } from '../../src/features/drafts/proposals.ts';
+import { blockIn, INCLUDE } from '../provenance/provenance-reader.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { cmd } from '../support/step-table.ts';
@@ -158,6 +159,32 @@ describeService(
       expect(whoami.mounts).toStrictEqual(instructions.mounts);
       for (const seen of [viewed, context, instructions, whoami])
         expect(JSON.stringify(seen)).not.toContain(await openDraft(team));
+    });
+
+    it('names the proposer of a line to its own tenant only, before and after the merge', async () => {
+      const { own, team, agent, owner } = await proposing();
+      const tenants = new Tenants(service().database);
+      for (const tenant of [own, team]) await tenants.set(tenant, { provenance: 'on_request' });
+      await owner.run(cmd.create('/memories/notes.md', 'one\n'));
+      await agent.run(cmd.insert(file, 1, 'two\n'));
+      const rows = async (reader: typeof agent, path: string) =>
+        blockIn((await reader.send(cmd.view(path), INCLUDE)).content).slice(1);
+      expect(await rows(agent, file)).toStrictEqual([
+        '1: a key, in a mounted memory, DAY',
+        '2: key builder-1, source web, in a mounted memory, DAY, unreviewed',
+        '3: a key, in a mounted memory, DAY]',
+      ]);
+      await merge(team);
+      expect(await rows(agent, file)).toStrictEqual([
+        '1: a key, in a mounted memory, DAY',
+        '2: key builder-1, source web, in a mounted memory, DAY, approved',
+        '3: a key, in a mounted memory, DAY]',
+      ]);
+      expect(await rows(owner, '/memories/notes.md')).toStrictEqual([
+        '1: key owner, DAY',
+        '2: a key, source web, through a mount, DAY, approved by admin key control plane',
+        '3: key owner, DAY]',
+      ]);
     });
 
     it('keeps the draft of a propose-only key, and rejects a read-only key and a key without the right', async () => {

@@ -69,6 +69,23 @@ describeService(
       expect(await receiver.run(cmd.create('/memories/team/a', 'x'))).toContain('read-only');
     });
 
+    it("collects the other tenant's writes in a draft if the access is propose", async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      const { token } = await giver.invite({ access: 'propose' });
+      const { body } = await receiver.accept(token, 'team');
+      expect(body.access).toBe('propose');
+      expect((await giver.shares()).given).toMatchObject([{ tenant: receiver.tenant, access: 'propose' }]);
+      await receiver.run(cmd.create('/memories/team/a', 'x'));
+      expect(await receiver.run(cmd.view('/memories/team/a'))).toContain('1\tx');
+      expect(await giver.run(cmd.view('/memories/a'))).toContain('does not exist');
+      expect((await giver.call('DELETE', `/shares/${body.id}`)).status).toBe(204);
+      expect(await receiver.run(cmd.view('/memories/team/a'))).toContain('does not exist');
+      expect(await receiver.run(cmd.create('/memories/team/b', 'x'))).toContain('successfully');
+      const { token: next } = await giver.invite({ access: 'propose' });
+      expect((await receiver.accept(next, 'again')).status).toBe(201);
+      expect(await receiver.run(cmd.view('/memories/again'))).not.toContain('/memories/again/b');
+    });
+
     it('accepts an invitation once, and a reusable invitation several times', async () => {
       const giver = await createSharer(service());
       const receivers = [await createSharer(service()), await createSharer(service())];

@@ -11,9 +11,9 @@ import { isReader } from '../../core/tenants/principal.ts';
 import type { Proposals } from './proposals.ts';
 
 /**
- * Redirects requests with propose-only keys to the key's draft, and mounts with `propose` to the caller's draft of the
- * mounted memory. Writes always use the draft, which the first write creates. Reads use the draft if it exists, and
- * otherwise the memory itself, which the caller cannot change.
+ * Redirects requests with propose-only keys to the key's draft, and mounts with `propose` to the caller's drafts.
+ * Writes always use the draft, which the first write creates. Reads use the draft if it exists, and otherwise the memory
+ * itself, which the caller cannot change.
  */
 export class DraftRedirect implements Redirect {
   readonly #proposals: Proposals;

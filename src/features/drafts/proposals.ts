@@ -16,8 +16,8 @@ interface Proposer {
 }
 
 /**
- * Manages the drafts of proposers: propose-only keys, and callers that write through a mount. Each has at most one open
- * draft of a memory. Drafts are not cached, because any replica may create or close them.
+ * Manages the drafts for propose-only keys, and for callers that write through a mount. Each has at most one open draft
+ * for a memory. Drafts are not cached, because any replica may create or close them.
  */
 export class Proposals {
   readonly #database: Database;
