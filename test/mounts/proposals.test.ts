@@ -8,13 +8,14 @@ import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
 import { removeMount, setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { closeDraft, closeLocked, expireDrafts } from '../../src/features/drafts/close.ts';
+import { drafts as draftsFeature } from '../../src/features/drafts/feature.ts';
 import { Proposals } from '../../src/features/drafts/proposals.ts';
 import { blockIn, INCLUDE } from '../provenance/provenance-reader.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { cmd } from '../support/step-table.ts';
 import { tenantWithMounts } from '../support/tenant-with-mounts.ts';
-import { describeService } from '../support/test-service.ts';
+import { describeService, startSharedService } from '../support/test-service.ts';
 
 const file = '/memories/team/notes.md';
 const READ_ONLY =
@@ -372,12 +373,25 @@ describeService(
   { AUTH: 'keys', AUTH_CACHE_SECONDS: '30' },
 );
 
-describeService('mounts with propose without authentication', (service) => {
+describeService('mounts with propose without authentication', (service, kind) => {
   it("collects each tenant's writes in one draft", async () => {
     const { own, team } = await tenantWithMounts(service(), { team: { access: 'propose' } });
     const run = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
     expect(await run(own, cmd.create(file, 'x'))).toBe(CREATED);
     expect(await run(own, cmd.view(file))).toBe(content('x'));
     expect(await run(team, cmd.view('/memories/notes.md'))).toContain('does not exist');
+  });
+
+  it('rejects writes in a service without drafts', async () => {
+    const { own } = await tenantWithMounts(service(), { team: { access: 'propose' } });
+    const start = vi.spyOn(draftsFeature, 'start').mockResolvedValue({});
+    const without = await startSharedService(kind);
+    start.mockRestore();
+    try {
+      const { content } = await without.execute(cmd.create(file, 'x'), { tenant: own });
+      expect(content).toBe(READ_ONLY);
+    } finally {
+      await without.close();
+    }
   });
 });
