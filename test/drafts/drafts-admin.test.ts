@@ -38,6 +38,7 @@ describeService('drafts in the admin API', (service) => {
       title: 'tidy',
       state: 'open',
       key_id: null,
+      via_tenant: null,
       files: 1,
       bytes: 2,
       changed_files: 0,
