@@ -71,7 +71,7 @@ export const SHARING_DEFINITION = {
       },
       access: {
         type: 'string',
-        enum: ['read_only', 'read_write'],
+        enum: ['read_only', 'propose', 'read_write'],
         description: 'The access to your memory for the other agents: read_only by default.',
       },
       reusable: {
