@@ -152,7 +152,9 @@ async function fill(directory: string): Promise<void> {
     `INSERT INTO invitations (id, hash, tenant_id, access, is_reusable, created_at, expires_at)
      VALUES ('inv_1', 'aa', 'acme', 'read_only', true, now(), now() + interval '1 day')`,
   );
-  await service.query(`INSERT INTO shares VALUES ('shr_1', 'acme', 'globex', 'inv_1', 'read_only', now())`);
+  await service.query(
+    `INSERT INTO shares VALUES ('shr_1', 'acme', 'globex', 'inv_1', 'aa', 'read_only', now())`,
+  );
   await service.query(`INSERT INTO fleet_usage VALUES ('2026-11-01', 3, 1, 5, 2, 3)`);
   await service.close();
 }

@@ -129,6 +129,9 @@ const FOR_SHARING = [
   'DELETE /v1/shares/{share}',
 ];
 
+/** Tools. A key with rights can neither share, nor see the tool for it. */
+const TOOLS = ['memory_search', 'memory_sharing'];
+
 /** Routes of the Memory Stores API that name a file or a version by its ID, or the store. `stores.test.ts` has them. */
 const BY_ID = [
   'POST /v1/memory_stores',
@@ -236,7 +239,7 @@ describeService(
       const known = [...Object.keys(ROUTES), ...BY_ID, ...FOR_SHARING, ...PUBLIC];
       expect(routes.filter((route) => !known.includes(route))).toStrictEqual([]);
       expect(commands.map(({ name }) => name)).toStrictEqual(Object.keys(COMMANDS));
-      expect(service().app.tools.map(({ name }) => name)).toStrictEqual(['memory_search']);
+      expect(service().app.tools.map(({ name }) => name)).toStrictEqual(TOOLS);
     });
 
     const TITLE = 'gives the same responses as a memory without them: %j';

@@ -59,6 +59,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'replace_proposer',
   'replace_reader',
   'tenants_with_reads',
+  'list_metadata_values',
   'select_tenants',
   'count_selected_tenants',
   'list_job_outcomes',

@@ -21,11 +21,14 @@ CREATE TABLE "shares" (
 	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
-ALTER TABLE "api_keys" DROP CONSTRAINT "api_keys_rights";--> statement-breakpoint
+ALTER TABLE "drafts" ADD COLUMN "via_tenant" text COLLATE "C";--> statement-breakpoint
+ALTER TABLE "api_keys" ADD COLUMN "rights" jsonb;--> statement-breakpoint
 ALTER TABLE "api_keys" ADD COLUMN "can_share" boolean DEFAULT false NOT NULL;--> statement-breakpoint
+ALTER TABLE "tenants" ADD COLUMN "provenance" text COLLATE "C";--> statement-breakpoint
 CREATE INDEX "invitations_tenant" ON "invitations" USING btree ("tenant_id","created_at");--> statement-breakpoint
 CREATE INDEX "invitations_expiry" ON "invitations" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "shares_tenant" ON "shares" USING btree ("tenant_id","created_at");--> statement-breakpoint
 CREATE INDEX "shares_receiver" ON "shares" USING btree ("to_tenant");--> statement-breakpoint
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_can_share" CHECK (NOT "api_keys"."can_share" OR ("api_keys"."tenant_id" IS NOT NULL AND "api_keys"."access" = 'read_write'));--> statement-breakpoint
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_rights" CHECK ("api_keys"."rights" IS NULL OR NOT ("api_keys"."is_admin" OR "api_keys"."manages_stores" OR "api_keys"."can_share"));
+CREATE INDEX "drafts_via" ON "drafts" USING btree ("via_tenant") WHERE via_tenant IS NOT NULL;--> statement-breakpoint
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_rights" CHECK ("rights" IS NULL OR NOT ("is_admin" OR "manages_stores" OR "can_share"));--> statement-breakpoint
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_can_share" CHECK (NOT "can_share" OR ("tenant_id" IS NOT NULL AND "access" = 'read_write'));

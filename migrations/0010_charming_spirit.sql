@@ -1,2 +1,0 @@
-ALTER TABLE "api_keys" ADD COLUMN "rights" jsonb;--> statement-breakpoint
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_rights" CHECK ("api_keys"."rights" IS NULL OR NOT ("api_keys"."is_admin" OR "api_keys"."manages_stores"));
