@@ -35,7 +35,7 @@ describeService(
       expect(await read(`since=${before.version}`)).toMatchObject({ changes: '', version: before.version });
     });
 
-    it('has the same version with and without hidden files only', async () => {
+    it('keeps the same version when only hidden files are added', async () => {
       const { all, read } = await open({});
       const { version } = await read();
       await all.send(cmd.create('/memories/secret/b.md', 'b'));
