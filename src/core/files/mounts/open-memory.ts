@@ -114,7 +114,7 @@ function rejectedByRights(
 }
 
 /**
- * Whether a call of a propose-only key opens a draft of its own memory: each write, except one to a mount with
+ * Whether a call by a propose-only key opens a draft of the tenant: each write, except one to a mount with
  * `propose`, and one that the key's rights do not cover.
  */
 export function opensDraft(
