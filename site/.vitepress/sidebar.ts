@@ -8,6 +8,7 @@ const GUIDES: Record<string, string[]> = {
     'docs/tutorial.md',
     'docs/concepts.md',
     'docs/bad-day.md',
+    'docs/team.md',
     'docs/production.md',
     'docs/troubleshooting.md',
   ],
@@ -79,6 +80,7 @@ const GUIDES: Record<string, string[]> = {
 /** Titles for pages whose heading is too long for the sidebar. */
 const SHORT_TITLES: Record<string, string> = {
   'docs/bad-day.md': 'A bad day',
+  'docs/team.md': 'A team of agents',
   'docs/contract.md': 'The contract',
   'docs/context.md': 'Context',
   'docs/feed.md': 'Change feed',

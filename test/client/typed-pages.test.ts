@@ -12,11 +12,14 @@ import { leaveOut, maskVariables, matchIds, readSteps, Shell, type Step } from '
 
 const CLONE = 'git clone https://github.com/OWNER/memory-service.git && cd memory-service\nnpm ci\n';
 const START = 'AUTH=keys DATA_DIR=bad-day/data npm start\n';
+const START_TEAM = 'AUTH=keys SHARING=on DATA_DIR=team/data npm start\n';
 
-/** Starts a service with API keys, and a shell for commands on its database. */
-async function start() {
+/** Starts a service with a page's command, and a shell for commands on its database. */
+async function start(typed = START) {
   const directory = await mkdtemp(join(tmpdir(), 'typed-page-'));
-  const command = START.replace('bad-day', directory).replace('npm start', 'exec bin/memory-service serve');
+  const command = typed
+    .replace(/DATA_DIR=[^/]*/, `DATA_DIR=${directory}`)
+    .replace('npm start', 'exec bin/memory-service serve');
   const service = startProcess('bash', ['-c', command], { PORT: '0', LOG_LEVEL: 'info' });
   const [, url = ''] = await service.line(/(http:\/\/127\.0\.0\.1:\d+)/);
   const shell = new Shell({ MEMORY_SERVICE_URL: url, DATA_DIR: join(directory, 'data') });
@@ -71,6 +74,16 @@ it('prints the documented output for each command in docs/bad-day.md', { timeout
     [/\| grep -c /, 1],
     [/receipts verify bad-day\/changed\.json/, 1],
   ]);
+});
+
+it('prints the documented output for each command in docs/team.md', { timeout: 480_000 }, async () => {
+  const [clone, serve, ...steps] = await readSteps('docs/team.md');
+  expect([clone?.commands, serve?.commands]).toStrictEqual([CLONE, `mkdir team\n${START_TEAM}`]);
+  expect(steps.length).toBeGreaterThan(18);
+  const { directory, url, shell } = await start(START_TEAM);
+  const edit = (commands: string) =>
+    commands.replaceAll('team/', `${directory}/`).replaceAll('http://localhost:8080', url);
+  await type(shell, steps, edit);
 });
 
 /** Stands in for Docker, which tests may not have: `exec` runs a container's command on the test's service. */

@@ -66,9 +66,9 @@ export class Shell {
   }
 }
 
-/** IDs, times, and user names, which differ in each run. The first group is an ID that later commands may contain. */
+/** IDs, times, days, and user names, which differ in each run. The first group is an ID that later commands may contain. */
 const VARIABLE =
-  /\b(draft_[0-9a-f]{32}|key_[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b[0-9a-f]{16}\b|\boperator \S+/g;
+  /\b(draft_[0-9a-f]{32}|(?:inv|key|shr)_[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{16}-\d{16}-[0-9a-f]{40})\b|\b\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\b[0-9a-f]{16}\b|\boperator \S+/g;
 
 /** Replaces variable parts, and runs of spaces, whose width depends on the variable parts. */
 export function maskVariables(text: string): string {
