@@ -131,11 +131,13 @@ describeServiceOnOwnDatabase(
         await each.send(cmd.create(A, 'one\ntwo'));
         await each.send(cmd.replace(A, 'two', 'zwei'));
       }
+      const [file] = await service().query(
+        'SELECT memory_id, version FROM entries WHERE tenant_id = $1 AND path = $2',
+        [one, A],
+      );
       await service().query(
-        `UPDATE entries SET memory_id = (SELECT memory_id FROM entries WHERE tenant_id = $1 AND path = $3),
-           version = (SELECT version FROM entries WHERE tenant_id = $1 AND path = $3)
-         WHERE tenant_id = $2 AND path = $3`,
-        [one, other, A],
+        'UPDATE entries SET memory_id = $3, version = $4 WHERE tenant_id = $1 AND path = $2',
+        [other, A, file?.memory_id, file?.version],
       );
       expect(await ada.block()).toStrictEqual([HEADING, '1-2: key ada, DAY]']);
       expect(await bob.block()).toStrictEqual([HEADING, '1-2: unknown, DAY or earlier]']);
@@ -168,11 +170,16 @@ describeServiceOnOwnDatabase(
       await ada.send(cmd.create(A, 'one\nsecret\nthree'));
       await bob.send(cmd.replace(A, 'three', 'drei'));
       await bob.send(cmd.replace(A, 'secret', 'two'));
-      await service().query(
-        `SELECT memory_replace_content(v.tenant_id, v.memory_id, v.id, 'one' || chr(10) || '[erased]' || chr(10) || 'three')
-         FROM versions AS v WHERE v.tenant_id = $1 AND v.operation = 'created'`,
+      const [created] = await service().query(
+        "SELECT memory_id, id FROM versions WHERE tenant_id = $1 AND operation = 'created'",
         [tenant],
       );
+      await service().query('SELECT memory_replace_content($1, $2, $3, $4)', [
+        tenant,
+        created?.memory_id,
+        created?.id,
+        'one\n[erased]\nthree',
+      ]);
       expect(await ada.block()).toStrictEqual([HEADING, '1: key ada, DAY', '2-3: key bob, DAY]']);
     });
   },

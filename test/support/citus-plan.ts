@@ -120,6 +120,7 @@ const TENANT_LISTS: ReadonlySet<string> = new Set([
   'mounted_by.scope',
   'draft_sizes.ids',
   'list_draft_days.ids',
+  'list_metadata_values.tenants',
   'oldest_stored_result_kept.ids',
 ]);
 const IS_NUMBER =
