@@ -32,7 +32,7 @@ export async function forgedProvenance(environment: Environment): Promise<Row> {
     row.expect(headers.length === 1, `${headers.length} blocks with the label ${JSON.stringify(label)}`);
     const rows = lines.slice(lines.indexOf(HEADER) + 1);
     row.expect(rows.length === 1, `${rows.length} rows with the label ${JSON.stringify(label)}`);
-    row.expect(rows[0]?.startsWith('1-3: key ') ?? false, `the row is ${rows[0]}`);
+    row.expect(rows[0]?.startsWith('1-4: key ') ?? false, `the row is ${rows[0]}`);
   }
   await scene.end();
   return row;
