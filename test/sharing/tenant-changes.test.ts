@@ -5,6 +5,7 @@
  */
 import { expect, it } from 'vitest';
 import { copyTenantData, moveTenantData } from '../../src/core/tenants/copy.ts';
+import { removeMount, setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createRandom } from '../support/random.ts';
 import { createSharer, SHARING_ENV, type Sharer } from '../support/sharing.ts';
@@ -78,6 +79,50 @@ describeService(
       expect(await receiver.run(cmd.view('/memories/team/a'))).toContain('is not available');
       expect((await receiver.call('DELETE', `/shares/${share?.id}`)).status).toBe(204);
       expect((await receiver.shares()).received).toStrictEqual([]);
+    });
+
+    it("records its beginning and end in the receiving tenant's change feed, with the actors", async () => {
+      const { giver, receiver } = await createPair();
+      const { database } = service();
+      const accept = async () => {
+        const { token } = await giver.invite({ access: 'propose' });
+        return String((await receiver.accept(token, 'team')).body.id);
+      };
+      const operator = { type: 'operator', name: 'ada' } as const;
+      const changed = { name: 'team', tenant: giver.tenant, access: 'read_only', instructions: '' } as const;
+      const endings = [
+        (id: string) => giver.call('DELETE', `/shares/${id}`),
+        (id: string) => receiver.call('DELETE', `/shares/${id}`),
+        async () => {
+          await setMount(database, receiver.tenant, changed, operator);
+          await removeMount(database, receiver.tenant, 'team', operator);
+        },
+      ];
+      const ids: string[] = [];
+      for (const end of endings) {
+        const id = await accept();
+        ids.push(id);
+        await end(id);
+        await receiver.call('DELETE', `/shares/${id}`);
+      }
+      const actor = ({ key: { id } }: Sharer) => ({ type: 'api_key', id });
+      const event = (type: string, share: number, by: object, access = 'propose') => ({
+        type: `share_${type}`,
+        tenant: receiver.tenant,
+        share: { id: ids[share], access },
+        actor: by,
+      });
+      const { body } = await receiver.call('GET', '/changes?type=share_created&type=share_ended');
+      expect(body.events).toMatchObject([
+        event('created', 0, actor(receiver)),
+        event('ended', 0, actor(giver)),
+        event('created', 1, actor(receiver)),
+        event('ended', 1, actor(receiver)),
+        event('created', 2, actor(receiver)),
+        event('ended', 2, operator, 'read_only'),
+      ]);
+      const given = await giver.call('GET', '/changes?type=share_created&type=share_ended');
+      expect(given.body.events).toStrictEqual([]);
     });
 
     it('rejects writes while the giving tenant is archived, and all access while it is suspended', async () => {

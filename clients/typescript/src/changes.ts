@@ -11,8 +11,10 @@ export type TenantEventType = `tenant_${'created' | 'suspended' | 'resumed' | 'r
 
 export type DraftEventType = `draft_${'opened' | 'merged' | 'rejected'}`;
 
+export type ShareEventType = `share_${'created' | 'ended'}`;
+
 /** A later version of the service may add types. */
-export type ChangeType = FileChangeType | TenantEventType | DraftEventType;
+export type ChangeType = FileChangeType | TenantEventType | DraftEventType | ShareEventType;
 
 /** Selects changes. Undefined fields match all changes. */
 export interface ChangeFilter {
@@ -109,8 +111,15 @@ export interface DraftEvent extends BaseEvent {
   draft: { id: string; state: string };
 }
 
-/** A change to a file, or an event of the tenant or a draft. */
-export type ChangeEvent = FileEvent | TenantEvent | DraftEvent;
+/** The tenant accepted an invitation, or such a share ended. */
+export interface ShareEvent extends BaseEvent {
+  type: ShareEventType;
+  /** `access` is `read_only`, `propose`, or `read_write`. */
+  share: { id: string; access: string };
+}
+
+/** A change to a file, or an event of the tenant, a draft, or a share. */
+export type ChangeEvent = FileEvent | TenantEvent | DraftEvent | ShareEvent;
 
 export interface ChangePage {
   events: ChangeEvent[];

@@ -11,6 +11,7 @@ export type {
   DraftEvent,
   FileEvent,
   ListChangesOptions,
+  ShareEvent,
   TenantEvent,
   Version,
 } from './changes.ts';

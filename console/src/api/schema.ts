@@ -122,8 +122,8 @@ export interface components {
              */
             outcome: string | null;
         };
-        /** @description A change to a file, or an event of a tenant, a draft, or a key. */
-        ChangeEvent: components["schemas"]["FileEvent"] | components["schemas"]["TenantEvent"] | components["schemas"]["TenantRenamedEvent"] | components["schemas"]["DraftEvent"] | components["schemas"]["KeyEvent"];
+        /** @description A change to a file, or an event of a tenant, a draft, a share, or a key. */
+        ChangeEvent: components["schemas"]["FileEvent"] | components["schemas"]["TenantEvent"] | components["schemas"]["TenantRenamedEvent"] | components["schemas"]["DraftEvent"] | components["schemas"]["ShareEvent"] | components["schemas"]["KeyEvent"];
         ChangePage: {
             events: components["schemas"]["ChangeEvent"][];
             /** @description The position after the page. Send it as `after` to read on, even after an empty page. */
@@ -1097,6 +1097,23 @@ export interface components {
             max_context_chars?: number | null;
             pinned_paths?: string | null;
         };
+        /** @description The tenant accepted an invitation, or such a share ended. */
+        ShareEvent: {
+            /** @description Reading goes on after the event with `after=CURSOR`. */
+            cursor: string;
+            /** @example acme */
+            tenant: string;
+            at: components["schemas"]["Time"];
+            /** @description The actor that made the change. */
+            actor: components["schemas"]["Actor"];
+            /** @enum {string} */
+            type: "share_created" | "share_ended";
+            share: {
+                id: string;
+                /** @enum {string} */
+                access: "read_only" | "propose" | "read_write";
+            };
+        };
         /** @description A signed statement about an erasure, with IDs and counts. Save it as a file to verify it later. */
         SignedReceipt: {
             receipt: {
@@ -1394,7 +1411,7 @@ export interface components {
              */
             url: string;
             /** @description Only events with these types; null for all. */
-            types: ("created" | "modified" | "renamed" | "deleted" | "restored" | "redacted" | "tenant_created" | "tenant_suspended" | "tenant_resumed" | "tenant_deleted" | "tenant_renamed" | "draft_opened" | "draft_merged" | "draft_rejected" | "key_created" | "key_revoked")[] | null;
+            types: ("created" | "modified" | "renamed" | "deleted" | "restored" | "redacted" | "tenant_created" | "tenant_suspended" | "tenant_resumed" | "tenant_deleted" | "tenant_renamed" | "draft_opened" | "draft_merged" | "draft_rejected" | "share_created" | "share_ended" | "key_created" | "key_revoked")[] | null;
             /** @description A file or a directory: only events at or below the path; null for all. A redaction has no path. */
             path: unknown | null;
             /** @description Whether the messages have the contents. */
@@ -1499,6 +1516,7 @@ export type RightInput = components['schemas']['RightInput'];
 export type SearchMatch = components['schemas']['SearchMatch'];
 export type Session = components['schemas']['Session'];
 export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
+export type ShareEvent = components['schemas']['ShareEvent'];
 export type SignedReceipt = components['schemas']['SignedReceipt'];
 export type Tenant = components['schemas']['Tenant'];
 export type TenantEvent = components['schemas']['TenantEvent'];

@@ -111,7 +111,7 @@ export const setTenantMount = defineOperation({
     const mount: Mount = { name, ...body };
     // The key must also have the mounted tenant in its scope. Otherwise, the key could read any tenant through a mount.
     requireInScope(administrator.onlyTenants, mount.tenant);
-    const before = await setMount(database, tenant, mount);
+    const before = await setMount(database, tenant, mount, administrator.actor);
     note({ details: { name, old: mountDetails(before), new: mountDetails(mount) } });
     return mount;
   },
@@ -128,8 +128,8 @@ export const removeTenantMount = defineOperation({
   params: tenantParams.extend({ name: text(255) }),
   response: { description: 'The mount that was removed.', schema: mountRecord },
   errors: [noSuchTenant, new ServiceError('no_such_mount', 'acme', 'team')],
-  async run({ database, params: { tenant, name }, note }) {
-    const mount = await removeMount(database, tenant, name);
+  async run({ database, params: { tenant, name }, administrator, note }) {
+    const mount = await removeMount(database, tenant, name, administrator.actor);
     note({ details: { name, old: mountDetails(mount), new: null } });
     return mount;
   },

@@ -10,6 +10,7 @@ export const TENANT_EVENTS = [
   'tenant_deleted',
 ] as const;
 export const DRAFT_EVENTS = ['draft_opened', 'draft_merged', 'draft_rejected'] as const;
+export const SHARE_EVENTS = ['share_created', 'share_ended'] as const;
 export const KEY_EVENTS = ['key_created', 'key_revoked'] as const;
 
 /** An event's type with its details: IDs and other small facts, without paths and contents. */
@@ -17,6 +18,7 @@ export type EventFacts =
   | { type: (typeof TENANT_EVENTS)[number] }
   | { type: 'tenant_renamed'; previous_tenant: string }
   | { type: (typeof DRAFT_EVENTS)[number]; draft: { id: string; state: string } }
+  | { type: (typeof SHARE_EVENTS)[number]; share: { id: string; access: string } }
   | { type: (typeof KEY_EVENTS)[number]; key: { id: string; kind: KeyKind; access: string } };
 
 const recordEventQuery = defineQuery<{ tenant: string; type: string; actor: string; details: string }>(

@@ -4,7 +4,9 @@ import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints, storableText } from '../lib/text-forms.ts';
 import { MOUNT_ACCESS, type Mount, mountPath, toShownMount } from '../memory/mount.ts';
+import { type Actor, ANONYMOUS } from '../memory/origin.ts';
 import { parsePath, ROOT } from '../memory/path.ts';
+import { recordEvent, type SHARE_EVENTS } from './events.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 import {
   changeShareQuery,
@@ -134,11 +136,16 @@ export type MountStatus = 'ok' | 'suspended' | 'missing' | 'name_taken';
  * @returns the replaced mount
  * @throws ServiceError if one of the tenants does not exist, or the mount is invalid
  */
-export async function setMount(database: Database, tenant: string, mount: Mount): Promise<Mount | undefined> {
+export async function setMount(
+  database: Database,
+  tenant: string,
+  mount: Mount,
+  by: Actor = ANONYMOUS,
+): Promise<Mount | undefined> {
   if (mount.tenant === tenant) throw new ServiceError('mounts_itself', tenant);
   await requireTenant(database, tenant);
   const { createdAt } = await requireTenant(database, mount.tenant);
-  return changeMounts(database, tenant, async (query, mounts) => {
+  return changeMounts(database, tenant, by, async (query, mounts) => {
     const before = mounts.find(({ name }) => name === mount.name);
     if (before === undefined) {
       return { mounts: await withMount(query, tenant, mounts, { ...mount, createdAt }), result: before };
@@ -159,8 +166,9 @@ export async function addMount(
   query: QueryExecutor,
   { tenant, createdAt }: { tenant: string; createdAt: string },
   mount: Mount,
+  by: Actor,
 ): Promise<void> {
-  await changeMountsIn(query, tenant, async (mounts, row) => {
+  await changeMountsIn(query, tenant, by, async (mounts, row) => {
     if (row.createdAt !== createdAt) throw new ServiceError('tenant_replaced', tenant);
     const isTaken = mounts.some(({ name }) => name === mount.name);
     if (isTaken) throw new ServiceError('mount_name_taken', tenant, mountPath(mount));
@@ -186,8 +194,8 @@ async function withMount(
  *
  * @throws ServiceError if the receiving tenant does not exist
  */
-export function removeShare(database: Database, receiver: string, id: string): Promise<void> {
-  return changeMounts(database, receiver, async (query, mounts) => {
+export function removeShare(database: Database, receiver: string, id: string, by: Actor): Promise<void> {
+  return changeMounts(database, receiver, by, async (query, mounts) => {
     await query(deleteShareQuery, { id });
     return { mounts: mounts.filter(({ share }) => share?.id !== id), result: undefined };
   });
@@ -197,8 +205,13 @@ export function removeShare(database: Database, receiver: string, id: string): P
  * @returns the removed mount
  * @throws ServiceError if the tenant or the mount does not exist
  */
-export function removeMount(database: Database, tenant: string, name: string): Promise<Mount> {
-  return changeMounts(database, tenant, async (_, mounts) => {
+export function removeMount(
+  database: Database,
+  tenant: string,
+  name: string,
+  by: Actor = ANONYMOUS,
+): Promise<Mount> {
+  return changeMounts(database, tenant, by, async (_, mounts) => {
     const mount = mounts.find((each) => each.name === name);
     if (mount === undefined) throw new ServiceError('no_such_mount', tenant, name);
     return { mounts: mounts.filter((each) => each !== mount), result: toShownMount(mount) };
@@ -307,14 +320,18 @@ export async function forgetMounts(
 function changeMounts<T>(
   database: Database,
   tenant: string,
+  by: Actor,
   change: (query: QueryExecutor, mounts: Mount[]) => Promise<{ mounts: Mount[]; result: T }>,
 ): Promise<T> {
-  return database.transaction((query) => changeMountsIn(query, tenant, (mounts) => change(query, mounts)));
+  return database.transaction((query) =>
+    changeMountsIn(query, tenant, by, (mounts) => change(query, mounts)),
+  );
 }
 
 async function changeMountsIn<T>(
   query: QueryExecutor,
   tenant: string,
+  by: Actor,
   change: (mounts: Mount[], row: TenantRow) => Promise<{ mounts: Mount[]; result: T }>,
 ): Promise<T> {
   await query(lockTenantQuery, { tenant });
@@ -322,18 +339,32 @@ async function changeMountsIn<T>(
   if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
   const { mounts, result } = await change(row.mounts, row);
   await writeMounts(query, tenant, mounts);
-  await followMounts(query, row.mounts, mounts);
+  await followMounts(query, tenant, { before: row.mounts, after: mounts, by });
   return result;
 }
 
-/** Ends the shares whose mounts were removed, and follows changes to their access. Locks shares after the mounting tenant. */
-async function followMounts(query: QueryExecutor, before: Mount[], after: Mount[]): Promise<void> {
+/**
+ * Ends the shares whose mounts were removed, follows changes to their access, and records each share's beginning and
+ * end in the mounting tenant's change feed. Locks shares after the mounting tenant.
+ */
+async function followMounts(
+  query: QueryExecutor,
+  tenant: string,
+  { before, after, by }: { before: Mount[]; after: Mount[]; by: Actor },
+): Promise<void> {
+  const record = (type: (typeof SHARE_EVENTS)[number], id: string, access: Mount['access']) =>
+    recordEvent(query, tenant, { type, share: { id, access } }, by);
   for (const { share, access } of before) {
     if (share === undefined) continue;
     const mount = after.find((each) => each.share?.id === share.id);
-    if (mount === undefined) await query(deleteShareQuery, { id: share.id });
-    else if (mount.access !== access) await query(changeShareQuery, { id: share.id, access: mount.access });
+    if (mount === undefined) {
+      await query(deleteShareQuery, { id: share.id });
+      await record('share_ended', share.id, access);
+    } else if (mount.access !== access) await query(changeShareQuery, { id: share.id, access: mount.access });
   }
+  for (const { share, access } of after)
+    if (share !== undefined && !before.some((each) => each.share?.id === share.id))
+      await record('share_created', share.id, access);
 }
 
 async function writeMounts(query: QueryExecutor, tenant: string, mounts: Mount[]): Promise<void> {

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { access, actor, tenantId, time } from '../../core/admin/fields.ts';
 import { entryRecord, versionSchema } from '../../core/admin/version-operations.ts';
 import { encodeCursor } from '../../core/lib/cursor.ts';
+import { MOUNT_ACCESS } from '../../core/memory/mount.ts';
 import { ANONYMOUS } from '../../core/memory/origin.ts';
-import { DRAFT_EVENTS, KEY_EVENTS, TENANT_EVENTS } from '../../core/tenants/events.ts';
+import { DRAFT_EVENTS, KEY_EVENTS, SHARE_EVENTS, TENANT_EVENTS } from '../../core/tenants/events.ts';
 import { type FeedEvent, isFileEvent } from './changes.ts';
 
 const FILE_EVENTS = ['created', 'modified', 'renamed', 'deleted', 'restored', 'redacted'] as const;
@@ -13,6 +14,7 @@ export const EVENT_TYPES = [
   ...TENANT_EVENTS,
   'tenant_renamed',
   ...DRAFT_EVENTS,
+  ...SHARE_EVENTS,
   ...KEY_EVENTS,
 ] as const;
 
@@ -63,6 +65,14 @@ const draftEvent = z
   })
   .meta({ id: 'DraftEvent', description: 'A draft of the memory was opened or closed.' });
 
+const shareEvent = z
+  .object({
+    ...common,
+    type: z.enum(SHARE_EVENTS),
+    share: z.object({ id: z.string(), access: z.enum(MOUNT_ACCESS) }),
+  })
+  .meta({ id: 'ShareEvent', description: 'The tenant accepted an invitation, or such a share ended.' });
+
 const keyEvent = z
   .object({
     ...common,
@@ -77,10 +87,10 @@ const keyEvent = z
   .meta({ id: 'KeyEvent', description: "Only in the list of all tenants' changes." });
 
 export const eventSchema = z
-  .discriminatedUnion('type', [fileEvent, tenantEvent, renameEvent, draftEvent, keyEvent])
+  .discriminatedUnion('type', [fileEvent, tenantEvent, renameEvent, draftEvent, shareEvent, keyEvent])
   .meta({
     id: 'ChangeEvent',
-    description: 'A change to a file, or an event of a tenant, a draft, or a key.',
+    description: 'A change to a file, or an event of a tenant, a draft, a share, or a key.',
   });
 
 export type ChangeEvent = z.infer<typeof eventSchema>;

@@ -130,10 +130,10 @@ export const acceptance = defineOperation({
   status: 201,
   response: { description: 'The share.', schema: receivedShareSchema },
   errors: [...acceptanceErrors, tooManyTokens],
-  async run({ config, database, services, tenant, attempts, body, note }) {
+  async run({ config, database, services, tenant, actor, attempts, body, note }) {
     note({ details: { name: body.name } });
     attempts.check(tenant.id);
-    const share = await acceptInvitation(database, tenant, body, config).catch((error) => {
+    const share = await acceptInvitation(database, tenant, body, config, actor).catch((error) => {
       if (hasReason(error, 'invalid_invitation')) attempts.note(tenant.id);
       throw error;
     });
@@ -154,9 +154,9 @@ export const end = defineOperation({
   status: 204,
   response: { description: 'Ended.', schema: z.null() },
   errors: [noSuchShare],
-  async run({ database, services, tenant, params, note }) {
+  async run({ database, services, tenant, actor, params, note }) {
     note({ details: params });
-    services.policies.forget(await endShare(database, tenant.id, params.share));
+    services.policies.forget(await endShare(database, tenant.id, params.share, actor));
     return null;
   },
 });

@@ -4,6 +4,7 @@ import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { hasReason, ServiceError } from '../../core/errors/errors.ts';
 import type { Mount } from '../../core/memory/mount.ts';
+import type { Actor } from '../../core/memory/origin.ts';
 import { addMount, type MountStatus, mountStatuses, removeShare } from '../../core/tenants/mounts.ts';
 import { findTenantQuery, type TenantRow } from '../../core/tenants/queries.ts';
 import { requireTenant } from '../../core/tenants/tenants.ts';
@@ -108,6 +109,7 @@ export async function acceptInvitation(
   receiver: Party,
   { token, name, instructions }: Pick<Mount, 'name' | 'instructions'> & { token: string },
   rules: SharingRules,
+  by: Actor,
 ): Promise<ReceivedShare> {
   requireSharing(rules);
   const hash = hashToken(token);
@@ -126,7 +128,7 @@ export async function acceptInvitation(
     const createdAt = await currentInstant(query);
     const share = { id, createdAt };
     const mount = { name, tenant, access, instructions, createdAt: giver.createdAt, share };
-    await addMount(query, { tenant: receiver.id, createdAt: receiver.createdAt }, mount);
+    await addMount(query, { tenant: receiver.id, createdAt: receiver.createdAt }, mount, by);
     const row = { id, giver: tenant, receiver: receiver.id, invitationId, hash, access, createdAt };
     const { count } = await query(insertQuery, { ...row, max: MAX_SHARES });
     if (count === 0) throw new ServiceError('too_many_shares', tenant, MAX_SHARES);
@@ -185,17 +187,17 @@ export async function listShares(
  * @returns the receiving tenant, which no longer has the mount
  * @throws ServiceError 404 if the tenant has no such share
  */
-export async function endShare(database: Database, tenant: string, id: string): Promise<string> {
+export async function endShare(database: Database, tenant: string, id: string, by: Actor): Promise<string> {
   const { mounts } = await requireTenant(database, tenant);
   if (mounts.some(({ share }) => share?.id === id)) {
-    await removeShare(database, tenant, id);
+    await removeShare(database, tenant, id, by);
     return tenant;
   }
   for (;;) {
     const [row] = (await database.query(findQuery, { tenant, id })).rows;
     if (row === undefined) throw new ServiceError('no_such_share', id);
     try {
-      await removeShare(database, row.receiver, id);
+      await removeShare(database, row.receiver, id, by);
       return row.receiver;
     } catch (error) {
       // A rename of the receiving tenant has changed the share in the same transaction.
@@ -210,6 +212,7 @@ export async function endMismatchedShares(
   { SHARING_SAME_METADATA: key }: SharingRules,
 ): Promise<void> {
   if (key === undefined) return;
+  const by = { type: 'system', job: 'mismatched_shares' } as const;
   for (let after = ''; ; ) {
     const { rows: shares } = await database.query(listAllQuery, { after, limit: SHARES_A_BATCH });
     const tenants = [...new Set(shares.flatMap(({ giver, receiver }) => [giver, receiver]))];
@@ -218,7 +221,7 @@ export async function endMismatchedShares(
     for (const { id, giver, receiver } of shares) {
       const value = values.get(giver);
       if (value !== undefined && value === values.get(receiver)) continue;
-      await removeShare(database, receiver, id).catch((error) => {
+      await removeShare(database, receiver, id, by).catch((error) => {
         // The receiving tenant was renamed or deleted. The next run finds the share under the new ID.
         if (!hasReason(error, 'no_such_tenant')) throw error;
       });

@@ -115,9 +115,9 @@ export const acceptInvitation = defineOperation({
   status: 201,
   response: { description: 'The share.', schema: receivedShareSchema },
   errors: [noSuchTenant, ...acceptanceErrors],
-  async run({ config, database, tenant, body, administrator: { onlyTenants: scope }, note }) {
+  async run({ config, database, tenant, body, administrator: { actor, onlyTenants: scope }, note }) {
     note({ details: { name: body.name } });
-    const share = await accept(database, tenant, body, config);
+    const share = await accept(database, tenant, body, config, actor);
     note({ details: { share: share.id, tenant: share.tenant, access: share.access } });
     return receivedShareRecord(share, scope);
   },
@@ -135,9 +135,9 @@ export const endShare = defineOperation({
   status: 204,
   response: { description: 'Ended.', schema: z.null() },
   errors: [noSuchTenant, noSuchShare],
-  async run({ database, params: { tenant, share }, note }) {
+  async run({ database, params: { tenant, share }, administrator: { actor }, note }) {
     note({ details: { share } });
-    await end(database, tenant, share);
+    await end(database, tenant, share, actor);
     return null;
   },
 });

@@ -164,6 +164,8 @@ ChangeType: TypeAlias = Literal[
     "draft_opened",
     "draft_merged",
     "draft_rejected",
+    "share_created",
+    "share_ended",
 ]
 """A later version of the service may add types."""
 
@@ -219,8 +221,15 @@ class DraftState(TypedDict):
     """`open`, `merged`, `replaced`, `rejected`, or `expired`."""
 
 
+class ShareState(TypedDict):
+    id: str
+
+    access: str
+    """`read_only`, `propose`, or `read_write`."""
+
+
 class ChangeEvent(TypedDict):
-    """A change to a file, or an event of the tenant or a draft. A later version of the service may add fields."""
+    """A change to a file, or an event of the tenant, a draft, or a share. A later version of the service may add fields."""
 
     cursor: str
     """Position after the event. Save it when you have handled the event, and continue with `after`."""
@@ -241,6 +250,9 @@ class ChangeEvent(TypedDict):
 
     draft: NotRequired[DraftState]
     """For an event of a draft."""
+
+    share: NotRequired[ShareState]
+    """The invitation that the tenant accepted, or the share that ended."""
 
     previous_tenant: NotRequired[str]
     """For `tenant_renamed`: the tenant's ID before the rename."""

@@ -16,6 +16,8 @@ export const EVENTS: Record<EventType, string> = {
   draft_opened: 'Draft opened',
   draft_merged: 'Draft merged',
   draft_rejected: 'Draft rejected',
+  share_created: 'Share created',
+  share_ended: 'Share ended',
   key_created: 'Key created',
   key_revoked: 'Key revoked',
 };

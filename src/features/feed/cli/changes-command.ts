@@ -137,6 +137,7 @@ function eventLine(event: ChangeEvent): string {
   if ('version' in event) return formatVersion({ ...event.version, operation: type, created_at: at, actor });
   const row = (id: string, text: string) => formatRow(displayTime(at), id, type, '-', actorText(actor), text);
   if ('draft' in event) return row(event.draft.id, event.draft.state);
+  if ('share' in event) return row(event.share.id, event.share.access);
   if ('key' in event) return row(event.key.id, `${event.key.kind} key`);
   return row('-', 'previous_tenant' in event ? `${event.previous_tenant} -> ${event.tenant}` : event.tenant);
 }
