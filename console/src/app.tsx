@@ -15,7 +15,6 @@ import { getSession } from './api/tenants-api.ts';
 import { AuditPage } from './pages/audit/audit-page.tsx';
 import { DraftsPage } from './pages/drafts/drafts-page.tsx';
 import { WaitingDrafts } from './pages/drafts/waiting.tsx';
-import { KeysPage } from './pages/keys/keys-page.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { FirstKeyPage } from './pages/sign-in/first-key-page.tsx';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
@@ -130,6 +129,8 @@ const IncidentsPage = lazy(
   'the page',
   async () => (await import('./pages/incidents/incidents-page.tsx')).IncidentsPage,
 );
+
+const KeysPage = lazy('the page', async () => (await import('./pages/keys/keys-page.tsx')).KeysPage);
 
 const WebhooksSection = lazy(
   'the page',

@@ -32,6 +32,7 @@ describeService(
         read_only: false,
         version: '0.1.0',
         service_port: 8080,
+        sharing: false,
         service_url: null,
         now: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       });

@@ -52,6 +52,31 @@ const VIEWS: View[] = [
     },
   ],
   [
+    'the dialog for a key with rights by path',
+    '#/keys',
+    async (page) => {
+      await click(page, 'New key');
+      await click(page, 'Add a right');
+      await page.getByLabel('Path of right 1').waitFor();
+    },
+  ],
+  [
+    'the dialog for an invitation',
+    '#/tenants/TENANT/settings',
+    async (page) => {
+      await click(page, 'Invite…');
+      await page.getByLabel('Several tenants may accept it').waitFor();
+    },
+  ],
+  [
+    'the dialog that accepts an invitation',
+    '#/tenants/TENANT/settings',
+    async (page) => {
+      await click(page, 'Accept…');
+      await page.getByLabel('Token of the invitation').waitFor();
+    },
+  ],
+  [
     'a new key',
     '#/keys',
     async (page) => {

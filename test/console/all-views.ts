@@ -11,7 +11,15 @@ export const VIEWS: View[] = [
   ['overview', 'overview', (page) => page.getByRole('img', { name: /^Calls by day/ }).waitFor()],
   ['tenants', '', (page) => page.getByRole('meter').first().waitFor()],
   ['drafts', 'drafts', (page) => page.getByRole('link', { name: 'Tidy up' }).first().waitFor()],
-  ['keys', 'keys', (page) => page.getByRole('rowheader', { name: 'support-agent' }).first().waitFor()],
+  [
+    'keys',
+    'keys',
+    async (page) => {
+      await page.getByRole('rowheader', { name: 'support-agent' }).first().waitFor();
+      const rights = page.locator('details:not([open]) summary', { hasText: '2 rights by path' });
+      if ((await rights.count()) > 0) await rights.first().click();
+    },
+  ],
   ['webhooks', 'webhooks', (page) => page.getByText('Draft merged').first().waitFor()],
   ['incident', 'incidents', (page) => page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()],
   ['audit', 'audit', (page) => page.getByText('Resume a tenant').first().waitFor()],
@@ -63,6 +71,7 @@ export const VIEWS: View[] = [
     async (page) => {
       await page.getByRole('rowheader', { name: 'support-agent' }).first().waitFor();
       await page.getByRole('img', { name: /^Calls by day/ }).waitFor();
+      await page.getByRole('heading', { name: 'Shared by' }).waitFor();
     },
   ],
 ];
@@ -92,16 +101,40 @@ export async function prepareViews({
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
   });
-  await createWebhook(url, (await createKey()).key, tenant);
+  const rights = [
+    { path: `/memories/${'customers'.repeat(12)}`, access: 'read_only' },
+    { path: '/memories/private', access: 'none' },
+  ];
+  const send = createSender(url, (await createKey()).key);
+  await send('POST', '/v1/keys', { kind: 'tenant', tenant, label: 'limited', rights });
+  await createWebhook(send, tenant);
+  await createShares(send, tenant, await poisonedTenant());
   return { tenant, draft: draft.id };
 }
 
+type Send = (method: string, path: string, body: object) => Promise<Response>;
+
+/** Returns a function that sends requests to the admin API. */
+function createSender(url: string, key: string): Send {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return (method, path, body) => fetch(url + path, { method, headers, body: JSON.stringify(body) });
+}
+
+/** Shares both tenants' memories with each other, and creates one more invitation for each. */
+async function createShares(send: Send, one: string, other: string): Promise<void> {
+  for (const [giver, receiver] of [
+    [one, other],
+    [other, one],
+  ]) {
+    const invitation = { access: 'propose', reusable: true };
+    const created = await send('POST', `/v1/tenants/${giver}/invitations`, invitation);
+    const { token } = (await created.json()) as { token: string };
+    await send('POST', `/v1/tenants/${receiver}/shares`, { token, name: 'team'.repeat(60) });
+  }
+}
+
 /** Creates a disabled webhook with a long URL and path. */
-async function createWebhook(url: string, key: string, tenant: string): Promise<void> {
-  const send = (method: string, path: string, body: object) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    return fetch(url + path, { method, headers, body: JSON.stringify(body) });
-  };
+async function createWebhook(send: Send, tenant: string): Promise<void> {
   const created = await send('POST', '/v1/webhooks', {
     tenant,
     url: `https://example.com/${'memory/'.repeat(20)}?token=x`,

@@ -118,6 +118,85 @@ describeConsole('keys in the console', (fixture) => {
     await expect.poll(() => row(page, 'of-stores').textContent()).toContain('read, write, stores');
   });
 
+  it('creates a key with rights by path, and edits and removes them', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await open();
+    const rights = async () =>
+      (await fixture().service.query("SELECT rights FROM api_keys WHERE label = 'limited'", []))[0]?.rights;
+    const pathField = (number: number) => dialog(page).getByLabel(`Path of right ${number}`);
+    const accessField = (number: number) => dialog(page).getByLabel(`Access of right ${number}`);
+    const add = () => dialog(page).getByRole('button', { name: 'Add a right' }).press('Enter');
+    await create(page, 'limited', async () => {
+      await dialog(page).getByLabel('Tenant', { exact: true }).fill(tenant);
+      await dialog(page)
+        .getByRole('combobox', { name: 'Access', exact: true })
+        .selectOption('Read and write');
+      const sharing = dialog(page).getByLabel('Share the memory with other tenants by invitation');
+      await sharing.check();
+      expect(await dialog(page).getByRole('button', { name: 'Add a right' }).count()).toBe(0);
+      await sharing.uncheck();
+      await add();
+      expect(await sharing.count()).toBe(0);
+      await pathField(1).fill('/memories/private');
+      await accessField(1).selectOption('No access');
+      await add();
+      await pathField(2).fill('/elsewhere');
+      await dialog(page).getByRole('button', { name: 'Create' }).click();
+      expect(await pathField(2).evaluate((input) => input.matches(':invalid'))).toBe(true);
+      await pathField(2).fill('/memories/private');
+      await dialog(page).getByRole('button', { name: 'Create' }).click();
+      expect(await dialog(page).getByRole('alert').textContent()).toBe(
+        'The field rights must have each path once.',
+      );
+      await pathField(2).fill('/memories/customers');
+    });
+    const stored = [
+      { path: '/memories/customers', access: 'read_only' },
+      { path: '/memories/private', access: 'none' },
+    ];
+    expect(await rights()).toStrictEqual(stored);
+    await row(page, 'limited').getByText('2 rights by path').click();
+    expect(await row(page, 'limited').locator('details').textContent()).toBe(
+      '2 rights by pathread only: /memories/customershidden: /memories/private',
+    );
+
+    const edit = () => row(page, 'limited').getByRole('button', { name: 'Edit…' }).click();
+    const save = () => dialog(page).getByRole('button', { name: 'Save' }).click();
+    await edit();
+    expect(await dialog(page).getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await accessField(1).selectOption('Read and write');
+    // Another admin changes the rights meanwhile.
+    await fixture().service.query("UPDATE api_keys SET rights = $1::text::jsonb WHERE label = 'limited'", [
+      JSON.stringify([stored[1]]),
+    ]);
+    await save();
+    await page.getByText('Rights by path is now: hidden: /memories/private').waitFor();
+    await page.getByRole('button', { name: 'Overwrite' }).click();
+    await expect.poll(rights).toStrictEqual([{ ...stored[0], access: 'read_write' }, stored[1]]);
+    await expect.poll(() => dialog(page).count()).toBe(0);
+    await edit();
+    for (const _ of stored) await dialog(page).getByRole('button', { name: 'Remove right 1' }).click();
+    await save();
+    await expect.poll(() => dialog(page).count()).toBe(0);
+    expect(await rights()).toBeNull();
+    expect(await row(page, 'limited').locator('details').count()).toBe(0);
+  });
+
+  it('creates a key that may share, and offers no rights by path for it', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await open();
+    await create(page, 'lead', async () => {
+      await dialog(page).getByLabel('Tenant', { exact: true }).fill(tenant);
+      await dialog(page)
+        .getByRole('combobox', { name: 'Access', exact: true })
+        .selectOption('Read and write');
+      await dialog(page).getByLabel('Share the memory with other tenants by invitation').check();
+    });
+    await row(page, 'lead').getByText('read, write, share').waitFor();
+    await row(page, 'lead').getByRole('button', { name: 'Edit…' }).click();
+    expect(await dialog(page).getByRole('button', { name: 'Add a right' }).count()).toBe(0);
+  });
+
   it('creates only one key if the response is lost and the user tries again', async () => {
     const page = await open();
     let lost = 0;

@@ -184,6 +184,8 @@ describeConsole("the console's buttons", (fixture) => {
       const managing = [
         'New key',
         'New mount',
+        'Invite…',
+        'Accept…',
         'New webhook',
         'Revoke',
         'Mount…',

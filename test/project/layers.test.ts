@@ -70,7 +70,6 @@ const WITHOUT_PAGES = [
   'memory-stores',
   'provenance',
   'secrets',
-  'sharing',
   'sync',
   'telemetry',
 ];

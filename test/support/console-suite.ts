@@ -37,7 +37,7 @@ export function describeConsole(
     let faults: string[] = [];
     beforeAll(async () => {
       service = await start('pglite', { AUTH: 'keys' });
-      server = await startConsole(service.database);
+      server = await startConsole(service.database, { SHARING: 'on' });
     });
     afterEach(async () => {
       for (const context of contexts) await context.close();

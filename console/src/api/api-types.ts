@@ -7,14 +7,16 @@ import type {
   FleetDay,
   FleetTotals,
   Imported,
-  Key,
   Mount,
   Mounts,
   OwnSettings,
   Restored,
   Reverted,
   RevertResolutionInput,
+  RightInput,
   Session,
+  Key as StoredKey,
+  KeyWithPrevious as StoredKeyWithPrevious,
   Tenant as StoredTenant,
 } from './schema.ts';
 
@@ -26,8 +28,6 @@ export type {
   Entry,
   FileChange,
   FleetDay,
-  Key,
-  KeyWithPrevious,
   Mount,
   Mounts,
   SearchMatch,
@@ -44,6 +44,11 @@ export interface FleetUsage {
 /** A mount, with its status where that was read. */
 export type TenantMount = Mount & Partial<Pick<Mounts['mounts'][number], 'status'>>;
 export type Tenant = Omit<StoredTenant, 'mounts'> & { mounts: TenantMount[] };
+/** Access to a file, or to a directory with everything below it. */
+export type Right = RightInput;
+/** A key without its secret, with typed paths. */
+export type Key = Omit<StoredKey, 'rights'> & { rights: Right[] };
+export type KeyWithPrevious = Key & Pick<StoredKeyWithPrevious, 'previous'>;
 export type SessionInfo = Session;
 export type Settings = OwnSettings;
 export type KeyKind = Key['kind'];

@@ -109,22 +109,42 @@ const COMMANDS: Record<string, ToCommand> = {
     options: { name, access, instructions: instructions || undefined },
   }),
   'DELETE tenants/:/mounts/:': (args) => ({ words: ['tenants', 'unmount'], args }),
+  'POST tenants/:/invitations': (args, { json: { access, reusable, expires_in_seconds } }) => ({
+    words: ['invitations', 'create'],
+    args,
+    options: { access, reusable: reusable || undefined, expires: `${expires_in_seconds}s` },
+  }),
+  'DELETE tenants/:/invitations/:': (args) => ({ words: ['invitations', 'revoke'], args }),
+  'POST tenants/:/shares': ([tenant], { json: { token, name, instructions } }) => ({
+    words: ['shares', 'accept'],
+    args: [tenant, name],
+    options: { instructions: instructions || undefined },
+    input: token,
+  }),
+  'DELETE tenants/:/shares/:': (args) => ({ words: ['shares', 'end'], args }),
   'POST keys': (_, { json }) => ({
     words: ['keys', 'create'],
     options: {
       ...(json.kind === 'tenant' ? { tenant: json.tenant } : { [json.kind]: true }),
       access: json.access,
       'manage-stores': json.manages_stores || undefined,
+      share: json.can_share || undefined,
+      right: rightOptions(json.rights),
       'only-tenants': json.tenants?.join(','),
       label: json.label || undefined,
       source: json.source || undefined,
       expires: json.expires_at ?? undefined,
     },
   }),
-  'PATCH keys/:': (args, { json: { label, expires_at } }) => ({
+  'PATCH keys/:': (args, { json: { label, expires_at, rights } }) => ({
     words: ['keys', 'update'],
     args,
-    options: { label, expires: expires_at === null ? 'never' : expires_at },
+    options: {
+      label,
+      expires: expires_at === null ? 'never' : expires_at,
+      right: rightOptions(rights),
+      'remove-rights': rights?.length === 0 || undefined,
+    },
   }),
   'POST keys/:/rotate': (args, { json: { overlap_seconds } }) => ({
     words: ['keys', 'rotate'],
@@ -244,6 +264,9 @@ function tenantOptions({ settings = {}, name, description, metadata = {} }: Body
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value ?? ''}`);
   return { ...options, metadata: pairs };
 }
+
+const rightOptions = (rights: Body = []): string[] =>
+  rights.map(({ path, access }: Body) => `${path}=${access}`);
 
 function selectionOptions({ ids, search, status, metadata, except, found_by }: Body = {}): Options {
   const isAll = [ids, search, status, metadata, found_by].every((each) => each === undefined);

@@ -1070,6 +1070,8 @@ export interface components {
             service_url: string | null;
             /** @description `PORT`, the agents' API port. */
             service_port: number;
+            /** @description Whether `SHARING` allows tenants to share memories. */
+            sharing: boolean;
             /** @description Service version. */
             version: string;
             /** @description The time by the database's clock, which the history goes by. */

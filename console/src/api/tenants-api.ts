@@ -7,6 +7,7 @@ import type {
   KeyWithPrevious,
   Mount,
   Mounts,
+  Right,
   SessionInfo,
   Settings,
   Tenant,
@@ -150,12 +151,14 @@ export interface NewKey {
   access: Access;
   tenants: string[] | null;
   manages_stores: boolean;
+  rights: Right[];
+  can_share: boolean;
   label: string;
   source: string;
   expires_at: string | null;
 }
 
-export type KeyChanges = Partial<Pick<NewKey, 'label' | 'expires_at'>>;
+export type KeyChanges = Partial<Pick<NewKey, 'label' | 'expires_at' | 'rights'>>;
 
 export type KeyWithSecret = Key & { key: string };
 

@@ -17,6 +17,7 @@ const session = z
       description: "`PUBLIC_URL`, the agents' API URL as clients reach it; null if it is not set.",
     }),
     service_port: z.int().meta({ description: "`PORT`, the agents' API port." }),
+    sharing: z.boolean().meta({ description: 'Whether `SHARING` allows tenants to share memories.' }),
     version: z.string().meta({ description: 'Service version.' }),
     now: time.meta({ description: "The time by the database's clock, which the history goes by." }),
   })
@@ -39,6 +40,7 @@ export const getSession = defineOperation({
       read_only: allowed === 'read_only',
       service_url: config.PUBLIC_URL ?? null,
       service_port: config.PORT,
+      sharing: config.SHARING === 'on',
       version,
       now,
     };

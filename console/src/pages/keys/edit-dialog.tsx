@@ -9,7 +9,8 @@ import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';
-import { type Expiry, expiryTime, hasExpiry } from './new-key.ts';
+import { type Expiry, expiryTime, hasExpiry, mayHaveRights } from './new-key.ts';
+import { RightsField, rightsText } from './rights-field.tsx';
 
 interface Props {
   apiKey: Key;
@@ -18,18 +19,21 @@ interface Props {
   onSaved: () => Promise<void>;
 }
 
-/** Edits a key's label and expiry. */
+/** Edits a key's label, expiry, and rights by path. */
 export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const { id } = apiKey;
   const initial = keyExpiry(apiKey);
   const [label, setLabel] = useState(apiKey.label);
   const [expiry, setExpiry] = useState(initial);
+  const [rights, setRights] = useState(apiKey.rights);
   const action = useAction();
   const isExpiryChanged = expiry.expires !== initial.expires || expiry.expiresAt !== initial.expiresAt;
-  const isChanged = label !== apiKey.label || isExpiryChanged;
+  const areRightsChanged = rightsText(rights) !== rightsText(apiKey.rights);
+  const isChanged = label !== apiKey.label || isExpiryChanged || areRightsChanged;
   const changes: KeyChanges = {
     ...(label === apiKey.label ? {} : { label }),
     ...(isExpiryChanged ? { expires_at: expiryTime(expiry) } : {}),
+    ...(areRightsChanged ? { rights } : {}),
   };
   const save = () =>
     action.run(async (signal) => {
@@ -61,19 +65,22 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
         hint="Takes effect within AUTH_CACHE_SECONDS (10 seconds by default)."
         onChange={(changes) => setExpiry({ ...expiry, ...changes })}
       />
+      {mayHaveRights(apiKey) && <RightsField rights={rights} access={apiKey.access} onChange={setRights} />}
     </FormDialog>
   );
 }
 
 /** Returns the fields to save that have other values than the dialog started with. */
 function newerKeyValues(started: Key, current: Key, changes: KeyChanges): NewerValue[] {
-  const texts = {
-    label: current.label || 'none',
-    expires_at: current.expires_at === null ? 'never' : formatTime(current.expires_at),
-  };
-  return (['label', 'expires_at'] as const)
-    .filter((field) => field in changes && current[field] !== started[field])
-    .map((field) => ({ name: field === 'label' ? 'Label' : 'Expires', now: texts[field] }));
+  const texts = (key: Key) => ({
+    label: { name: 'Label', now: key.label || 'none' },
+    expires_at: { name: 'Expires', now: key.expires_at === null ? 'never' : formatTime(key.expires_at) },
+    rights: { name: 'Rights by path', now: rightsText(key.rights) || 'none' },
+  });
+  const [was, is] = [texts(started), texts(current)];
+  return (['label', 'expires_at', 'rights'] as const)
+    .filter((field) => field in changes && is[field].now !== was[field].now)
+    .map((field) => is[field]);
 }
 
 const keyExpiry = ({ expires_at }: Key): Expiry => ({

@@ -3,7 +3,17 @@ import { onlyTenants } from '../../api/session-state.ts';
 import { Options } from '../../ui/options.tsx';
 import { TenantField } from '../../ui/tenant-field.tsx';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';
-import { accessLevels, type KeyForm, KINDS, mayManageStores, withKind } from './new-key.ts';
+import {
+  accessLevels,
+  type KeyForm,
+  KINDS,
+  keyOptions,
+  mayHaveRights,
+  mayManageStores,
+  mayShare,
+  withKind,
+} from './new-key.ts';
+import { RightsField } from './rights-field.tsx';
 
 interface Props {
   form: KeyForm;
@@ -39,6 +49,19 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
           />
           Manage memory stores, and redact versions
         </label>
+      )}
+      {mayShare(form) && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={form.canShare}
+            onChange={(event) => onChange({ canShare: event.currentTarget.checked })}
+          />
+          Share the memory with other tenants by invitation
+        </label>
+      )}
+      {mayHaveRights(keyOptions(form)) && (
+        <RightsField rights={form.rights} access={form.access} onChange={(rights) => onChange({ rights })} />
       )}
       <label>
         Source

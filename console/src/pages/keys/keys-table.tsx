@@ -4,15 +4,17 @@ import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
 import type { Key } from '../../api/api-types.ts';
 import { canManage } from '../../api/session-state.ts';
 import { revocation, secretEnd } from '../../api/tenants-api.ts';
-import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
+import { revealHidden } from '../../text/visible.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Badge, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Table } from '../../ui/table.tsx';
+import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { type Reload, useAction } from '../../ui/use-load.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
+import { RIGHT_TEXTS } from './rights-field.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
 interface Props {
@@ -54,6 +56,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
                     <Name text={`source ${key.source}`} />
                   </span>
                 )}
+                <Rights {...key} />
               </th>
               {hasTenants && (
                 <td class="key-tenant" data-title="For">
@@ -158,22 +161,28 @@ function Holder({ kind, tenant, tenants }: Key) {
   );
 }
 
-function accessText({ kind, access, manages_stores }: Key): string {
+function accessText({ kind, access, manages_stores, can_share }: Key): string {
   if (access === 'read_only') return 'read only';
   if (access === 'operate' || access === 'propose') return access;
   if (kind === 'admin') return 'manage';
-  return manages_stores ? 'read, write, stores' : 'read, write';
+  return `read, write${manages_stores ? ', stores' : ''}${can_share ? ', share' : ''}`;
+}
+
+function Rights({ rights }: Pick<Key, 'rights'>) {
+  if (rights.length === 0) return null;
+  return (
+    <details class="muted small">
+      <summary>{count(rights.length, 'right')} by path</summary>
+      {rights.map(({ path, access }) => (
+        <div key={path}>
+          {RIGHT_TEXTS[access]} <code>{revealHidden(path)}</code>
+        </div>
+      ))}
+    </details>
+  );
 }
 
 const isExpired = ({ expires_at }: Key) => expires_at !== null && Date.parse(expires_at) <= Date.now();
-
-function TenantLink({ id }: { id: string }) {
-  return (
-    <a class="name-link" href={toHref(['tenants', id, 'settings'])}>
-      <Name text={id} />
-    </a>
-  );
-}
 
 function KeyStatus(key: Key) {
   const { revoked_at, expires_at } = key;

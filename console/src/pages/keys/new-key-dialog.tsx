@@ -36,7 +36,7 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
       verb="Create"
       isReady={key !== null}
       request={key === null ? undefined : keyCreation(key)}
-      hasInput={form.label !== '' || form.source !== '' || form.tenants !== ''}
+      hasInput={form.label !== '' || form.source !== '' || form.tenants !== '' || form.rights.length > 0}
       action={action}
       onClose={onClose}
       onSubmit={create}

@@ -1,4 +1,4 @@
-import type { Access, KeyKind } from '../../api/api-types.ts';
+import type { Access, Key, KeyKind, Right } from '../../api/api-types.ts';
 import type { NewKey } from '../../api/tenants-api.ts';
 
 const DAY = 86_400_000;
@@ -12,6 +12,8 @@ export interface KeyForm {
   tenant: string;
   access: Access;
   managesStores: boolean;
+  rights: Right[];
+  canShare: boolean;
   isForSome: boolean;
   /** Tenant IDs, separated by white space or commas. */
   tenants: string;
@@ -28,6 +30,8 @@ export const leastKey = (tenant: string): KeyForm => ({
   tenant,
   access: 'read_only',
   managesStores: false,
+  rights: [],
+  canShare: false,
   isForSome: false,
   tenants: '',
   expires: '90',
@@ -69,7 +73,25 @@ const ACCESS: Record<KeyKind, Record<string, string>> = {
 
 export const accessLevels = (kind: KeyKind): Record<string, string> => ACCESS[kind];
 
-export const mayManageStores = ({ kind, access }: KeyForm) => kind === 'service' && access === 'read_write';
+/* A key with rights by path neither manages stores nor shares. */
+
+export const mayManageStores = ({ kind, access, rights }: KeyForm) =>
+  kind === 'service' && access === 'read_write' && rights.length === 0;
+
+export const mayShare = ({ kind, access, rights }: KeyForm) =>
+  kind === 'tenant' && access === 'read_write' && rights.length === 0;
+
+type Options = Pick<Key, 'kind' | 'manages_stores' | 'can_share'>;
+
+export const mayHaveRights = ({ kind, manages_stores, can_share }: Options) =>
+  kind !== 'admin' && !manages_stores && !can_share;
+
+/** Returns a form's kind of key and its options, without options that the kind or the access does not support. */
+export const keyOptions = (form: KeyForm): Options => ({
+  kind: form.kind,
+  manages_stores: mayManageStores(form) && form.managesStores,
+  can_share: mayShare(form) && form.canShare,
+});
 
 /** Returns the form with another kind of key. An access level that the kind does not support becomes `read_only`. */
 export const withKind = (form: KeyForm, kind: KeyKind): KeyForm => ({
@@ -80,19 +102,20 @@ export const withKind = (form: KeyForm, kind: KeyKind): KeyForm => ({
 
 /** Returns the request body for a key, or null if the form is incomplete. */
 export function toNewKey(form: KeyForm): NewKey | null {
-  const { kind, access, label, isForSome, managesStores } = form;
+  const { kind, access, label, isForSome } = form;
   const source = form.source.trim();
   const [tenant] = parseIds(form.tenant);
   const tenants = kind === 'admin' && isForSome ? parseIds(form.tenants) : null;
   if ((kind === 'tenant' && tenant === undefined) || tenants?.length === 0) return null;
   if (!hasExpiry(form)) return null;
+  const options = keyOptions(form);
   return {
-    kind,
+    ...options,
     access,
     tenants,
     label,
     source,
-    manages_stores: mayManageStores(form) && managesStores,
+    rights: mayHaveRights(options) ? form.rights : [],
     expires_at: expiryTime(form),
     ...(kind === 'tenant' && tenant !== undefined ? { tenant } : {}),
   };

@@ -1,4 +1,6 @@
 import type { Mount } from '../../api/api-types.ts';
+import { Name } from '../../ui/name.tsx';
+import { Options } from '../../ui/options.tsx';
 import { TenantField } from '../../ui/tenant-field.tsx';
 
 /** State for a mount's form fields. */
@@ -20,35 +22,49 @@ export const toMount = ({ tenant, name, access, instructions }: MountForm) => ({
   instructions,
 });
 
+/** Labels for a mount's access in forms. */
+export const MOUNT_ACCESS: Record<Mount['access'], string> = {
+  read_only: 'Read only',
+  propose: 'Propose changes',
+  read_write: 'Read and write',
+};
+
+/** Labels for a mount's access in lists. */
+export const MOUNT_ACCESS_TEXTS: Record<Mount['access'], string> = {
+  read_only: 'read only',
+  propose: 'propose changes',
+  read_write: 'read, write',
+};
+
 interface Props {
   form: MountForm;
   /** Whether the mount is new, so that its name can be chosen. */
   isNew: boolean;
+  /** Whether the mount belongs to a share, which another tenant's memory would end. */
+  isShared?: boolean;
   /** ID of the mounting tenant, which cannot mount itself. */
   except?: string;
   onChange: (changes: Partial<MountForm>) => void;
 }
 
-export function MountFields({ form, isNew, except, onChange }: Props) {
+export function MountFields({ form, isNew, isShared = false, except, onChange }: Props) {
   return (
     <>
-      <TenantField
-        label="Tenant whose memory it shows"
-        isFocused
-        {...(except === undefined ? {} : { except })}
-        value={form.tenant}
-        onChange={(tenant) => onChange({ tenant })}
-      />
+      {isShared ? (
+        <p>
+          The memory of <Name text={form.tenant} />, by a share
+        </p>
+      ) : (
+        <TenantField
+          label="Tenant whose memory it shows"
+          isFocused
+          {...(except === undefined ? {} : { except })}
+          value={form.tenant}
+          onChange={(tenant) => onChange({ tenant })}
+        />
+      )}
       {isNew && (
-        <label>
-          Name of the directory
-          <input
-            placeholder={form.tenant || 'the ID of the tenant'}
-            value={form.name}
-            onInput={(event) => onChange({ name: event.currentTarget.value })}
-          />
-          <span class="hint">Directly below /memories.</span>
-        </label>
+        <NameField form={form} placeholder={form.tenant || 'the ID of the tenant'} onChange={onChange} />
       )}
       <label>
         Access
@@ -56,22 +72,46 @@ export function MountFields({ form, isNew, except, onChange }: Props) {
           value={form.access}
           onChange={(event) => onChange({ access: event.currentTarget.value as Mount['access'] })}
         >
-          <option value="read_only">Read only</option>
-          <option value="propose">Propose changes</option>
-          <option value="read_write">Read and write</option>
+          <Options texts={MOUNT_ACCESS} />
         </select>
         <span class="hint">Applies regardless of the access of the agents' keys.</span>
       </label>
-      <label>
-        Instructions for agents
-        <textarea
-          rows={4}
-          maxLength={4096}
-          value={form.instructions}
-          onInput={(event) => onChange({ instructions: event.currentTarget.value })}
-        />
-        <span class="hint">The purpose of the directory, part of GET /instructions.</span>
-      </label>
+      <InstructionsField form={form} onChange={onChange} />
     </>
+  );
+}
+
+interface FieldProps {
+  form: Pick<MountForm, 'name' | 'instructions'>;
+  placeholder?: string;
+  onChange: (changes: Partial<MountForm>) => void;
+}
+
+export function NameField({ form, placeholder = 'team', onChange }: FieldProps) {
+  return (
+    <label>
+      Name of the directory
+      <input
+        placeholder={placeholder}
+        value={form.name}
+        onInput={(event) => onChange({ name: event.currentTarget.value })}
+      />
+      <span class="hint">Directly below /memories.</span>
+    </label>
+  );
+}
+
+export function InstructionsField({ form, onChange }: FieldProps) {
+  return (
+    <label>
+      Instructions for agents
+      <textarea
+        rows={4}
+        maxLength={4096}
+        value={form.instructions}
+        onInput={(event) => onChange({ instructions: event.currentTarget.value })}
+      />
+      <span class="hint">The purpose of the directory, part of GET /instructions.</span>
+    </label>
   );
 }

@@ -3,29 +3,42 @@ import { sendEmpty } from '../../api/api-client.ts';
 import type { Mounts } from '../../api/api-types.ts';
 import { changesMade, noteChange } from '../../api/change-signals.ts';
 import { canManage } from '../../api/session-state.ts';
+import { listShares } from '../../api/sharing-api.ts';
 import { listMounts, mounting, setMount, unmounting } from '../../api/tenants-api.ts';
-import { toHref } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { Badge } from '../../ui/inline.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
+import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { type Reload, useAction, useLoad } from '../../ui/use-load.ts';
-import { MountFields, type MountForm, NEW_MOUNT, toMount } from './mount-fields.tsx';
+import { MOUNT_ACCESS_TEXTS, MountFields, type MountForm, NEW_MOUNT, toMount } from './mount-fields.tsx';
 
-type ListedMount = Mounts['mounts'][number];
-
-const ACCESS = { read_only: 'read only', propose: 'propose changes', read_write: 'read, write' };
+type ReadMount = Mounts['mounts'][number];
+/** A mount, and whether it belongs to a share. */
+type ListedMount = ReadMount & { isShared: boolean };
 
 /** Lists a tenant's mounts, and the tenants that mount its memory. */
 export function MountsSection({ tenant }: { tenant: string }) {
   const [editing, setEditing] = useState<ListedMount | 'new' | null>(null);
   const [removing, setRemoving] = useState<ListedMount | null>(null);
   const { data, error, reload } = useLoad(
-    (signal) => listMounts(tenant, signal),
+    async (signal) => {
+      const [listed, { received }] = await Promise.all([
+        listMounts(tenant, signal),
+        listShares(tenant, signal),
+      ]);
+      const shared = new Set(received.map(({ path }) => path));
+      const mounts = listed.mounts.map((mount) => ({
+        ...mount,
+        isShared: shared.has(`/memories/${mount.name}`),
+      }));
+      return { ...listed, mounts };
+    },
     [tenant, changesMade.value],
   );
   return (
@@ -91,9 +104,9 @@ function MountsTable(props: {
             </th>
             <td class="mounted-tenant" data-title="Memory of">
               {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
-              <MountProblem status={mount.status} />
+              {mount.isShared && <Badge kind="neutral">share</Badge>} <MountProblem status={mount.status} />
             </td>
-            <td data-title="Access">{ACCESS[mount.access]}</td>
+            <td data-title="Access">{MOUNT_ACCESS_TEXTS[mount.access]}</td>
             <td class="actions">
               {canManage.value && (
                 <>
@@ -120,20 +133,12 @@ function MountedBy({ mounted_by, more }: Mounts) {
       <ul>
         {mounted_by.map(({ tenant, name, access }) => (
           <li key={`${tenant}/${name}`}>
-            <TenantLink id={tenant} /> as <Name text={`/memories/${name}`} /> ({ACCESS[access]})
+            <TenantLink id={tenant} /> as <Name text={`/memories/${name}`} /> ({MOUNT_ACCESS_TEXTS[access]})
           </li>
         ))}
         {more && <li class="muted">and in others</li>}
       </ul>
     </>
-  );
-}
-
-function TenantLink({ id }: { id: string }) {
-  return (
-    <a class="name-link" href={toHref(['tenants', id, 'settings'])}>
-      <Name text={id} />
-    </a>
   );
 }
 
@@ -173,6 +178,7 @@ function MountDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMou
       <MountFields
         form={form}
         isNew={mount === null}
+        isShared={mount?.isShared === true}
         except={tenant}
         onChange={(changes) => setForm({ ...form, ...changes })}
       />
@@ -183,10 +189,10 @@ function MountDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMou
 /**
  * Returns a mount's values that differ from the values in the dialog; all values if the mount is new to the dialog.
  */
-function newerMountValues(started: ListedMount | null, current: ListedMount): NewerValue[] {
+function newerMountValues(started: ReadMount | null, current: ReadMount): NewerValue[] {
   const values = [
     ['Tenant', started?.tenant, current.tenant, current.tenant ?? 'another tenant'],
-    ['Access', started?.access, current.access, ACCESS[current.access]],
+    ['Access', started?.access, current.access, MOUNT_ACCESS_TEXTS[current.access]],
     ['Instructions', started?.instructions, current.instructions, current.instructions || 'none'],
   ] as const;
   return values.filter(([, was, now]) => was !== now).map(([name, , , now]) => ({ name, now }));
@@ -215,6 +221,7 @@ function RemoveDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMo
       <p>
         Agents no longer see <Name text={`/memories/${mount.name}`} />. The memory of{' '}
         {mount.tenant === null ? 'the other tenant' : <Name text={mount.tenant} />} is unchanged.
+        {mount.isShared && ' The share ends.'}
       </p>
     </FormDialog>
   );

@@ -7,6 +7,7 @@ import { Name } from '../../ui/name.tsx';
 import { Transfer } from '../archive/archive-transfer.tsx';
 import { KeptOutSection } from '../incidents/kept-out-section.tsx';
 import { KeysSection } from '../keys/keys-section.tsx';
+import { SharingSection } from '../sharing/sharing-section.tsx';
 import { toDetailsForm } from '../tenants/details-fields.tsx';
 import { WebhooksSection } from '../webhooks/webhooks-section.tsx';
 import { DangerZone } from './danger-zone.tsx';
@@ -27,6 +28,9 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
       </section>
       <section class="card">
         <MountsSection tenant={tenant.id} />
+      </section>
+      <section class="card">
+        <SharingSection tenant={tenant.id} />
       </section>
       <section class="card">
         <WebhooksSection tenant={tenant.id} />

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../api/api-types.ts';
 import type { TenantDetails } from '../../api/tenants-api.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { FieldRows } from '../../ui/field-rows.tsx';
 
 /** State for the fields with a tenant's name, description, and metadata. */
 export interface DetailsForm {
@@ -48,8 +48,6 @@ interface Props {
 
 /** Fields for a tenant's name, description, and metadata. */
 export function DetailsFields({ form, id, onChange }: Props) {
-  const setPair = (index: number, change: Partial<DetailsForm['pairs'][number]>) =>
-    onChange({ ...form, pairs: form.pairs.map((pair, i) => (i === index ? { ...pair, ...change } : pair)) });
   return (
     <>
       <label>
@@ -71,48 +69,36 @@ export function DetailsFields({ form, id, onChange }: Props) {
           onInput={(event) => onChange({ ...form, description: event.currentTarget.value })}
         />
       </label>
-      <fieldset class="pairs">
-        <legend>Metadata</legend>
-        {form.pairs.map(({ key, value }, index) => (
-          // A pair has no other identity while its key is typed.
-          <div class="pair" key={index}>
+      <FieldRows
+        title="Metadata"
+        noun="pair"
+        verb="Add metadata"
+        rows={form.pairs}
+        newRow={{ key: '', value: '' }}
+        max={MAX.pairs}
+        onChange={(pairs) => onChange({ ...form, pairs })}
+        fields={({ key, value }, name, change) => (
+          <>
             <input
               required
               maxLength={MAX.key}
               spellcheck={false}
-              aria-label={`Key of pair ${index + 1}`}
+              aria-label={`Key of ${name}`}
               placeholder="Key, such as plan"
               value={key}
-              onInput={(event) => setPair(index, { key: event.currentTarget.value })}
+              onInput={(event) => change({ key: event.currentTarget.value })}
             />
             <input
               maxLength={MAX.value}
               spellcheck={false}
-              aria-label={`Value of pair ${index + 1}`}
+              aria-label={`Value of ${name}`}
               placeholder="Value, such as pro"
               value={value}
-              onInput={(event) => setPair(index, { value: event.currentTarget.value })}
+              onInput={(event) => change({ value: event.currentTarget.value })}
             />
-            <button
-              type="button"
-              class="icon-button quiet"
-              aria-label={`Remove pair ${index + 1}`}
-              onClick={() => onChange({ ...form, pairs: form.pairs.filter((_, i) => i !== index) })}
-            >
-              <Icon name="close" />
-            </button>
-          </div>
-        ))}
-        {form.pairs.length < MAX.pairs && (
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => onChange({ ...form, pairs: [...form.pairs, { key: '', value: '' }] })}
-          >
-            <Icon name="plus" /> Add metadata
-          </button>
+          </>
         )}
-      </fieldset>
+      />
     </>
   );
 }

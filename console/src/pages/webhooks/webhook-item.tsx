@@ -8,13 +8,13 @@ import {
   webhookDeletion,
   webhookSwitch,
 } from '../../api/webhooks-api.ts';
-import { toHref } from '../../router.ts';
 import { formatNumber } from '../../text/format.ts';
 import { visibleText } from '../../text/visible.tsx';
 import { confirm } from '../../ui/confirm.tsx';
 import { Badge, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
+import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { DeliveryLog } from './delivery-log.tsx';
@@ -78,11 +78,7 @@ export function WebhookItem({ webhook, hasTenant, onChange }: Props) {
         </strong>
         <State {...webhook} />
         {hasTenant && tenant === null && <em>all tenants</em>}
-        {hasTenant && tenant !== null && (
-          <a class="name-link" href={toHref(['tenants', tenant, 'settings'])}>
-            <Name text={tenant} />
-          </a>
-        )}
+        {hasTenant && tenant !== null && <TenantLink id={tenant} />}
       </p>
       <p class="muted small audit-line">
         {visibleText(messagesText(webhook))} · <code>{id}</code>

@@ -1,0 +1,47 @@
+import { type ApiRequest, sendJson } from './api-client.ts';
+import type { GivenShare, Invitation, ReceivedShare } from './schema.ts';
+import { tenantPath } from './tenants-api.ts';
+
+export type { GivenShare, Invitation, ReceivedShare } from './schema.ts';
+
+export interface Shares {
+  given: GivenShare[];
+  received: ReceivedShare[];
+}
+
+export type NewInvitation = Pick<Invitation, 'access' | 'reusable'> & { expires_in_seconds: number };
+
+export interface Acceptance {
+  token: string;
+  /** Name of the directory below the root. */
+  name: string;
+  instructions: string;
+}
+
+export const listShares = (tenant: string, signal: AbortSignal) =>
+  sendJson<Shares>(tenantPath(tenant, '/shares'), { signal });
+
+export const listInvitations = async (tenant: string, signal: AbortSignal) =>
+  (await sendJson<{ invitations: Invitation[] }>(tenantPath(tenant, '/invitations'), { signal })).invitations;
+
+export const invitationCreation = (tenant: string, json: NewInvitation): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/invitations'),
+  json,
+});
+
+export const invitationRevocation = (tenant: string, id: string): ApiRequest => ({
+  method: 'DELETE',
+  path: tenantPath(tenant, `/invitations/${encodeURIComponent(id)}`),
+});
+
+export const acceptance = (tenant: string, json: Acceptance): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/shares'),
+  json,
+});
+
+export const shareEnd = (tenant: string, id: string): ApiRequest => ({
+  method: 'DELETE',
+  path: tenantPath(tenant, `/shares/${encodeURIComponent(id)}`),
+});

@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks';
+import { sendRequest } from '../../api/api-client.ts';
+import { type Invitation, invitationCreation, type NewInvitation } from '../../api/sharing-api.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Options } from '../../ui/options.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { SecretDialog } from '../keys/secret-dialog.tsx';
+import { MOUNT_ACCESS } from '../settings/mount-fields.tsx';
+
+/** Times until an invitation expires, in seconds. */
+const EXPIRIES = {
+  3600: 'In an hour',
+  86400: 'In a day',
+  604800: 'In 7 days',
+  2592000: 'In 30 days',
+  31536000: 'In a year',
+};
+
+const LEAST: NewInvitation = { access: 'read_only', reusable: false, expires_in_seconds: 604_800 };
+
+interface Props {
+  tenant: string;
+  onClose: () => void;
+  onCreated: () => void;
+}
+
+/** Creates an invitation, and shows its token. */
+export function NewInvitationDialog({ tenant, onClose, onCreated }: Props) {
+  const [invitation, setInvitation] = useState(LEAST);
+  const [token, setToken] = useState<string | null>(null);
+  const action = useAction();
+  const change = (changes: Partial<NewInvitation>) => setInvitation({ ...invitation, ...changes });
+  const request = invitationCreation(tenant, invitation);
+  const create = () =>
+    action.run(async () => {
+      setToken((await sendRequest<Invitation & { token: string }>(request)).token);
+      onCreated();
+    });
+  if (token !== null)
+    return (
+      <SecretDialog title="The new invitation" name="token" secret={token} onClose={onClose}>
+        <p>
+          Give it to the other tenant. A key that may share accepts it with <code>POST /v1/shares</code>, and
+          you can accept it in the settings of that tenant.
+        </p>
+      </SecretDialog>
+    );
+  return (
+    <FormDialog
+      title="Invite another tenant"
+      verb="Invite"
+      request={request}
+      action={action}
+      onClose={onClose}
+      onSubmit={create}
+    >
+      <label>
+        Access
+        <select
+          autofocus
+          value={invitation.access}
+          onChange={(event) => change({ access: event.currentTarget.value as Invitation['access'] })}
+        >
+          <Options texts={MOUNT_ACCESS} />
+        </select>
+        <span class="hint">Access to this memory for the agents of the other tenant.</span>
+      </label>
+      <label>
+        Expires
+        <select
+          value={invitation.expires_in_seconds}
+          onChange={(event) => change({ expires_in_seconds: Number(event.currentTarget.value) })}
+        >
+          <Options texts={EXPIRIES} />
+        </select>
+        <span class="hint">Shares that were accepted before remain.</span>
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={invitation.reusable}
+          onChange={(event) => change({ reusable: event.currentTarget.checked })}
+        />
+        Several tenants may accept it
+      </label>
+    </FormDialog>
+  );
+}

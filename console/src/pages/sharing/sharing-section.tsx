@@ -1,0 +1,242 @@
+import { useState } from 'preact/hooks';
+import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
+import { changesMade, noteChange } from '../../api/change-signals.ts';
+import { canManage, session } from '../../api/session-state.ts';
+import {
+  type GivenShare,
+  type Invitation,
+  invitationRevocation,
+  listInvitations,
+  listShares,
+  type ReceivedShare,
+  shareEnd,
+} from '../../api/sharing-api.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Time } from '../../ui/inline.tsx';
+import { MountProblem } from '../../ui/mount-problem.tsx';
+import { Name } from '../../ui/name.tsx';
+import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { Table } from '../../ui/table.tsx';
+import { TenantLink } from '../../ui/tenant-link.tsx';
+import { toast } from '../../ui/toasts.ts';
+import { useAction, useLoad } from '../../ui/use-load.ts';
+import { MOUNT_ACCESS_TEXTS } from '../settings/mount-fields.tsx';
+import { AcceptDialog } from './accept-dialog.tsx';
+import { NewInvitationDialog } from './new-invitation-dialog.tsx';
+
+const MIN_WIDTH = 600;
+
+/** The end of a share or an invitation. */
+interface End {
+  title: string;
+  verb: string;
+  consequence: string;
+  request: ApiRequest;
+}
+
+/** Lists a tenant's invitations and shares, with their actions. */
+export function SharingSection({ tenant }: { tenant: string }) {
+  const [dialog, setDialog] = useState<'invite' | 'accept' | End | null>(null);
+  const close = () => setDialog(null);
+  const end = (id: string) => setDialog({ ...END, request: shareEnd(tenant, id) });
+  const isOn = session.value?.sharing === true;
+  const { data, error, reload } = useLoad(
+    async (signal) => {
+      const [invitations, shares] = await Promise.all([
+        listInvitations(tenant, signal),
+        listShares(tenant, signal),
+      ]);
+      return { invitations, ...shares };
+    },
+    [tenant, changesMade.value],
+  );
+  const isEmpty = data && data.invitations.length + data.given.length + data.received.length === 0;
+  return (
+    <>
+      <div class="page-head">
+        <h2>Sharing</h2>
+        <span class="spacer" />
+        {canManage.value && isOn && (
+          <>
+            <button type="button" onClick={() => setDialog('accept')}>
+              Accept…
+            </button>
+            <button type="button" onClick={() => setDialog('invite')}>
+              <Icon name="plus" /> Invite…
+            </button>
+          </>
+        )}
+      </div>
+      <p class="muted small">
+        {isOn ? (
+          'A tenant that accepts an invitation mounts the memory of the tenant that invites it.'
+        ) : (
+          <>
+            Sharing is off, so nobody creates or accepts invitations. Set <code>SHARING=on</code> to allow it.
+            Shares that exist remain.
+          </>
+        )}
+      </p>
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="shares" />}
+      {isEmpty && <Empty title="No invitations, and no shares" />}
+      {data !== undefined && data.invitations.length > 0 && (
+        <Invitations
+          invitations={data.invitations}
+          onRevoke={(id) => setDialog({ ...REVOKE, request: invitationRevocation(tenant, id) })}
+        />
+      )}
+      {data !== undefined && (
+        <>
+          <ShareTable title="Shared with" shares={data.given} onEnd={end} />
+          <ShareTable title="Shared by" shares={data.received} onEnd={end} />
+        </>
+      )}
+      {dialog === 'invite' && <NewInvitationDialog tenant={tenant} onClose={close} onCreated={reload} />}
+      {dialog === 'accept' && <AcceptDialog tenant={tenant} onClose={close} />}
+      {dialog !== null && typeof dialog === 'object' && <EndDialog {...dialog} onClose={close} />}
+    </>
+  );
+}
+
+const REVOKE = {
+  title: 'Revoke the invitation?',
+  verb: 'Revoke',
+  consequence: 'Nobody can accept it any more. Shares that were accepted before remain.',
+};
+const END = {
+  title: 'End the share?',
+  verb: 'End',
+  consequence:
+    'The directory disappears from the receiving tenant within AUTH_CACHE_SECONDS (10 seconds by default). Both memories keep their files.',
+};
+
+interface InvitationsProps {
+  invitations: Invitation[];
+  onRevoke: (id: string) => void;
+}
+
+function Invitations({ invitations, onRevoke }: InvitationsProps) {
+  return (
+    <Table class="" minWidth={MIN_WIDTH}>
+      <thead>
+        <tr>
+          <th scope="col">Invitation</th>
+          <th scope="col">Access</th>
+          <th scope="col">For</th>
+          <th scope="col">Expires</th>
+          <th scope="col">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {invitations.map(({ id, access, reusable, accepted, key, expires_at }) => (
+          <tr key={id}>
+            <th scope="row">
+              <code>{id}</code>
+              <span class="muted small block">{key === null ? 'by an operator' : `by ${key}`}</span>
+            </th>
+            <td data-title="Access">{MOUNT_ACCESS_TEXTS[access]}</td>
+            <td data-title="For">
+              <div>
+                {reusable ? 'several tenants' : 'one tenant'}
+                {reusable && <span class="muted small block">accepted {count(accepted, 'time')}</span>}
+              </div>
+            </td>
+            <td class="muted" data-title="Expires">
+              <Time value={expires_at} isAge />
+            </td>
+            <td class="actions">
+              {canManage.value && (
+                <button type="button" class="quiet" onClick={() => onRevoke(id)}>
+                  Revoke<span class="visually-hidden"> {id}</span>
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+interface ShareTableProps {
+  title: string;
+  shares: (GivenShare | ReceivedShare)[];
+  onEnd: (id: string) => void;
+}
+
+function ShareTable({ title, shares, onEnd }: ShareTableProps) {
+  if (shares.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <Table class="" minWidth={MIN_WIDTH}>
+        <thead>
+          <tr>
+            <th scope="col">Tenant</th>
+            <th scope="col">Access</th>
+            <th scope="col">Since</th>
+            <th scope="col">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {shares.map((share) => (
+            <tr key={share.id}>
+              <th scope="row">
+                {share.tenant === null ? 'another tenant' : <TenantLink id={share.tenant} />}
+                {'path' in share && (
+                  <span class="small block">
+                    as <Name text={share.path} /> <MountProblem status={share.status} />
+                  </span>
+                )}
+                <code class="muted block">{share.id}</code>
+              </th>
+              <td data-title="Access">{MOUNT_ACCESS_TEXTS[share.access]}</td>
+              <td class="muted" data-title="Since">
+                <Time value={share.created_at} isAge />
+              </td>
+              <td class="actions">
+                {canManage.value && (
+                  <button type="button" class="quiet" onClick={() => onEnd(share.id)}>
+                    End<span class="visually-hidden"> {share.id}</span>
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+    </>
+  );
+}
+
+/** Ends a share or an invitation. */
+function EndDialog({ title, verb, consequence, request, onClose }: End & { onClose: () => void }) {
+  const action = useAction();
+  const end = () =>
+    action.run(async () => {
+      await sendEmpty(request);
+      noteChange();
+      toast(verb === END.verb ? 'Ended the share.' : 'Revoked the invitation.');
+      onClose();
+    });
+  return (
+    <FormDialog
+      title={title}
+      verb={verb}
+      isDangerous
+      request={request}
+      action={action}
+      onClose={onClose}
+      onSubmit={end}
+    >
+      <p>{consequence}</p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,53 @@
+import type { ComponentChildren } from 'preact';
+import { Icon } from './icon.tsx';
+
+interface Props<Row> {
+  title: string;
+  /** Noun for a row. With its number, it names the row's fields. */
+  noun: string;
+  /** Label for the button that adds a row. */
+  verb: string;
+  rows: readonly Row[];
+  newRow: Row;
+  max: number;
+  /** Renders a row's two fields. */
+  fields: (row: Row, name: string, onChange: (changes: Partial<Row>) => void) => ComponentChildren;
+  onChange: (rows: Row[]) => void;
+  /** Hint below the rows. */
+  children?: ComponentChildren;
+}
+
+/** Rows with two fields each, which the user adds and removes. */
+export function FieldRows<Row>(props: Props<Row>) {
+  const { title, noun, verb, rows, newRow, max, fields, onChange, children } = props;
+  return (
+    <fieldset class="pairs">
+      <legend>{title}</legend>
+      {rows.map((row, index) => {
+        const name = `${noun} ${index + 1}`;
+        const change = (changes: Partial<Row>) =>
+          onChange(rows.map((each, i) => (i === index ? { ...each, ...changes } : each)));
+        return (
+          // A row has no other identity while its first field is typed.
+          <div class="pair" key={index}>
+            {fields(row, name, change)}
+            <button
+              type="button"
+              class="icon-button quiet"
+              aria-label={`Remove ${name}`}
+              onClick={() => onChange(rows.filter((_, i) => i !== index))}
+            >
+              <Icon name="close" />
+            </button>
+          </div>
+        );
+      })}
+      {rows.length < max && (
+        <button type="button" class="quiet" onClick={() => onChange([...rows, newRow])}>
+          <Icon name="plus" /> {verb}
+        </button>
+      )}
+      {children}
+    </fieldset>
+  );
+}
