@@ -97,6 +97,7 @@ describeConsole("a tenant's settings in the console", (fixture) => {
       'Days until unused drafts expire',
       'Days of the read trail',
       'Records in the read trail',
+      'Provenance in views and searches',
       'Secrets in contents',
       'Creating a file that exists',
       'Characters in a context',
