@@ -151,7 +151,7 @@ interface JsonField {
 /** Returns a field without null, with its description in OpenAPI by default. */
 function toField(schema: z.core.$ZodType | undefined, text?: string): object {
   if (schema === undefined) throw new Error(`The schema does not have the field of this text: ${text}`);
-  const whole = z.toJSONSchema(schema) as JsonField;
+  const whole = z.toJSONSchema(schema, { io: 'input' }) as JsonField;
   const inner = whole.anyOf?.find((each) => each.type !== 'null') ?? whole;
   const { type, enum: values, prefixItems: items } = inner;
   const description = text ?? inner.description ?? whole.description;

@@ -149,11 +149,11 @@ async function fill(directory: string): Promise<void> {
     `INSERT INTO webhook_deliveries VALUES ('wh_1', now(), '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b55', 'msg_1', 'file.created', 'acme', 204, NULL, 12)`,
   );
   await service.query(
-    `INSERT INTO invitations (id, hash, tenant_id, access, is_reusable, created_at, expires_at)
-     VALUES ('inv_1', 'aa', 'acme', 'read_only', true, now(), now() + interval '1 day')`,
+    `INSERT INTO invitations (id, hash, tenant_id, access, prefix, is_reusable, created_at, expires_at)
+     VALUES ('inv_1', 'aa', 'acme', 'read_only', '/memories/a', true, now(), now() + interval '1 day')`,
   );
   await service.query(
-    `INSERT INTO shares VALUES ('shr_1', 'acme', 'globex', 'inv_1', 'aa', 'read_only', now())`,
+    `INSERT INTO shares VALUES ('shr_1', 'acme', 'globex', 'inv_1', 'aa', 'read_only', '/memories/a', now())`,
   );
   await service.query(`INSERT INTO fleet_usage VALUES ('2026-11-01', 3, 1, 5, 2, 3)`);
   await service.close();

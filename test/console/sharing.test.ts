@@ -49,6 +49,7 @@ describeConsole('sharing in the console', (fixture) => {
     await page.getByText('No invitations, and no shares').waitFor();
     await inviteButton(page).press('Enter');
     await dialog(page).getByLabel('Access').selectOption('Propose changes');
+    await dialog(page).getByLabel('Shown path').fill('/memories/plans');
     await dialog(page).getByLabel('Expires').selectOption('In 30 days');
     await dialog(page).getByLabel('Several tenants may accept it').press('Space');
     await dialog(page).getByRole('button', { name: 'Invite', exact: true }).press('Enter');
@@ -58,7 +59,10 @@ describeConsole('sharing in the console', (fixture) => {
     await page.getByRole('button', { name: 'Done' }).click();
     const invitation = section(page, 'Sharing').getByRole('row', { name: /^inv_/ });
     const cells = () => invitation.getByRole('cell').allTextContents();
-    expect((await cells()).slice(0, 2)).toStrictEqual(['propose changes', 'several tenantsaccepted 0 times']);
+    expect((await cells()).slice(0, 2)).toStrictEqual([
+      'propose changesonly /memories/plans',
+      'several tenantsaccepted 0 times',
+    ]);
 
     await page.goto(`${fixture().url}/#/tenants/${receiver}/settings`);
     await acceptButton(page).click();
@@ -73,7 +77,13 @@ describeConsole('sharing in the console', (fixture) => {
     await dialog(page).getByRole('button', { name: 'Accept' }).click();
     await page.getByText('Accepted the invitation.').waitFor();
     expect((await new Tenants(fixture().service.database).find(receiver))?.mounts).toMatchObject([
-      { name: 'team', tenant: giver, access: 'propose', instructions: 'Ask first.', share: {} },
+      {
+        name: 'team',
+        tenant: giver,
+        access: 'propose',
+        prefix: '/memories/plans',
+        instructions: 'Ask first.',
+      },
     ]);
     const received = section(page, 'Sharing').getByRole('row', { name: giver });
     expect(await received.getByRole('rowheader').textContent()).toContain('as /memories/team');

@@ -67,8 +67,9 @@ describeService('mounts in the admin API', (service) => {
       body: mount,
     });
     await put(own, 'team', { tenant: team, access: 'read_only' });
-    const changed = { name: 'team', tenant: team, access: 'read_write', instructions: '' };
-    expect((await put(own, 'team', { tenant: team, access: 'read_write' })).body).toStrictEqual(changed);
+    const access = { access: 'read_write', prefix: '/memories/a' };
+    const changed = { name: 'team', tenant: team, ...access, instructions: '' };
+    expect((await put(own, 'team', { tenant: team, ...access })).body).toStrictEqual(changed);
     expect((await admin().call('GET', `/tenants/${own}/mounts`)).body).toStrictEqual({
       mounts: [
         { ...changed, status: 'ok' },
@@ -97,13 +98,13 @@ describeService('mounts in the admin API', (service) => {
       ]),
     ).toStrictEqual([
       ['removeMount', {}],
-      ['removeMount', { name: 'team', old: { tenant: team, access: 'read_write' }, new: null }],
+      ['removeMount', { name: 'team', old: { tenant: team, ...access }, new: null }],
       [
         'setMount',
         {
           name: 'team',
           old: { tenant: team, access: 'read_only' },
-          new: { tenant: team, access: 'read_write' },
+          new: { tenant: team, ...access },
         },
       ],
       ['setMount', { name: 'team', old: null, new: { tenant: team, access: 'read_only' } }],
@@ -236,12 +237,13 @@ describeService('the commands for mounts', (service) => {
       stdout: `Mounted tenant ${team} as /memories/${team} of tenant ${own}. It takes effect within AUTH_CACHE_SECONDS.\n`,
       stderr: '',
     });
-    expect((await run('tenants', 'mount', own, team, '--name', 'x', '--access', 'read_write')).code).toBe(0);
+    const options = ['--name', 'x', '--access', 'read_write', '--prefix', '/memories/a/'];
+    expect((await run('tenants', 'mount', own, team, ...options)).code).toBe(0);
     const listed = await run('tenants', 'mounts', own);
     expect(listed.stdout.split('\n').map((line) => line.split(/ {2,}/))).toStrictEqual([
-      ['DIRECTORY', 'TENANT', 'ACCESS', 'STATUS', 'INSTRUCTIONS'],
-      [`/memories/${team}`, team, 'read_only', 'ok', 'Shared.'],
-      ['/memories/x', team, 'read_write', 'ok', '-'],
+      ['DIRECTORY', 'TENANT', 'ACCESS', 'PREFIX', 'STATUS', 'INSTRUCTIONS'],
+      [`/memories/${team}`, team, 'read_only', '-', 'ok', 'Shared.'],
+      ['/memories/x', team, 'read_write', '/memories/a', 'ok', '-'],
       [''],
     ]);
     expect(JSON.parse((await run('tenants', 'mounts', team, '--json')).stdout)).toStrictEqual({

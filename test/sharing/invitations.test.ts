@@ -6,6 +6,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { expect, it } from 'vitest';
+import type { MemoryPath } from '../../src/core/memory/path.ts';
 import { Keys } from '../../src/core/tenants/keys.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
@@ -67,6 +68,54 @@ describeService(
       const { token } = await giver.invite();
       expect((await receiver.accept(token, 'team')).body.access).toBe('read_only');
       expect(await receiver.run(cmd.create('/memories/team/a', 'x'))).toContain('read-only');
+    });
+
+    it('shares only the file or directory of the prefix, and shows the prefix to both tenants', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      await giver.run(cmd.create('/memories/plan.md', 'private'));
+      const { token } = await giver.invite({ access: 'read_write', prefix: '/memories/shared/' });
+      const prefix = '/memories/shared';
+      expect((await giver.call('GET', '/invitations')).body.invitations).toMatchObject([{ prefix }]);
+      const { body } = await receiver.accept(token, 'team');
+      expect(body.prefix).toBe(prefix);
+      expect((await receiver.accept(token, 'team')).body).toStrictEqual(body);
+      expect((await giver.shares()).given).toMatchObject([{ tenant: receiver.tenant, prefix }]);
+      expect((await receiver.shares()).received).toStrictEqual([body]);
+      const views = [
+        cmd.view('/memories/team/plan.md'),
+        cmd.create('/memories/team/plan.md', 'x'),
+        cmd.create('/memories/team/shared/a.md', 'x'),
+      ];
+      const results = [];
+      for (const input of views) results.push(await receiver.run(input));
+      expect(results).toStrictEqual([
+        'The path /memories/team/plan.md does not exist. Please provide a valid path.',
+        'Error: You cannot write to /memories/team. Write to other directories under /memories or /memories/team/shared instead.',
+        'File created successfully at: /memories/team/shared/a.md',
+      ]);
+      expect(await giver.run(cmd.view('/memories/shared/a.md'))).toContain('1\tx');
+    });
+
+    it('shows both tenants the prefix to which an operator changes a share', async () => {
+      const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
+      const { token } = await giver.invite({ prefix: '/memories' });
+      const { body } = await receiver.accept(token, 'team');
+      expect(body).not.toHaveProperty('prefix');
+      const mount = { name: 'team', tenant: giver.tenant, access: 'read_only', instructions: '' } as const;
+      await setMount(service().database, receiver.tenant, { ...mount, prefix: '/memories/a' as MemoryPath });
+      expect((await giver.shares()).given).toMatchObject([{ id: body.id, prefix: '/memories/a' }]);
+      expect((await receiver.shares()).received).toMatchObject([{ id: body.id, prefix: '/memories/a' }]);
+      await setMount(service().database, receiver.tenant, mount);
+      expect((await giver.shares()).given[0]).not.toHaveProperty('prefix');
+    });
+
+    it('rejects a prefix that is no path in the memory', async () => {
+      const giver = await createSharer(service());
+      for (const prefix of ['', '/', '/memories/../etc', '/elsewhere', 7, null])
+        expect(await giver.call('POST', '/invitations', { prefix })).toMatchObject({
+          status: 400,
+          body: { code: 'invalid_parameter' },
+        });
     });
 
     it("collects the other tenant's writes in a draft if the access is propose", async () => {

@@ -22,11 +22,12 @@ describeService('the commands invitations and shares', (service) => {
     const [giver, receiver] = [freshTenant('giver'), freshTenant('receiver')];
     for (const tenant of [giver, receiver]) await new Tenants(service().database).create(tenant);
     await run(service(), giver, cmd.create('/memories/a', 'one'));
-    const created = await cli(['invitations', 'create', giver, '--access', 'read_write', '--expires', '1d']);
+    const limits = ['--access', 'read_write', '--prefix', '/memories/a', '--expires', '1d'];
+    const created = await cli(['invitations', 'create', giver, ...limits]);
     const id = /inv_\w+/.exec(created.stderr)?.[0] ?? '';
     expect(created.stderr).toBe(`Created invitation ${id}. Its token cannot be shown again:\n`);
     expect((await cli(['invitations', 'list', giver])).stdout).toMatch(
-      new RegExp(`^ID .*\\n${id} +read_write +no +0 +\\(operator\\) +20`),
+      new RegExp(`^ID .*\\n${id} +read_write +/memories/a +no +0 +\\(operator\\) +20`),
     );
     const accepted = await cli(['shares', 'accept', receiver, 'team'], created.stdout);
     const share = /shr_\w+/.exec(accepted.stdout)?.[0] ?? '';
@@ -34,10 +35,10 @@ describeService('the commands invitations and shares', (service) => {
       `Mounted /memories/team in tenant ${receiver} by share ${share}. Agents see the change within AUTH_CACHE_SECONDS.\n`,
     );
     expect((await cli(['shares', 'list', giver])).stdout).toMatch(
-      new RegExp(`${share} +${receiver} +read_write`),
+      new RegExp(`${share} +${receiver} +read_write +/memories/a`),
     );
     expect((await cli(['shares', 'list', receiver])).stdout).toMatch(
-      new RegExp(`${share} +${giver} +/memories/team +read_write +ok`),
+      new RegExp(`${share} +${giver} +/memories/team +read_write +/memories/a +ok`),
     );
     expect((await cli(['shares', 'end', giver, share])).stdout).toBe(
       `Ended share ${share}. Agents see the change within AUTH_CACHE_SECONDS.\n`,

@@ -75,8 +75,11 @@ describe.each([
       text: 'The share has ended.',
       isError: false,
     });
-    const second = await call(giver, { command: 'invite' });
+    const second = await call(giver, { command: 'invite', prefix: '/memories/plans' });
     const invitation = /inv_[0-9a-f]{12}/.exec(second.text)?.[0];
+    expect((await call(giver, { command: 'list' })).text).toContain(
+      `${invitation}: read_only, only /memories/plans, once, until `,
+    );
     expect((await call(giver, { command: 'revoke', invitation })).text).toBe('The invitation was revoked.');
     expect((await call(giver, { command: 'list' })).text).toBe(
       'There are no shares and no open invitations.',

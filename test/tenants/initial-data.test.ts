@@ -90,7 +90,7 @@ describe('an invalid bootstrap', () => {
     ],
     [
       { tenants: [{ id: 'a', mounts: [{ name: 'b', tenant: 'c', mode: 'rw' }] }] },
-      'tenants.0.mounts.0: has an unknown field (allowed: name, tenant, access, instructions)',
+      'tenants.0.mounts.0: has an unknown field (allowed: name, tenant, access, prefix, instructions)',
     ],
     [
       { tenants: [{ id: 'a' }], keys: [{ key, tenant: 'a', label: 'a\u0000b' }] },

@@ -37,7 +37,7 @@ def call(url: str, flavor: str, method: str, *args: Any, **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("method", "args", "options", "response", "expected"),
     [
-        ("invite", [], {"access": "read_write"}, answer(201, INVITATION), INVITATION),
+        ("invite", [], {"access": "read_write", "prefix": "/memories/shared"}, answer(201, INVITATION), INVITATION),
         ("list_invitations", [], {}, answer(200, {"invitations": []}), []),
         ("revoke", ["inv_1"], {}, answer(204), None),
         ("accept", ["msi_1", "team"], {}, answer(201, SHARE), SHARE),

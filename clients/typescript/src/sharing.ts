@@ -2,6 +2,8 @@
 export interface Invitation {
   id: string;
   access: 'read_only' | 'propose' | 'read_write';
+  /** File or directory that is shared; undefined for the whole memory. */
+  prefix?: string;
   /** Whether several tenants may accept it. */
   reusable: boolean;
   /** Number of acceptances. */
@@ -17,6 +19,8 @@ export interface Invitation {
 export interface InvitationOptions {
   /** `read_only` by default. */
   access?: 'read_only' | 'propose' | 'read_write' | undefined;
+  /** File or directory that is shared, with everything below it: `/memories/shared`. By default, the whole memory. */
+  prefix?: string | undefined;
   /** Whether several tenants may accept the invitation; false by default. */
   reusable?: boolean | undefined;
   /** Time until it expires, in seconds; 7 days by default. */
@@ -37,6 +41,8 @@ export interface GivenShare {
   id: string;
   tenant: string;
   access: 'read_only' | 'propose' | 'read_write';
+  /** File or directory that is shared; undefined for the whole memory. */
+  prefix?: string;
   invitation: string;
   /** ISO 8601. */
   created_at: string;
@@ -49,6 +55,8 @@ export interface ReceivedShare {
   /** The directory: `/memories/team`. */
   path: string;
   access: 'read_only' | 'propose' | 'read_write';
+  /** File or directory in the other memory that is shared; undefined for the whole memory. */
+  prefix?: string;
   /** `ok`, `suspended`, `missing`, `name_taken`, or a value of a later version of the service. */
   status: string;
   /** ISO 8601. */
@@ -85,10 +93,11 @@ export class MemorySharing {
   /** Creates an invitation. Its `token` is returned only here. */
   invite({
     access,
+    prefix,
     reusable,
     expiresInSeconds,
   }: InvitationOptions = {}): Promise<Invitation & { token: string }> {
-    const body = { access, reusable, expires_in_seconds: expiresInSeconds };
+    const body = { access, prefix, reusable, expires_in_seconds: expiresInSeconds };
     return this.#send({ method: 'POST', path: 'invitations', body, read: readWith('token') });
   }
 

@@ -91,7 +91,7 @@ const REQUESTS: ApiRequest[] = [
   {
     method: 'PUT',
     path: 'tenants/acme/mounts/shared',
-    json: { tenant: 'globex', access: 'read_write', instructions: NASTY },
+    json: { tenant: 'globex', access: 'read_write', prefix: '/memories/a', instructions: NASTY },
   },
   { method: 'POST', path: 'keys', json: { kind: 'admin', ...KEY, tenants: ['acme', 'globex'] } },
   { method: 'POST', path: 'keys', json: { kind: 'tenant', tenant: 'acme', ...KEY, source: 'web' } },

@@ -103,16 +103,19 @@ const COMMANDS: Record<string, ToCommand> = {
   'POST tenants/:/suspend': (args) => ({ words: ['tenants', 'suspend'], args }),
   'POST tenants/:/resume': (args) => ({ words: ['tenants', 'resume'], args }),
   'DELETE tenants/:': (args) => ({ words: ['tenants', 'delete'], args }),
-  'PUT tenants/:/mounts/:': ([tenant, name], { json: { tenant: mounted, access, instructions } }) => ({
+  'PUT tenants/:/mounts/:': (
+    [tenant, name],
+    { json: { tenant: mounted, access, prefix, instructions } },
+  ) => ({
     words: ['tenants', 'mount'],
     args: [tenant, mounted],
-    options: { name, access, instructions: instructions || undefined },
+    options: { name, access, prefix, instructions: instructions || undefined },
   }),
   'DELETE tenants/:/mounts/:': (args) => ({ words: ['tenants', 'unmount'], args }),
-  'POST tenants/:/invitations': (args, { json: { access, reusable, expires_in_seconds } }) => ({
+  'POST tenants/:/invitations': (args, { json: { access, prefix, reusable, expires_in_seconds } }) => ({
     words: ['invitations', 'create'],
     args,
-    options: { access, reusable: reusable || undefined, expires: `${expires_in_seconds}s` },
+    options: { access, prefix, reusable: reusable || undefined, expires: `${expires_in_seconds}s` },
   }),
   'DELETE tenants/:/invitations/:': (args) => ({ words: ['invitations', 'revoke'], args }),
   'POST tenants/:/shares': ([tenant], { json: { token, name, instructions } }) => ({

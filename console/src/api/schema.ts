@@ -471,6 +471,11 @@ export interface components {
              * @enum {string}
              */
             access: "read_only" | "propose" | "read_write";
+            /**
+             * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
+             * @example /memories/shared
+             */
+            prefix?: string;
             /** @example inv_0123456789ab */
             invitation: string;
             created_at: components["schemas"]["Time"];
@@ -564,6 +569,11 @@ export interface components {
                 path: string;
                 /** @enum {string} */
                 access: "read_only" | "propose" | "read_write";
+                /**
+                 * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
+                 * @example /memories/shared
+                 */
+                prefix?: string;
                 instructions: string;
             }[];
         };
@@ -577,6 +587,11 @@ export interface components {
              * @enum {string}
              */
             access: "read_only" | "propose" | "read_write";
+            /**
+             * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
+             * @example /memories/shared
+             */
+            prefix?: string;
             reusable: boolean;
             /** @description Number of acceptances. */
             accepted: number;
@@ -819,6 +834,11 @@ export interface components {
             tenant: string | null;
             /** @enum {string} */
             access: "read_only" | "propose" | "read_write";
+            /**
+             * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
+             * @example /memories/shared
+             */
+            prefix?: string;
             instructions: string;
         };
         Mounts: {
@@ -828,6 +848,11 @@ export interface components {
                 tenant: string | null;
                 /** @enum {string} */
                 access: "read_only" | "propose" | "read_write";
+                /**
+                 * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
+                 * @example /memories/shared
+                 */
+                prefix?: string;
                 instructions: string;
                 /** @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null for a tenant outside the admin key's scope. */
                 status: ("ok" | "suspended" | "missing" | "name_taken") | null;
@@ -941,6 +966,11 @@ export interface components {
              * @enum {string}
              */
             access: "read_only" | "propose" | "read_write";
+            /**
+             * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
+             * @example /memories/shared
+             */
+            prefix?: string;
             /** @description `suspended`, `missing`: so is the other tenant. `name_taken`: a file hides behind the directory. Null outside an admin key's scope. */
             status: ("ok" | "suspended" | "missing" | "name_taken") | null;
             created_at: components["schemas"]["Time"];

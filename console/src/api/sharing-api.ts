@@ -9,7 +9,11 @@ export interface Shares {
   received: ReceivedShare[];
 }
 
-export type NewInvitation = Pick<Invitation, 'access' | 'reusable'> & { expires_in_seconds: number };
+export interface NewInvitation extends Pick<Invitation, 'access' | 'reusable'> {
+  /** Path that is shared; undefined for the whole memory. */
+  prefix?: string | undefined;
+  expires_in_seconds: number;
+}
 
 export interface Acceptance {
   token: string;

@@ -137,5 +137,7 @@ export const removeTenantMount = defineOperation({
 
 /** Returns a mount's details for the audit trail. The instructions are content, so they are omitted. */
 function mountDetails(mount: Mount | undefined): object | null {
-  return mount === undefined ? null : { tenant: mount.tenant, access: mount.access };
+  if (mount === undefined) return null;
+  const { tenant, access, prefix } = mount;
+  return { tenant, access, prefix };
 }

@@ -4,6 +4,7 @@ import { nameText, snakeCase } from '../lib/text-forms.ts';
 import { MOUNT_ACCESS, toShownMount } from '../memory/mount.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
 import { MAX_METADATA, metadataKey, metadataPairs, metadataValue } from '../tenants/metadata.ts';
+import { shownPrefix } from '../tenants/mounts.ts';
 import { settingSchemas } from '../tenants/setting-schemas.ts';
 import { ALL_SETTINGS, type TenantSettings } from '../tenants/settings.ts';
 import type { StoreDetailsChange } from '../tenants/stores.ts';
@@ -86,6 +87,7 @@ export const mountRecord = z
       description: "Null for a tenant outside the admin key's scope.",
     }),
     access: z.enum(MOUNT_ACCESS),
+    prefix: shownPrefix,
     instructions: z.string(),
   })
   .meta({ id: 'Mount', description: 'Another memory that a tenant shows as a directory.' });

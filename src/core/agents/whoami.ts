@@ -11,6 +11,7 @@ import { snakeCase } from '../lib/text-forms.ts';
 import { MOUNT_ACCESS } from '../memory/mount.ts';
 import { rightSchema } from '../memory/rights.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
+import { shownPrefix } from '../tenants/mounts.ts';
 import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { type Authenticator, type Caller, invalidTenant } from '../tenants/principal.ts';
 import { NO_TENANT } from '../tenants/queries.ts';
@@ -76,6 +77,7 @@ const identitySchema = z
         z.object({
           path: z.string().meta({ examples: ['/memories/team'] }),
           access: z.enum(MOUNT_ACCESS),
+          prefix: shownPrefix,
           instructions: z.string(),
         }),
       )

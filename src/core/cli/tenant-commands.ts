@@ -50,7 +50,7 @@ interface DeleteOptions {
   receipt?: string;
 }
 
-interface MountCommandOptions extends Pick<Mount, 'access' | 'instructions'> {
+interface MountCommandOptions extends Pick<Mount, 'access' | 'prefix' | 'instructions'> {
   name?: string;
 }
 
@@ -64,16 +64,17 @@ const mountCommand = (cli: Cli) =>
         .choices(MOUNT_ACCESS)
         .default('read_only'),
     )
+    .option('--prefix <path>', 'file or directory in the other memory that is shown (default: everything)')
     .option('--instructions <text>', 'purpose of the directory, in words for the model', instructionsText, '')
     .examples(
       "memory-service tenants mount builder team --access read_write --instructions 'What all builders have learned.'",
     )
     .action((tenant: string, mounted: string, options: MountCommandOptions, command: CliCommand) => {
-      const { name = mounted, access, instructions } = options;
+      const { name = mounted, access, prefix, instructions } = options;
       if (!isNewMountName(name))
         command.error(`error: the ID ${mounted} cannot be the directory's name; choose one with --name`);
       return command.runConnected(async ({ caller }) => {
-        const body = { tenant: mounted, access, instructions };
+        const body = { tenant: mounted, access, prefix, instructions };
         await caller.call(setTenantMount, { params: { tenant, name }, body });
         return `Mounted tenant ${mounted} as /memories/${name} of tenant ${tenant}. ${EFFECT}`;
       });
@@ -102,6 +103,7 @@ const mountsCommand = (cli: Cli) =>
           DIRECTORY: ({ name }) => `/memories/${name}`,
           TENANT: (mount) => mount.tenant,
           ACCESS: ({ access }) => access,
+          PREFIX: ({ prefix }) => prefix ?? '-',
           STATUS: ({ status }) => status ?? '-',
           INSTRUCTIONS: ({ instructions }) => instructions.split('\n', 1)[0] || '-',
         })(io);

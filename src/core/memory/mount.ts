@@ -9,6 +9,8 @@ export interface Mount {
   name: string;
   tenant: string;
   access: (typeof MOUNT_ACCESS)[number];
+  /** Path in the mounted memory outside which nothing is shown; undefined for the whole memory. */
+  prefix?: MemoryPath | undefined;
   /** The mount's purpose, in words for the model; may be empty. */
   instructions: string;
   /** The mounted tenant's creation time. A later tenant with the same ID is not shown. */
@@ -31,6 +33,11 @@ export function toShownMount({
 /** Returns the path to the mount's directory. */
 export function mountPath({ name }: Pick<Mount, 'name'>): MemoryPath {
   return `${ROOT}/${name}` as MemoryPath;
+}
+
+/** Returns the path at or below the mount's directory at which the mounted memory is shown. */
+export function shownPath(mount: Pick<Mount, 'name' | 'prefix'>): MemoryPath {
+  return (mountPath(mount) + (mount.prefix ?? ROOT).slice(ROOT.length)) as MemoryPath;
 }
 
 /** Returns the mount whose directory is at or above a path. */

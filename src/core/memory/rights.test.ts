@@ -69,10 +69,42 @@ it('tells which directories are shown in part', () => {
 });
 
 it('translates rights to the paths of a mounted memory', () => {
-  expect(rightsInMount(rights, at('/memories/team'))).toStrictEqual(
+  expect(rightsInMount(rights, { name: 'team' })).toStrictEqual(
     toRights({ '/memories': 'read_only', '/memories/me': 'read_write', '/memories/me/secret': 'none' }),
   );
-  expect(rightsInMount(rights, at('/memories/other'))).toStrictEqual([]);
+  expect(rightsInMount(rights, { name: 'other' })).toStrictEqual([]);
+});
+
+it('limits rights in a mount to its prefix', () => {
+  expect(rightsInMount(undefined, { name: 'team' })).toBeUndefined();
+  expect(rightsInMount(undefined, { name: 'team', prefix: at('/memories/me') })).toStrictEqual(
+    toRights({ '/memories': 'none', '/memories/me': 'read_write' }),
+  );
+  expect(rightsInMount(rights, { name: 'team', prefix: at('/memories/me/a') })).toStrictEqual(
+    toRights({
+      '/memories': 'none',
+      '/memories/me': 'none',
+      '/memories/me/a': 'read_write',
+      '/memories/me/secret': 'none',
+    }),
+  );
+});
+
+it('gives each path in a mount the weaker access of the rights and the prefix', () => {
+  const levels: PathAccess[] = ['none', 'read_only', 'propose', 'read_write'];
+  const inner = ['', '/a', '/a/b', '/a/b/c', '/ab', '/z'].map((path) => `/memories${path}`);
+  const outer = inner.map((path) => path.replace('/memories', '/memories/team'));
+  const single = outer.flatMap((path) => levels.map((access) => ({ [path]: access })));
+  for (const prefix of inner.slice(1))
+    for (const one of single)
+      for (const other of single) {
+        const own = toRights({ ...one, ...other });
+        const found = rightsInMount(own, { name: 'team', prefix: at(prefix) }) ?? [];
+        const expected = inner.map((path, i) =>
+          path === prefix || path.startsWith(`${prefix}/`) ? accessTo(own, outer[i] ?? '') : 'none',
+        );
+        expect(inner.map((path) => accessTo(found, path))).toStrictEqual(expected);
+      }
 });
 
 it('leaves out hidden mounts and makes mounts without a writable path read-only', () => {
@@ -83,6 +115,13 @@ it('leaves out hidden mounts and makes mounts without a writable path read-only'
     ['team', 'read_write'],
     ['wiki', 'read_only'],
     ['own', 'read_write'],
+  ]);
+  const prefixes = ['/memories/me/secret', '/memories/me', '/memories/x'].map((prefix) => ({
+    ...{ ...mount, name: 'team', prefix: at(prefix) },
+  }));
+  expect(mountsWithin(given, prefixes).map(({ prefix, access }) => [prefix, access])).toStrictEqual([
+    ['/memories/me', 'read_write'],
+    ['/memories/x', 'read_only'],
   ]);
 });
 

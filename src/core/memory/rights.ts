@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Mount, mountPath } from './mount.ts';
+import { type Mount, mountPath, shownPath } from './mount.ts';
 import { ancestorPaths, isWithin, type MemoryPath, parsePath, ROOT } from './path.ts';
 
 /** Access levels for a path, weakest first. */
@@ -20,10 +20,11 @@ export interface Right {
 export type Rights = readonly Right[];
 
 const MAX_RIGHTS = 32;
-/** Maximum length of an unnormalized path in a right, in UTF-16 units. */
+/** Maximum length of an unnormalized path, in UTF-16 units. */
 const MAX_PATH_CHARS = 5000;
 
-const rightPath = z
+/** A path in a memory, normalized. */
+export const pathSchema = z
   .string()
   .max(MAX_PATH_CHARS)
   .transform((given, context): MemoryPath => {
@@ -35,7 +36,7 @@ const rightPath = z
   .meta({ examples: ['/memories/shared'] });
 
 export const rightSchema = z
-  .strictObject({ path: rightPath, access: z.enum(LEVELS) })
+  .strictObject({ path: pathSchema, access: z.enum(LEVELS) })
   .meta({ id: 'Right', description: 'Access to a file, or to a directory with everything below it.' });
 
 /** Rights as an operator or an issuer writes them. Sorted by path after parsing. */
@@ -112,23 +113,55 @@ export function shownParams(rights: Rights | undefined): ShownParams {
   return { shown: paths(true), hidden: paths(false), mixed };
 }
 
-/** Returns the rights in a mounted memory for its paths. */
-export function rightsInMount(rights: Rights, mountedAt: MemoryPath): Rights {
-  const below = rightsBelow(rights, mountedAt).map(({ path, access }) => ({
+/**
+ * Returns a caller's rights to the paths that it sees: its own rights, limited by the mounts' prefixes; undefined if
+ * there is no limit.
+ */
+export function rightsWithMounts(
+  rights: Rights | undefined,
+  mounts: readonly Pick<Mount, 'name' | 'prefix'>[],
+): Rights | undefined {
+  const limits = mounts.flatMap((mount): Right[] =>
+    mount.prefix === undefined
+      ? []
+      : [
+          { path: mountPath(mount), access: 'none' },
+          { path: shownPath(mount), access: 'read_write' },
+        ],
+  );
+  return limits.length === 0 ? rights : weakerRights(rights ?? [], limits);
+}
+
+/** Returns rights that give each path the weaker of two accesses. */
+function weakerRights(one: Rights, other: Rights): Rights {
+  const paths = new Set([...one, ...other].map(({ path }) => path));
+  const weaker = (path: string) =>
+    Math.min(...[one, other].map((rights) => LEVELS.indexOf(accessTo(rights, path))));
+  return [...paths].sort().map((path) => ({ path, access: LEVELS[weaker(path)] ?? 'none' }));
+}
+
+/** Returns a caller's rights in a mounted memory, for its paths; undefined if there is no limit. */
+export function rightsInMount(
+  rights: Rights | undefined,
+  mount: Pick<Mount, 'name' | 'prefix'>,
+): Rights | undefined {
+  const mountedAt = mountPath(mount);
+  const seen = rightsWithMounts(rights, [mount]);
+  if (seen === undefined) return undefined;
+  const below = rightsBelow(seen, mountedAt).map(({ path, access }) => ({
     path: (ROOT + path.slice(mountedAt.length)) as MemoryPath,
     access,
   }));
-  const own = rightAt(rights, mountedAt);
+  const own = rightAt(seen, mountedAt);
   return own === undefined ? below : [{ path: ROOT, access: own.access }, ...below];
 }
 
 /** Returns the mounts that a caller sees. A mount in which the caller may write nothing is read-only. */
 export function mountsWithin(rights: Rights, mounts: readonly Mount[]): Mount[] {
   return mounts.flatMap((mount) => {
-    const path = mountPath(mount);
-    if (shownWithin(rights, path) === 'none') return [];
-    const levels = [accessTo(rights, path), ...rightsBelow(rights, path).map(({ access }) => access)];
-    return levels.some(isWritable) ? mount : { ...mount, access: 'read_only' as const };
+    const inner = rightsInMount(rights, mount) ?? [];
+    if (shownWithin(inner, ROOT) === 'none') return [];
+    return canChangeAny(inner) ? mount : { ...mount, access: 'read_only' as const };
   });
 }
 

@@ -6,6 +6,7 @@ import { compareCodePoints, storableText } from '../lib/text-forms.ts';
 import { MOUNT_ACCESS, type Mount, mountPath, toShownMount } from '../memory/mount.ts';
 import { type Actor, ANONYMOUS } from '../memory/origin.ts';
 import { parsePath, ROOT } from '../memory/path.ts';
+import { pathSchema } from '../memory/rights.ts';
 import { recordEvent, type SHARE_EVENTS } from './events.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 import {
@@ -34,6 +35,15 @@ export const mountNameSchema = z
   .refine(isNewMountName, `must be ${MOUNT_NAME_RULE}`)
   .meta({ description: 'Directory name below `/memories`.', examples: ['team'] });
 
+const PREFIX = {
+  description:
+    'Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.',
+  examples: ['/memories/shared'],
+};
+
+/** A mount's prefix in responses. */
+export const shownPrefix = z.string().optional().meta(PREFIX);
+
 export const mountFields = {
   tenant: z
     .string()
@@ -43,6 +53,10 @@ export const mountFields = {
     .enum(MOUNT_ACCESS)
     .default('read_only')
     .meta({ description: 'Applies to every key for the tenant, regardless of its access to other paths.' }),
+  prefix: pathSchema
+    .transform((path) => (path === ROOT ? undefined : path))
+    .optional()
+    .meta(PREFIX),
   instructions: storableText(MAX_INSTRUCTIONS)
     .default('')
     .meta({
@@ -344,8 +358,8 @@ async function changeMountsIn<T>(
 }
 
 /**
- * Ends the shares whose mounts were removed, follows changes to their access, and records each share's beginning and
- * end in the mounting tenant's change feed. Locks shares after the mounting tenant.
+ * Ends the shares whose mounts were removed, follows changes to the others, and records each share's beginning and end
+ * in the mounting tenant's change feed. Locks shares after the mounting tenant.
  */
 async function followMounts(
   query: QueryExecutor,
@@ -354,13 +368,14 @@ async function followMounts(
 ): Promise<void> {
   const record = (type: (typeof SHARE_EVENTS)[number], id: string, access: Mount['access']) =>
     recordEvent(query, tenant, { type, share: { id, access } }, by);
-  for (const { share, access } of before) {
+  for (const { share, access, prefix } of before) {
     if (share === undefined) continue;
     const mount = after.find((each) => each.share?.id === share.id);
     if (mount === undefined) {
       await query(deleteShareQuery, { id: share.id });
       await record('share_ended', share.id, access);
-    } else if (mount.access !== access) await query(changeShareQuery, { id: share.id, access: mount.access });
+    } else if (mount.access !== access || mount.prefix !== prefix)
+      await query(changeShareQuery, { id: share.id, access: mount.access, prefix: mount.prefix ?? null });
   }
   for (const { share, access } of after)
     if (share !== undefined && !before.some((each) => each.share?.id === share.id))

@@ -214,9 +214,9 @@ export const deleteShareQuery = defineQuery<{ id: string }>(
   'DELETE FROM shares WHERE id = $id',
 );
 
-export const changeShareQuery = defineQuery<{ id: string; access: string }>(
+export const changeShareQuery = defineQuery<{ id: string; access: string; prefix: string | null }>(
   'change_share',
-  'UPDATE shares SET access = $access WHERE id = $id',
+  'UPDATE shares SET access = $access, prefix = $prefix::text WHERE id = $id',
 );
 
 export const moveInvitationsQuery = defineQuery<{ tenant: string; to: string }>(

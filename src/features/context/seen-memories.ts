@@ -45,7 +45,7 @@ interface Caller {
 
 /** Returns the caller's memory, then the mounted memories. */
 export async function seenMemories(
-  { principal: { tenant, rights = [] }, policy, ip }: Caller,
+  { principal: { tenant, rights }, policy, ip }: Caller,
   { policies }: Pick<Services, 'policies'>,
 ): Promise<SeenMemory[]> {
   const { mounts, createdAt } = policy;
@@ -55,7 +55,7 @@ export async function seenMemories(
     pinned: pins.filter((path) => mountAt(path, mounts) === undefined),
     isPartial: hidesPaths(rights),
     rights: [
-      ...rights.filter(({ path }) => mountAt(path, mounts) === undefined),
+      ...(rights ?? []).filter(({ path }) => mountAt(path, mounts) === undefined),
       ...mounts.map((mount) => ({ path: mountPath(mount), access: 'none' as const })),
     ],
   };
@@ -63,7 +63,7 @@ export async function seenMemories(
     const mountedAt = mountPath(mount);
     const found = await catchUnreachable(() => mountedPolicy(mount, policies, ip));
     const isReadable = typeof found !== 'string';
-    const inner = rightsInMount(rights, mountedAt);
+    const inner = rightsInMount(rights, mount) ?? [];
     return {
       ...{ tenant: mount.tenant, mountedAt, rights: inner, isPartial: hidesPaths(inner) },
       createdAt: isReadable ? found.createdAt : null,

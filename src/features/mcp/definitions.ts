@@ -60,7 +60,7 @@ export const SEARCH_DEFINITION = {
 export const SHARING_DEFINITION = {
   name: 'memory_sharing',
   description:
-    "Shares your memory with other agents, and mounts theirs.\n\nCommands:\n- `list`: Shows who shares with you, with whom you share, and your open invitations.\n- `invite` (access, reusable, expires_in_seconds): Creates an invitation to your whole memory, and shows its token once. Give the token to the other agent only: whoever has it can mount your memory. Don't write it into a file.\n- `revoke` (invitation): Revokes an open invitation. Shares that were accepted before remain.\n- `accept` (token, name, instructions): Accepts an invitation by its token. The other memory is then the directory /memories/`name`, for all agents of your memory. `instructions` tell them its purpose.\n- `end` (share): Ends a share that you give or receive. Both memories keep their files.",
+    "Shares your memory with other agents, and mounts theirs.\n\nCommands:\n- `list`: Shows who shares with you, with whom you share, and your open invitations.\n- `invite` (access, prefix, reusable, expires_in_seconds): Creates an invitation to your memory, and shows its token once. Give the token to the other agent only: whoever has it can mount the memory. Don't write it into a file.\n- `revoke` (invitation): Revokes an open invitation. Shares that were accepted before remain.\n- `accept` (token, name, instructions): Accepts an invitation by its token. The other memory is then the directory /memories/`name`, for all agents of your memory. `instructions` tell them its purpose.\n- `end` (share): Ends a share that you give or receive. Both memories keep their files.",
   input_schema: {
     type: 'object' as const,
     properties: {
@@ -73,6 +73,11 @@ export const SHARING_DEFINITION = {
         type: 'string',
         enum: ['read_only', 'propose', 'read_write'],
         description: 'The access to your memory for the other agents: read_only by default.',
+      },
+      prefix: {
+        type: 'string',
+        description:
+          'The only file or directory of your memory that the invitation shares: the whole memory by default.',
       },
       reusable: {
         type: 'boolean',

@@ -66,27 +66,28 @@ async function readWatched(
 ): Promise<(Watched & { uris: Map<string, string[]> })[]> {
   const context = requireContext(request);
   const { mounts } = context.policy;
-  const { rights = [] } = context.principal;
   const textUris = request.server.texts
     .map(({ uri }) => uri)
     .filter((uri) => resourceSubscriptions.includes(uri));
   const watched = seenMemories(context).map(async ({ tenant, mount }) => {
     const policy = mount === undefined ? context.policy : await mountedPolicy(mount, policies, request.ip);
     if (typeof policy === 'string') return [];
+    const own = context.principal.rights;
+    const rights = (mount === undefined ? own : rightsInMount(own, mount)) ?? [];
     // A text may change with any file in these memories.
     const urisByPath = new Map<string, string[]>(textUris.length === 0 ? [] : [[ROOT, textUris]]);
     for (const uri of resourceSubscriptions) {
       const parsed = parsePath(parseUri(uri) ?? '');
       if (!parsed.ok || mountAt(parsed.path, mounts) !== mount) continue;
-      if (!isReadable(rights, parsed.path)) continue;
       const path = mount === undefined ? parsed.path : ROOT + parsed.path.slice(mountPath(mount).length);
+      if (!isReadable(rights, path)) continue;
       urisByPath.set(path, [...(urisByPath.get(path) ?? []), uri]);
     }
     if (urisByPath.size === 0 && !resourcesListChanged) return [];
     return [
       {
         ...{ tenant, createdAt: policy.createdAt, paths: [...urisByPath.keys()], uris: urisByPath },
-        rights: mount === undefined ? rights : rightsInMount(rights, mountPath(mount)),
+        rights,
       },
     ];
   });

@@ -7,7 +7,7 @@ import { type Call, callOrigin } from '../../core/files/tool-call.ts';
 import { compareCodePoints } from '../../core/lib/text-forms.ts';
 import { mountUnavailable, mountUnavailableNote } from '../../core/memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
-import { type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
+import { isWithin, type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
 import { failure } from '../../core/memory/result.ts';
 import { hidesPaths, isReadable, type Rights, rightsInMount, shownWithin } from '../../core/memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../core/tenants/policy-cache.ts';
@@ -17,20 +17,24 @@ import { type MemorySearch, memorySearch } from './search.ts';
 import type { SearchedFile } from './search-query.ts';
 import { runSearch, type Search, type SearchResult } from './search-tool.ts';
 
-/** Returns a mounted memory's files with the paths that the caller sees. */
-export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSource {
+/** Returns the files that a caller may read in a mounted memory, with the paths that it sees. */
+function mountedFiles(all: FileSource, mount: Mount, rights: Rights | undefined): FileSource {
+  const { prefix = ROOT } = mount;
+  const mountedAt = mountPath(mount);
+  const files = readableFiles(all, rightsInMount(rights, mount));
   const withOuterPath = (file: SearchedFile) => ({ ...file, path: outerPath(file.path, mountedAt) });
   return {
     page: async (path, after) => {
       const innerAfter = after === '' ? '' : innerPath(after as MemoryPath, mountedAt);
-      const page = await files.page(innerPath(path, mountedAt), innerAfter);
+      const inner = innerPath(path, mountedAt);
+      const page = await files.page(isWithin(prefix, inner) ? prefix : inner, innerAfter);
       return page.map(withOuterPath);
     },
     read: async (paths) => {
       const inner = await files.read(paths.map((path) => innerPath(path, mountedAt)));
       return inner.map(withOuterPath);
     },
-    has: (path, rights) => files.has(innerPath(path, mountedAt), rights && rightsInMount(rights, mountedAt)),
+    has: (path) => files.has(innerPath(path, mountedAt)),
   };
 }
 
@@ -205,8 +209,8 @@ async function searchMount(
   const policy = await mountedPolicy(mount, policies, ip);
   if (typeof policy === 'string')
     return { ...failure(mountUnavailable(mountedAt, policy)), matches: [], more: 0 };
-  const files = mountedFiles(filesNow(database, mount.tenant, search.texts), mountedAt);
-  const result = await runSearch(search, { ...own, files: readableFiles(files, rights) });
+  const files = mountedFiles(filesNow(database, mount.tenant, search.texts), mount, rights);
+  const result = await runSearch(search, { ...own, files });
   await requireSameMount(mount, policy, services);
   return result;
 }
@@ -260,9 +264,8 @@ async function searchWithout(
     const policy = mountedPolicies[i];
     if (typeof policy === 'string') notes.push(mountUnavailableNote(directory, policy));
     else {
-      const files = mountedFiles(filesNow(database, mount.tenant, search.texts), directory);
-      const watched = watchReads(files, () => unreachable.add(mount));
-      available.push({ directory, files: readableFiles(watched, rights) });
+      const files = mountedFiles(filesNow(database, mount.tenant, search.texts), mount, rights);
+      available.push({ directory, files: watchReads(files, () => unreachable.add(mount)) });
     }
   }
   const length = notes.reduce((sum, note) => sum + note.length + 1, 0);

@@ -19,6 +19,7 @@ import {
 } from './sharing-errors.ts';
 import {
   acceptanceBody,
+  acceptanceDetails,
   givenShareRecord,
   invitationBody,
   invitationRecord,
@@ -76,8 +77,8 @@ export const invitation = defineOperation({
   async run({ config, database, tenant, actor, body, note }) {
     note({ details: body });
     requireSharing(config);
-    const { access, reusable, expires_in_seconds } = body;
-    const options = { access, isReusable: reusable, expiresInSeconds: expires_in_seconds };
+    const { access, prefix = null, reusable, expires_in_seconds } = body;
+    const options = { access, prefix, isReusable: reusable, expiresInSeconds: expires_in_seconds };
     const keyId = actor.type === 'api_key' ? actor.id : null;
     const created = await createInvitation(database, tenant, options, keyId);
     note({ details: { invitation: created.id } });
@@ -138,7 +139,7 @@ export const acceptance = defineOperation({
       throw error;
     });
     services.policies.forget(tenant.id);
-    note({ details: { share: share.id, tenant: share.tenant, access: share.access } });
+    note({ details: acceptanceDetails(share) });
     return receivedShareRecord(share);
   },
 });

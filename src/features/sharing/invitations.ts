@@ -3,6 +3,7 @@ import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import type { Mount } from '../../core/memory/mount.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
 import { keepTenantQuery } from '../../core/tenants/key-queries.ts';
 import { requireSameTenant } from '../../core/tenants/tenants.ts';
 
@@ -23,6 +24,8 @@ export interface Party {
 
 export interface InvitationOptions {
   access: Mount['access'];
+  /** Path outside which nothing is shared; null for the whole memory. */
+  prefix: MemoryPath | null;
   /** Whether several tenants may accept the invitation. */
   isReusable: boolean;
   expiresInSeconds: number;
@@ -41,7 +44,7 @@ export interface Invitation extends Omit<InvitationOptions, 'expiresInSeconds'> 
 }
 
 const COLUMNS = `
-  id, tenant_id AS tenant, access, is_reusable AS "isReusable", accepted::float8 AS accepted, key_id AS "keyId",
+  id, tenant_id AS tenant, access, prefix, is_reusable AS "isReusable", accepted::float8 AS accepted, key_id AS "keyId",
   ${time('created_at')} AS "createdAt", ${time('expires_at')} AS "expiresAt"`;
 
 /** SQL condition: whether an invitation has not expired, and one of `$keys` created it, or no key. */
@@ -63,6 +66,7 @@ const insertQuery = defineQuery<
     hash: string;
     giver: string;
     access: string;
+    prefix: string | null;
     isReusable: boolean;
     keyId: string | null;
     seconds: number;
@@ -73,8 +77,9 @@ const insertQuery = defineQuery<
 >(
   'insert_invitation',
   `
-INSERT INTO invitations (id, hash, tenant_id, access, is_reusable, key_id, created_at, expires_at)
-SELECT $id, $hash, $giver, $access, $isReusable::boolean, $keyId::text, now(), now() + make_interval(secs => $seconds)
+INSERT INTO invitations (id, hash, tenant_id, access, prefix, is_reusable, key_id, created_at, expires_at)
+SELECT $id, $hash, $giver, $access, $prefix::text, $isReusable::boolean, $keyId::text, now(),
+  now() + make_interval(secs => $seconds)
 WHERE (SELECT count(*) FROM invitations WHERE tenant_id = $giver AND ${IS_VALID}) < $max::bigint
 `,
 );

@@ -5,6 +5,7 @@ import { defineQuery, type QueryExecutor, time } from '../../core/database/query
 import { hasReason, ServiceError } from '../../core/errors/errors.ts';
 import type { Mount } from '../../core/memory/mount.ts';
 import type { Actor } from '../../core/memory/origin.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
 import { addMount, type MountStatus, mountStatuses, removeShare } from '../../core/tenants/mounts.ts';
 import { findTenantQuery, type TenantRow } from '../../core/tenants/queries.ts';
 import { requireTenant } from '../../core/tenants/tenants.ts';
@@ -23,12 +24,14 @@ export interface GivenShare {
   id: string;
   tenant: string;
   access: Mount['access'];
+  /** Path outside which nothing is shared; null for the whole memory. */
+  prefix: MemoryPath | null;
   invitationId: string;
   createdAt: string;
 }
 
 /** A tenant's share, seen from the receiving tenant. `tenant` is the giving tenant. */
-export interface ReceivedShare extends Pick<Mount, 'name' | 'tenant' | 'access'> {
+export interface ReceivedShare extends Pick<Mount, 'name' | 'tenant' | 'access' | 'prefix'> {
   id: string;
   createdAt: string;
   /** Null for a giving tenant outside the scope. */
@@ -49,13 +52,14 @@ const insertQuery = defineQuery<{
   invitationId: string;
   hash: string;
   access: string;
+  prefix: string | null;
   createdAt: string;
   max: number;
 }>(
   'insert_share',
   `
-INSERT INTO shares (id, tenant_id, to_tenant, invitation_id, invitation_hash, access, created_at)
-SELECT $id, $giver, $receiver, $invitationId, $hash, $access, $createdAt::text::timestamptz
+INSERT INTO shares (id, tenant_id, to_tenant, invitation_id, invitation_hash, access, prefix, created_at)
+SELECT $id, $giver, $receiver, $invitationId, $hash, $access, $prefix::text, $createdAt::text::timestamptz
 WHERE (SELECT count(*) FROM shares WHERE tenant_id = $giver) < $max::bigint
 `,
 );
@@ -63,7 +67,7 @@ WHERE (SELECT count(*) FROM shares WHERE tenant_id = $giver) < $max::bigint
 const listQuery = defineQuery<{ tenant: string }, GivenShare>(
   'list_shares',
   `
-SELECT id, to_tenant AS tenant, access, invitation_id AS "invitationId", ${time('created_at')} AS "createdAt"
+SELECT id, to_tenant AS tenant, access, prefix, invitation_id AS "invitationId", ${time('created_at')} AS "createdAt"
 FROM shares WHERE tenant_id = $tenant ORDER BY created_at, id
 `,
 );
@@ -120,19 +124,20 @@ export async function acceptInvitation(
     if (accepted !== undefined) return accepted;
     if (invitation === undefined) throw new ServiceError('invalid_invitation');
     await useInvitation(query, invitation);
-    const { tenant, access, id: invitationId } = invitation;
+    const { tenant, access, prefix, id: invitationId } = invitation;
     if (tenant === receiver.id) throw new ServiceError('mounts_itself', tenant);
     const [giver] = (await query(findTenantQuery, { tenant })).rows;
     if (giver === undefined) throw new ServiceError('invalid_invitation');
     requireSameMetadata(giver, await requireTenant({ query }, receiver.id), rules);
     const createdAt = await currentInstant(query);
     const share = { id, createdAt };
-    const mount = { name, tenant, access, instructions, createdAt: giver.createdAt, share };
+    const seen = { name, tenant, access, ...(prefix !== null && { prefix }) };
+    const mount = { ...seen, instructions, createdAt: giver.createdAt, share };
     await addMount(query, { tenant: receiver.id, createdAt: receiver.createdAt }, mount, by);
-    const row = { id, giver: tenant, receiver: receiver.id, invitationId, hash, access, createdAt };
+    const row = { id, giver: tenant, receiver: receiver.id, invitationId, hash, access, prefix, createdAt };
     const { count } = await query(insertQuery, { ...row, max: MAX_SHARES });
     if (count === 0) throw new ServiceError('too_many_shares', tenant, MAX_SHARES);
-    return { ...share, name, tenant, access, status: giver.suspendedAt === null ? 'ok' : 'suspended' };
+    return { ...share, ...seen, status: giver.suspendedAt === null ? 'ok' : 'suspended' };
   });
 }
 
@@ -146,7 +151,7 @@ async function findAccepted(
   const { rows } = await query(findAcceptedQuery, { id: mount.share.id, hash });
   if (rows.length === 0) return undefined;
   const [found] = await mountStatuses({ query }, { id: receiver, mounts: [mount] });
-  return { ...mount.share, name, tenant: mount.tenant, access: mount.access, status: found?.status ?? null };
+  return { ...mount, ...mount.share, status: found?.status ?? null };
 }
 
 function requireSameMetadata(
@@ -175,8 +180,8 @@ export async function listShares(
     database.query(listQuery, { tenant }),
     mountStatuses(database, { id: tenant, mounts }, scope),
   ]);
-  const received = mounts.flatMap(({ share, name, tenant, access }, i) =>
-    share === undefined ? [] : [{ ...share, name, tenant, access, status: statuses[i]?.status ?? null }],
+  const received = mounts.flatMap((mount, i) =>
+    mount.share === undefined ? [] : [{ ...mount, ...mount.share, status: statuses[i]?.status ?? null }],
   );
   return { given, received };
 }

@@ -16,6 +16,7 @@ import {
 import { acceptanceErrors, invitationErrors, noSuchInvitation, noSuchShare } from './sharing-errors.ts';
 import {
   acceptanceBody,
+  acceptanceDetails,
   givenShareRecord,
   invitationBody,
   invitationRecord,
@@ -57,8 +58,8 @@ export const createInvitation = defineOperation({
   async run({ config, database, tenant, body, note }) {
     note({ details: body });
     requireSharing(config);
-    const { access, reusable, expires_in_seconds } = body;
-    const options = { access, isReusable: reusable, expiresInSeconds: expires_in_seconds };
+    const { access, prefix = null, reusable, expires_in_seconds } = body;
+    const options = { access, prefix, isReusable: reusable, expiresInSeconds: expires_in_seconds };
     const invitation = await create(database, tenant, options, null);
     note({ details: { invitation: invitation.id } });
     return { ...invitationRecord(invitation), token: invitation.token };
@@ -118,7 +119,7 @@ export const acceptInvitation = defineOperation({
   async run({ config, database, tenant, body, administrator: { actor, onlyTenants: scope }, note }) {
     note({ details: { name: body.name } });
     const share = await accept(database, tenant, body, config, actor);
-    note({ details: { share: share.id, tenant: share.tenant, access: share.access } });
+    note({ details: acceptanceDetails(share) });
     return receivedShareRecord(share, scope);
   },
 });

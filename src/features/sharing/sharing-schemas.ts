@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tenantId, text, time } from '../../core/admin/fields.ts';
 import { mountPath } from '../../core/memory/mount.ts';
-import { mountFields, mountNameSchema } from '../../core/tenants/mounts.ts';
+import { mountFields, mountNameSchema, shownPrefix } from '../../core/tenants/mounts.ts';
 import { type Invitation, MAX_INVITATIONS, TOKEN } from './invitations.ts';
 import type { GivenShare, ReceivedShare } from './shares.ts';
 
@@ -13,6 +13,7 @@ const YEAR = 365 * 24 * 60 * MINUTE;
 
 export const invitationBody = z.strictObject({
   access: mountFields.access.meta({ description: 'Access to the memory for the tenants that accept.' }),
+  prefix: mountFields.prefix,
   reusable: z.boolean().default(false).meta({ description: 'Whether several tenants may accept it.' }),
   expires_in_seconds: z.int().min(MINUTE).max(YEAR).default(WEEK),
 });
@@ -28,6 +29,7 @@ export const acceptanceBody = z.strictObject({
 const invitationFields = {
   id: z.string().meta({ examples: ['inv_0123456789ab'] }),
   access: mountFields.access,
+  prefix: shownPrefix,
   reusable: z.boolean(),
   accepted: z.int().meta({ description: 'Number of acceptances.' }),
   key: z.string().nullable().meta({
@@ -56,10 +58,11 @@ export const invitationsSchema = z.object({
 export type InvitationRecord = z.output<typeof invitationSchema>;
 
 export function invitationRecord(invitation: Invitation): InvitationRecord {
-  const { id, access, isReusable, accepted, keyId, createdAt, expiresAt } = invitation;
+  const { id, access, prefix, isReusable, accepted, keyId, createdAt, expiresAt } = invitation;
   return {
     id,
     access,
+    prefix: prefix ?? undefined,
     reusable: isReusable,
     accepted,
     key: keyId,
@@ -76,6 +79,7 @@ const givenShareSchema = z
     id,
     tenant: otherTenant,
     access: mountFields.access,
+    prefix: shownPrefix,
     invitation: z.string().meta({ examples: ['inv_0123456789ab'] }),
     created_at: time,
   })
@@ -87,6 +91,7 @@ export const receivedShareSchema = z
     tenant: otherTenant,
     path: z.string().meta({ examples: ['/memories/team'] }),
     access: mountFields.access,
+    prefix: shownPrefix,
     status: z.enum(['ok', 'suspended', 'missing', 'name_taken']).nullable().meta({
       description:
         "`suspended`, `missing`: so is the other tenant. `name_taken`: a file hides behind the directory. Null outside an admin key's scope.",
@@ -104,10 +109,17 @@ export type SharesRecord = z.output<typeof sharesSchema>;
 
 /** @param scope tenants whose IDs may be revealed; null means all */
 export function givenShareRecord(
-  { id, tenant, access, invitationId, createdAt }: GivenShare,
+  { id, tenant, access, prefix, invitationId, createdAt }: GivenShare,
   scope: readonly string[] | null = null,
 ): SharesRecord['given'][number] {
-  return { id, tenant: inScope(tenant, scope), access, invitation: invitationId, created_at: createdAt };
+  return {
+    id,
+    tenant: inScope(tenant, scope),
+    access,
+    prefix: prefix ?? undefined,
+    invitation: invitationId,
+    created_at: createdAt,
+  };
 }
 
 /** @param scope tenants whose IDs may be revealed; null means all */
@@ -115,16 +127,22 @@ export function receivedShareRecord(
   share: ReceivedShare,
   scope: readonly string[] | null = null,
 ): SharesRecord['received'][number] {
-  const { id, tenant, access, status, createdAt } = share;
+  const { id, tenant, access, prefix, status, createdAt } = share;
   const shown = inScope(tenant, scope);
   return {
     id,
     tenant: shown,
     path: mountPath(share),
     access,
+    prefix,
     status: shown === null ? null : status,
     created_at: createdAt,
   };
+}
+
+/** Returns an acceptance's details for the audit trail. */
+export function acceptanceDetails({ id, tenant, access, prefix }: ReceivedShare): Record<string, unknown> {
+  return { share: id, tenant, access, prefix };
 }
 
 function inScope(tenant: string, scope: readonly string[] | null): string | null {

@@ -133,18 +133,26 @@ function describeShares({ given, received }: SharesRecord, invitations: Invitati
     [
       'Other memories that you see:',
       received.map(
-        ({ id, tenant, path, access, status }) => `${id}: ${path} shows ${tenant} (${access}, ${status})`,
+        ({ id, tenant, path, access, prefix, status }) =>
+          `${id}: ${path} shows ${tenant} (${describeAccess(access, prefix)}, ${status})`,
       ),
     ],
-    ['Memories that see yours:', given.map(({ id, tenant, access }) => `${id}: ${tenant} (${access})`)],
+    [
+      'Memories that see yours:',
+      given.map(({ id, tenant, access, prefix }) => `${id}: ${tenant} (${describeAccess(access, prefix)})`),
+    ],
     [
       'Open invitations:',
       invitations.map(
-        ({ id, access, reusable, expires_at }) =>
-          `${id}: ${access}, ${reusable ? 'reusable' : 'once'}, until ${expires_at}`,
+        ({ id, access, prefix, reusable, expires_at }) =>
+          `${id}: ${describeAccess(access, prefix)}, ${reusable ? 'reusable' : 'once'}, until ${expires_at}`,
       ),
     ],
   ] as const;
   const texts = lists.flatMap(([title, lines]) => (lines.length === 0 ? [] : [[title, ...lines].join('\n')]));
   return texts.length === 0 ? 'There are no shares and no open invitations.' : texts.join('\n\n');
+}
+
+function describeAccess(access: string, prefix: string | undefined): string {
+  return prefix === undefined ? access : `${access}, only ${prefix}`;
 }

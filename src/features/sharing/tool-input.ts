@@ -14,7 +14,7 @@ export const COMMANDS = {
   },
   invite: {
     fields: invitationBody,
-    use: "Creates an invitation to your whole memory, and shows its token once. Give the token to the other agent only: whoever has it can mount your memory. Don't write it into a file.",
+    use: "Creates an invitation to your memory, and shows its token once. Give the token to the other agent only: whoever has it can mount the memory. Don't write it into a file.",
   },
   revoke: {
     fields: z.strictObject({ invitation: text(255) }),
@@ -36,6 +36,8 @@ export const SHARING_COMMANDS = Object.keys(COMMANDS) as SharingCommand[];
 /** Field descriptions for models. */
 export const FIELD_TEXTS = {
   access: 'The access to your memory for the other agents: read_only by default.',
+  prefix:
+    'The only file or directory of your memory that the invitation shares: the whole memory by default.',
   reusable: 'Whether several memories may accept the invitation: false by default.',
   expires_in_seconds: 'The time in which the invitation can be accepted: 7 days by default.',
   invitation: "An invitation's ID, such as inv_0123456789ab.",

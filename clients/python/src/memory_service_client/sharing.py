@@ -15,6 +15,8 @@ class Invitation(TypedDict):
 
     id: str
     access: Access
+    prefix: NotRequired[str]
+    """File or directory that is shared; missing for the whole memory."""
     reusable: bool
     """Whether several tenants may accept it."""
     accepted: int
@@ -33,6 +35,8 @@ class GivenShare(TypedDict):
     id: str
     tenant: str
     access: Access
+    prefix: NotRequired[str]
+    """File or directory that is shared; missing for the whole memory."""
     invitation: str
     created_at: str
 
@@ -45,6 +49,8 @@ class ReceivedShare(TypedDict):
     path: str
     """The directory: `/memories/team`."""
     access: Access
+    prefix: NotRequired[str]
+    """File or directory in the other memory that is shared; missing for the whole memory."""
     status: str
     """`ok`, `suspended`, `missing`, `name_taken`, or a value of a later version of the service."""
     created_at: str
@@ -55,9 +61,12 @@ class Shares(TypedDict):
     received: list[ReceivedShare]
 
 
-def _invitation(access: Access, reusable: bool, expires_in_seconds: int | None) -> dict[str, object]:
-    expiry = {} if expires_in_seconds is None else {"expires_in_seconds": expires_in_seconds}
-    return {"access": access, "reusable": reusable, **expiry}
+def _invitation(
+    access: Access, prefix: str | None, reusable: bool, expires_in_seconds: int | None
+) -> dict[str, object]:
+    optional = {"prefix": prefix, "expires_in_seconds": expires_in_seconds}
+    given = {name: value for name, value in optional.items() if value is not None}
+    return {"access": access, "reusable": reusable, **given}
 
 
 class MemorySharing:
@@ -71,16 +80,22 @@ class MemorySharing:
         self._send = send
 
     def invite(
-        self, *, access: Access = "read_only", reusable: bool = False, expires_in_seconds: int | None = None
+        self,
+        *,
+        access: Access = "read_only",
+        prefix: str | None = None,
+        reusable: bool = False,
+        expires_in_seconds: int | None = None,
     ) -> Invitation:
         """Creates an invitation. Its `token` is returned only here.
 
         Args:
             access: Access to the memory for the tenants that accept.
+            prefix: File or directory that is shared, with everything below it; by default, the whole memory.
             reusable: Whether several tenants may accept the invitation.
             expires_in_seconds: Time until it expires; 7 days by default.
         """
-        body = _invitation(access, reusable, expires_in_seconds)
+        body = _invitation(access, prefix, reusable, expires_in_seconds)
         return cast(Invitation, self._send("POST", "invitations", body))
 
     def list_invitations(self) -> list[Invitation]:
@@ -118,10 +133,15 @@ class AsyncMemorySharing:
         self._send = send
 
     async def invite(
-        self, *, access: Access = "read_only", reusable: bool = False, expires_in_seconds: int | None = None
+        self,
+        *,
+        access: Access = "read_only",
+        prefix: str | None = None,
+        reusable: bool = False,
+        expires_in_seconds: int | None = None,
     ) -> Invitation:
         """Creates an invitation, like `MemorySharing.invite`."""
-        body = _invitation(access, reusable, expires_in_seconds)
+        body = _invitation(access, prefix, reusable, expires_in_seconds)
         return cast(Invitation, await self._send("POST", "invitations", body))
 
     async def list_invitations(self) -> list[Invitation]:

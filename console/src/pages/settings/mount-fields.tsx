@@ -9,16 +9,19 @@ export interface MountForm {
   /** Directory name. Empty for the mounted tenant's ID. */
   name: string;
   access: Mount['access'];
+  /** Path in the mounted memory that is shown; undefined for the whole memory. */
+  prefix?: string | undefined;
   instructions: string;
 }
 
 export const NEW_MOUNT: MountForm = { tenant: '', name: '', access: 'read_only', instructions: '' };
 
 /** Returns the mount to save. */
-export const toMount = ({ tenant, name, access, instructions }: MountForm) => ({
+export const toMount = ({ tenant, name, access, prefix, instructions }: MountForm) => ({
   name: name || tenant,
   tenant,
   access,
+  ...(prefix && { prefix }),
   instructions,
 });
 
@@ -76,8 +79,38 @@ export function MountFields({ form, isNew, isShared = false, except, onChange }:
         </select>
         <span class="hint">Applies regardless of the access of the agents' keys.</span>
       </label>
+      <PrefixField value={form.prefix} onChange={(prefix) => onChange({ prefix })} />
       <InstructionsField form={form} onChange={onChange} />
     </>
+  );
+}
+
+interface PrefixProps {
+  value: string | undefined;
+  onChange: (prefix: string | undefined) => void;
+}
+
+export function PrefixField({ value, onChange }: PrefixProps) {
+  return (
+    <label>
+      Shown path
+      <input
+        placeholder="/memories"
+        value={value ?? ''}
+        onInput={(event) => onChange(event.currentTarget.value || undefined)}
+      />
+      <span class="hint">Only this file or directory of the memory is shown. By default, all of it.</span>
+    </label>
+  );
+}
+
+/** Shows a mount's prefix, if it has one. */
+export function Prefix({ path }: { path: string | undefined }) {
+  if (path === undefined) return null;
+  return (
+    <span class="muted small block">
+      only <Name text={path} />
+    </span>
   );
 }
 

@@ -16,7 +16,14 @@ import { Table } from '../../ui/table.tsx';
 import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { type Reload, useAction, useLoad } from '../../ui/use-load.ts';
-import { MOUNT_ACCESS_TEXTS, MountFields, type MountForm, NEW_MOUNT, toMount } from './mount-fields.tsx';
+import {
+  MOUNT_ACCESS_TEXTS,
+  MountFields,
+  type MountForm,
+  NEW_MOUNT,
+  Prefix,
+  toMount,
+} from './mount-fields.tsx';
 
 type ReadMount = Mounts['mounts'][number];
 /** A mount, and whether it belongs to a share. */
@@ -96,6 +103,7 @@ function MountsTable(props: {
           <tr key={mount.name}>
             <th scope="row">
               <Name text={`/memories/${mount.name}`} />
+              <Prefix path={mount.prefix} />
               {mount.instructions !== '' && (
                 <span class="muted small block">
                   <Name text={mount.instructions} />
@@ -193,6 +201,7 @@ function newerMountValues(started: ReadMount | null, current: ReadMount): NewerV
   const values = [
     ['Tenant', started?.tenant, current.tenant, current.tenant ?? 'another tenant'],
     ['Access', started?.access, current.access, MOUNT_ACCESS_TEXTS[current.access]],
+    ['Shown path', started?.prefix, current.prefix, current.prefix ?? 'all'],
     ['Instructions', started?.instructions, current.instructions, current.instructions || 'none'],
   ] as const;
   return values.filter(([, was, now]) => was !== now).map(([name, , , now]) => ({ name, now }));

@@ -5,7 +5,7 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { Options } from '../../ui/options.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
-import { MOUNT_ACCESS } from '../settings/mount-fields.tsx';
+import { MOUNT_ACCESS, PrefixField } from '../settings/mount-fields.tsx';
 
 /** Times until an invitation expires, in seconds. */
 const EXPIRIES = {
@@ -65,6 +65,7 @@ export function NewInvitationDialog({ tenant, onClose, onCreated }: Props) {
         </select>
         <span class="hint">Access to this memory for the agents of the other tenant.</span>
       </label>
+      <PrefixField value={invitation.prefix} onChange={(prefix) => change({ prefix })} />
       <label>
         Expires
         <select

@@ -22,7 +22,7 @@ import { Table } from '../../ui/table.tsx';
 import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
-import { MOUNT_ACCESS_TEXTS } from '../settings/mount-fields.tsx';
+import { MOUNT_ACCESS_TEXTS, Prefix } from '../settings/mount-fields.tsx';
 import { AcceptDialog } from './accept-dialog.tsx';
 import { NewInvitationDialog } from './new-invitation-dialog.tsx';
 
@@ -133,13 +133,18 @@ function Invitations({ invitations, onRevoke }: InvitationsProps) {
         </tr>
       </thead>
       <tbody>
-        {invitations.map(({ id, access, reusable, accepted, key, expires_at }) => (
+        {invitations.map(({ id, access, prefix, reusable, accepted, key, expires_at }) => (
           <tr key={id}>
             <th scope="row">
               <code>{id}</code>
               <span class="muted small block">{key === null ? 'by an operator' : `by ${key}`}</span>
             </th>
-            <td data-title="Access">{MOUNT_ACCESS_TEXTS[access]}</td>
+            <td data-title="Access">
+              <div>
+                {MOUNT_ACCESS_TEXTS[access]}
+                <Prefix path={prefix} />
+              </div>
+            </td>
             <td data-title="For">
               <div>
                 {reusable ? 'several tenants' : 'one tenant'}
@@ -197,7 +202,12 @@ function ShareTable({ title, shares, onEnd }: ShareTableProps) {
                 )}
                 <code class="muted block">{share.id}</code>
               </th>
-              <td data-title="Access">{MOUNT_ACCESS_TEXTS[share.access]}</td>
+              <td data-title="Access">
+                <div>
+                  {MOUNT_ACCESS_TEXTS[share.access]}
+                  <Prefix path={share.prefix} />
+                </div>
+              </td>
               <td class="muted" data-title="Since">
                 <Time value={share.created_at} isAge />
               </td>

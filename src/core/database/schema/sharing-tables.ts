@@ -1,4 +1,5 @@
 import { bigint, boolean, index, pgTable, timestamp } from 'drizzle-orm/pg-core';
+import type { MemoryPath } from '../../memory/path.ts';
 import { key } from './columns.ts';
 
 /**
@@ -14,6 +15,8 @@ export const invitations = pgTable(
     /** The giving tenant. */
     tenantId: key('tenant_id').notNull(),
     access: key('access').$type<'read_only' | 'propose' | 'read_write'>().notNull(),
+    /** Path outside which nothing is shared; null for the whole memory. */
+    prefix: key('prefix').$type<MemoryPath>(),
     /** Whether several tenants may accept the invitation. */
     isReusable: boolean('is_reusable').notNull(),
     /** Number of acceptances. */
@@ -45,6 +48,8 @@ export const shares = pgTable(
     /** The invitation's hash, so that a repeated acceptance returns the same share. */
     invitationHash: key('invitation_hash').notNull(),
     access: key('access').$type<'read_only' | 'propose' | 'read_write'>().notNull(),
+    /** Path outside which nothing is shared; null for the whole memory. */
+    prefix: key('prefix').$type<MemoryPath>(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
   },
   (t) => [index('shares_tenant').on(t.tenantId, t.createdAt), index('shares_receiver').on(t.toTenant)],

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Unavailable } from '../../memory/messages.ts';
-import { MOUNT_ACCESS, type Mount, mountPath } from '../../memory/mount.ts';
+import { MOUNT_ACCESS, type Mount, mountPath, shownPath } from '../../memory/mount.ts';
 import { MEMORY_PROTOCOL } from '../../memory/protocol.ts';
+import { shownPrefix } from '../../tenants/mounts.ts';
 import type { TenantPolicy } from '../../tenants/policy-cache.ts';
 import { isReader, type Principal } from '../../tenants/principal.ts';
 import type { Services } from '../services.ts';
@@ -26,6 +27,7 @@ export const instructionsSchema = z
       z.object({
         path: z.string().meta({ examples: ['/memories/team'] }),
         access: z.enum(MOUNT_ACCESS),
+        prefix: shownPrefix,
         instructions: z.string(),
       }),
     ),
@@ -68,9 +70,10 @@ export async function instructionsFor(
   const list = seen.length === 0 ? [] : [[MOUNTS_HEADER, ...seen.map(mountLine)].join('\n')];
   return {
     content: [...protocol, ...(rights === '' ? [] : [rights]), ...list].join('\n\n'),
-    mounts: seen.map(({ access, instructions, ...mount }) => ({
+    mounts: seen.map(({ access, prefix, instructions, ...mount }) => ({
       path: mountPath(mount),
       access,
+      prefix,
       instructions,
     })),
   };
@@ -83,6 +86,6 @@ function mountLine({
   ...mount
 }: Mount & { unavailable: Unavailable | undefined }): string {
   const state = unavailable === undefined ? USES[access] : 'not available at the moment';
-  const line = `- ${mountPath(mount)} (${state})`;
+  const line = `- ${shownPath(mount)} (${state})`;
   return instructions === '' ? line : `${line}: ${instructions}`;
 }

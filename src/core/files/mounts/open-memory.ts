@@ -15,10 +15,10 @@ import {
   renameFromReadOnly,
   tooManyMountDrafts,
 } from '../../memory/messages.ts';
-import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
+import { type Mount, mountAt, mountPath, shownPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure, type MemoryResult, rejection } from '../../memory/result.ts';
-import { rightsInMount } from '../../memory/rights.ts';
+import { rightsInMount, rightsWithMounts } from '../../memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { isReader, type Principal } from '../../tenants/principal.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
@@ -77,7 +77,7 @@ function renameRoute(input: Record<string, unknown>, mounts: readonly Mount[]): 
 /** Returns the error that the model reads after a write to a read-only mount. */
 export function readOnlyMount(mount: Mount, mounts: readonly Mount[]): string {
   const writable = mounts.filter(({ name, access }) => name !== mount.name && access !== 'read_only');
-  return mountReadOnly(mountPath(mount), writable.map(mountPath));
+  return mountReadOnly(mountPath(mount), writable.map(shownPath));
 }
 
 function rejectReadOnly(mount: Mount, mounts: readonly Mount[]): Route {
@@ -101,15 +101,18 @@ function changedPaths(command: MemoryCommand | undefined, input: Record<string, 
 }
 
 /**
- * Returns the error for a write that the caller's rights do not cover; undefined for other calls. A key that can only
- * read gets its own error, but a propose-only key without a draft counts as a writer.
+ * Returns the error for a write that the caller's rights, or the prefixes of writable mounts, do not cover; undefined
+ * for other calls. A key that can only read gets its own error, but a propose-only key without a draft counts as a
+ * writer.
  */
 function rejectedByRights(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
-  { access, rights, proposesAs }: Principal,
+  { principal, policy: { mounts } }: Pick<Call, 'principal' | 'policy'>,
 ): string | undefined {
-  const isReadOnly = access === 'read_only' && proposesAs === undefined;
+  const isReadOnly = principal.access === 'read_only' && principal.proposesAs === undefined;
+  const writable = mounts.filter(({ access }) => access !== 'read_only');
+  const rights = rightsWithMounts(principal.rights, writable);
   return rights === undefined || isReadOnly ? undefined : rejectedWrite(rights, changedPaths(command, input));
 }
 
@@ -120,12 +123,12 @@ function rejectedByRights(
 export function opensDraft(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
-  { principal, policy }: Pick<Call, 'principal' | 'policy'>,
+  call: Pick<Call, 'principal' | 'policy'>,
 ): boolean {
   return (
     command?.access === 'write' &&
-    !isProposal(command, input, policy.mounts) &&
-    rejectedByRights(command, input, principal) === undefined
+    !isProposal(command, input, call.policy.mounts) &&
+    rejectedByRights(command, input, call) === undefined
   );
 }
 
@@ -168,7 +171,7 @@ export function openMemory(
   services: Services,
 ): OpenedMemory | MemoryResult | Promise<OpenedMemory | MemoryResult> {
   const { mounts } = call.policy;
-  const rejected = rejectedByRights(command, input, call.principal);
+  const rejected = rejectedByRights(command, input, call);
   if (rejected !== undefined) return rejection(rejected);
   const route = mounts.length === 0 ? OWN : commandRoute(command, input, mounts);
   switch (route.kind) {
@@ -289,7 +292,7 @@ async function openMounted(
   const memory = new Memory(services, mount.tenant, {
     autoCreate: false,
     mountedAt,
-    rights: principal.rights && rightsInMount(principal.rights, mountedAt),
+    rights: rightsInMount(principal.rights, mount),
     createdAt: policy.createdAt,
     countedAs: countedAs(mount.tenant, policy),
     request: keys?.mounted,
@@ -336,9 +339,9 @@ function mountAccess({ access, draftOf }: Mount, principal: Principal): Principa
 function openDirectory(mount: Mount, call: Call, services: Services): MountedDirectory {
   const { policies } = services;
   const path = mountPath(mount);
-  const { tenant, rights: own } = call.principal;
+  const { tenant } = call.principal;
   const origin = { ...callOrigin(call), viaTenant: tenant };
-  const rights = own && rightsInMount(own, path);
+  const rights = rightsInMount(call.principal.rights, mount);
   return {
     path,
     read: async (maxEntries) => {

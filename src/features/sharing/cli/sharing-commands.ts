@@ -6,6 +6,7 @@ import { readText } from '../../../core/cli/memory-commands.ts';
 import { printLine, table, time } from '../../../core/cli/output.ts';
 import { parseDuration } from '../../../core/lib/units.ts';
 import { MOUNT_ACCESS, type Mount } from '../../../core/memory/mount.ts';
+import type { MemoryPath } from '../../../core/memory/path.ts';
 import {
   acceptInvitation,
   createInvitation,
@@ -19,6 +20,7 @@ const EFFECT = 'Agents see the change within AUTH_CACHE_SECONDS.';
 
 interface InviteOptions {
   access: Mount['access'];
+  prefix?: MemoryPath;
   reusable?: boolean;
   expires: number;
 }
@@ -31,6 +33,7 @@ const createCommand = (cli: Cli) =>
         .choices(MOUNT_ACCESS)
         .default('read_only'),
     )
+    .option('--prefix <path>', 'file or directory that is shared (default: everything)')
     .option('--reusable', 'several tenants may accept the invitation')
     .addOption(
       new Option('--expires <duration>', 'time after which it expires: 1h, 7d')
@@ -39,8 +42,9 @@ const createCommand = (cli: Cli) =>
     )
     .option('--json', 'print JSON')
     .examples('memory-service invitations create team --access read_write --expires 1d')
-    .run(async ({ caller }, tenant: string, { access, reusable = false, expires }: InviteOptions) => {
-      const body = { access, reusable, expires_in_seconds: expires };
+    .run(async ({ caller }, tenant: string, options: InviteOptions) => {
+      const { access, prefix, reusable = false, expires } = options;
+      const body = { access, prefix, reusable, expires_in_seconds: expires };
       const created = await caller.call(createInvitation, { params: { tenant }, body });
       const note = `Created invitation ${created.id}. Its token cannot be shown again:`;
       return { json: created, note, text: created.token };
@@ -62,6 +66,7 @@ const listInvitationsCommand = (cli: Cli) =>
       const text = table(invitations, {
         ID: ({ id }) => id,
         ACCESS: ({ access }) => access,
+        PREFIX: ({ prefix }) => prefix ?? '-',
         REUSABLE: ({ reusable }) => (reusable ? 'yes' : 'no'),
         ACCEPTED: ({ accepted }) => accepted,
         KEY: ({ key }) => key ?? '(operator)',
@@ -109,6 +114,7 @@ const listSharesCommand = (cli: Cli) =>
           ID: ({ id }) => id,
           'SHARED WITH': (share) => share.tenant,
           ACCESS: ({ access }) => access,
+          PREFIX: ({ prefix }) => prefix ?? '-',
           SINCE: (share) => time(share.created_at),
         })(io);
         printLine(io.stdout, '');
@@ -117,6 +123,7 @@ const listSharesCommand = (cli: Cli) =>
           'SHARED BY': (share) => share.tenant,
           DIRECTORY: ({ path }) => path,
           ACCESS: ({ access }) => access,
+          PREFIX: ({ prefix }) => prefix ?? '-',
           STATUS: ({ status }) => status ?? '-',
           SINCE: (share) => time(share.created_at),
         })(io);

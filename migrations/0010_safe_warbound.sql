@@ -3,6 +3,7 @@ CREATE TABLE "invitations" (
 	"hash" text COLLATE "C" NOT NULL,
 	"tenant_id" text COLLATE "C" NOT NULL,
 	"access" text COLLATE "C" NOT NULL,
+	"prefix" text COLLATE "C",
 	"is_reusable" boolean NOT NULL,
 	"accepted" bigint DEFAULT 0 NOT NULL,
 	"key_id" text COLLATE "C",
@@ -18,6 +19,7 @@ CREATE TABLE "shares" (
 	"invitation_id" text COLLATE "C" NOT NULL,
 	"invitation_hash" text COLLATE "C" NOT NULL,
 	"access" text COLLATE "C" NOT NULL,
+	"prefix" text COLLATE "C",
 	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
