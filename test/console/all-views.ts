@@ -126,7 +126,7 @@ async function createShares(send: Send, one: string, other: string): Promise<voi
     [one, other],
     [other, one],
   ]) {
-    const invitation = { access: 'propose', reusable: true };
+    const invitation = { access: 'propose', prefix: `/memories/${'shared'.repeat(30)}`, reusable: true };
     const created = await send('POST', `/v1/tenants/${giver}/invitations`, invitation);
     const { token } = (await created.json()) as { token: string };
     await send('POST', `/v1/tenants/${receiver}/shares`, { token, name: 'team'.repeat(60) });

@@ -38,7 +38,8 @@ describeConsole('sharing in the console', (fixture) => {
   }
 
   async function share({ giver, receiver }: { giver: string; receiver: string }): Promise<void> {
-    const { token } = await send('POST', `tenants/${giver}/invitations`, { access: 'read_write' });
+    const invitation = { access: 'read_write', prefix: '/memories/shared' };
+    const { token } = await send('POST', `tenants/${giver}/invitations`, invitation);
     await send('POST', `tenants/${receiver}/shares`, { token, name: 'team' });
   }
 
@@ -59,10 +60,9 @@ describeConsole('sharing in the console', (fixture) => {
     await page.getByRole('button', { name: 'Done' }).click();
     const invitation = section(page, 'Sharing').getByRole('row', { name: /^inv_/ });
     const cells = () => invitation.getByRole('cell').allTextContents();
-    expect((await cells()).slice(0, 2)).toStrictEqual([
-      'propose changesonly /memories/plans',
-      'several tenantsaccepted 0 times',
-    ]);
+    expect((await cells()).slice(0, 2)).toStrictEqual(['propose changes', 'several tenantsaccepted 0 times']);
+
+    expect(await invitation.getByRole('rowheader').textContent()).toContain('only /memories/plans');
 
     await page.goto(`${fixture().url}/#/tenants/${receiver}/settings`);
     await acceptButton(page).click();
@@ -108,11 +108,13 @@ describeConsole('sharing in the console', (fixture) => {
     await mount.getByRole('button', { name: 'Edit team' }).click();
     expect(await dialog(page).getByText(`The memory of ${giver}, by a share`).count()).toBe(1);
     expect(await dialog(page).getByLabel('Tenant whose memory it shows').count()).toBe(0);
+    expect(await dialog(page).getByLabel('Shown path').inputValue()).toBe('/memories/shared');
     await dialog(page).getByLabel('Access').selectOption('Read only');
     await dialog(page).getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved the mount.').waitFor();
     const given = section(page, 'Sharing').getByRole('row', { name: giver });
     await given.getByText('read only').waitFor();
+    await mount.getByText('/memories/shared').waitFor();
     await mount.getByRole('button', { name: 'Remove team' }).click();
     await dialog(page).getByText('The share ends.').waitFor();
     await page.keyboard.press('Escape');

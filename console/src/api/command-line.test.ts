@@ -127,7 +127,7 @@ const REQUESTS: ApiRequest[] = [
   {
     method: 'POST',
     path: 'tenants/acme/invitations',
-    json: { access: 'propose', reusable: true, expires_in_seconds: 86_400 },
+    json: { access: 'propose', prefix: '/memories/a b', reusable: true, expires_in_seconds: 86_400 },
   },
   { method: 'DELETE', path: 'tenants/acme/invitations/inv_1' },
   {

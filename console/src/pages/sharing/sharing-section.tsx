@@ -138,13 +138,9 @@ function Invitations({ invitations, onRevoke }: InvitationsProps) {
             <th scope="row">
               <code>{id}</code>
               <span class="muted small block">{key === null ? 'by an operator' : `by ${key}`}</span>
+              <Prefix path={prefix} />
             </th>
-            <td data-title="Access">
-              <div>
-                {MOUNT_ACCESS_TEXTS[access]}
-                <Prefix path={prefix} />
-              </div>
-            </td>
+            <td data-title="Access">{MOUNT_ACCESS_TEXTS[access]}</td>
             <td data-title="For">
               <div>
                 {reusable ? 'several tenants' : 'one tenant'}
@@ -200,14 +196,10 @@ function ShareTable({ title, shares, onEnd }: ShareTableProps) {
                     as <Name text={share.path} /> <MountProblem status={share.status} />
                   </span>
                 )}
+                <Prefix path={share.prefix} />
                 <code class="muted block">{share.id}</code>
               </th>
-              <td data-title="Access">
-                <div>
-                  {MOUNT_ACCESS_TEXTS[share.access]}
-                  <Prefix path={share.prefix} />
-                </div>
-              </td>
+              <td data-title="Access">{MOUNT_ACCESS_TEXTS[share.access]}</td>
               <td class="muted" data-title="Since">
                 <Time value={share.created_at} isAge />
               </td>
