@@ -98,13 +98,16 @@ describeService('mounts in the admin API', (service) => {
       ]),
     ).toStrictEqual([
       ['removeMount', {}],
-      ['removeMount', { name: 'team', old: { tenant: team, ...access }, new: null }],
+      [
+        'removeMount',
+        { name: 'team', old: { tenant: team, access: 'read_write', is_partial: true }, new: null },
+      ],
       [
         'setMount',
         {
           name: 'team',
           old: { tenant: team, access: 'read_only' },
-          new: { tenant: team, ...access },
+          new: { tenant: team, access: 'read_write', is_partial: true },
         },
       ],
       ['setMount', { name: 'team', old: null, new: { tenant: team, access: 'read_only' } }],

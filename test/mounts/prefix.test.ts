@@ -6,6 +6,7 @@
 import { expect, it } from 'vitest';
 import type { Mount } from '../../src/core/memory/mount.ts';
 import type { MemoryPath } from '../../src/core/memory/path.ts';
+import { forgetTenant } from '../../src/core/tenants/forget.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { compareCalls, compareDoors, FILES, listReads, PATHS } from '../support/agent-doors.ts';
@@ -91,6 +92,14 @@ describeService(
         mounts: [{ path: '/memories/team', access: 'read_write', prefix }],
         content: expect.stringContaining('- /memories/team/a/b (you can write; view'),
       });
+    });
+
+    it('removes the prefix when the mounted tenant is forgotten', async () => {
+      const { agent, team } = await mountFiles({}, { prefix: '/memories/people/ada' as MemoryPath });
+      await forgetTenant(service().database, team.tenant);
+      expect((await new Tenants(service().database).find(agent.tenant))?.mounts).toStrictEqual([
+        expect.not.objectContaining({ prefix: expect.anything() }),
+      ]);
     });
 
     it('keeps the error of a read-only mount, and names the prefixes of writable mounts in it', async () => {

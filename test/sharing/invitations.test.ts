@@ -323,9 +323,9 @@ describeService(
       expect((await sharer.call('GET', '/invitations')).body.invitations).toHaveLength(1);
     });
 
-    it('records changes in the audit trail, without tokens', async () => {
+    it('records changes in the audit trail, without tokens and paths', async () => {
       const [giver, receiver] = [await createSharer(service()), await createSharer(service())];
-      const { token, id } = await giver.invite();
+      const { token, id } = await giver.invite({ prefix: '/memories/a' });
       const share = (await receiver.accept(token, 'team')).body.id;
       await receiver.call('DELETE', `/shares/${share}`);
       await receiver.accept(token, 'team');
@@ -340,14 +340,17 @@ describeService(
           tenant: giver.tenant,
           outcome: 'ok',
           channel: 'sharing_api',
-          details: { access: 'read_only', reusable: false, expires_in_seconds: 604800, invitation: id },
+          details: {
+            ...{ access: 'read_only', is_partial: true, reusable: false },
+            ...{ expires_in_seconds: 604800, invitation: id },
+          },
         },
         {
           action: 'acceptInvitation',
           tenant: receiver.tenant,
           outcome: 'ok',
           channel: 'sharing_api',
-          details: { name: 'team', share, tenant: giver.tenant, access: 'read_only' },
+          details: { name: 'team', share, tenant: giver.tenant, access: 'read_only', is_partial: true },
         },
         {
           action: 'endShare',

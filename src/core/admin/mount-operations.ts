@@ -135,9 +135,9 @@ export const removeTenantMount = defineOperation({
   },
 });
 
-/** Returns a mount's details for the audit trail. The instructions are content, so they are omitted. */
+/** Returns a mount's details for the audit trail. The instructions and the prefix are content, so they are omitted. */
 function mountDetails(mount: Mount | undefined): object | null {
   if (mount === undefined) return null;
   const { tenant, access, prefix } = mount;
-  return { tenant, access, prefix };
+  return { tenant, access, ...(prefix !== undefined && { is_partial: true }) };
 }

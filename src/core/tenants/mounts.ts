@@ -114,11 +114,15 @@ ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $limit::bigint
 `,
 );
 
-/** SQL statement: replaces the tenant with `$to` in all mounts that contain the value `mounted`. */
-const replaceInMounts = (mounted: string) => `
+/**
+ * SQL statement: replaces the tenant with `$to` in all mounts that contain the value `mounted`.
+ *
+ * @param kept the mount `m.mount`, or the fields that are kept
+ */
+const replaceInMounts = (mounted: string, kept = 'm.mount') => `
 UPDATE tenants SET mounts = (
   SELECT jsonb_agg(
-    CASE WHEN m.mount @> ${mounted} THEN jsonb_set(m.mount, '{tenant}', to_jsonb($to::text)) ELSE m.mount END
+    CASE WHEN m.mount @> ${mounted} THEN jsonb_set(${kept}, '{tenant}', to_jsonb($to::text)) ELSE m.mount END
       ORDER BY m.i
   ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
 ) WHERE ${hasMount(mounted)}`;
@@ -129,10 +133,10 @@ const moveMountsQuery = defineQuery<{ tenant: string; createdAt: string; to: str
   `${replaceInMounts(MOUNTED)} RETURNING id`,
 );
 
-/** Replaces a deleted tenant's ID in all mounts. */
+/** Replaces a deleted tenant's ID in all mounts, and removes paths in its memory. */
 const forgetMountsQuery = defineQuery<{ tenant: string; to: string }>(
   'forget_mounts',
-  replaceInMounts("jsonb_build_object('tenant', $tenant::text)"),
+  replaceInMounts("jsonb_build_object('tenant', $tenant::text)", "(m.mount - 'prefix')"),
 );
 
 /** A mount that shows a tenant. `tenant` is the mounting tenant. */
@@ -322,7 +326,7 @@ export async function moveMounts(query: QueryExecutor, tenant: string, to: strin
   return rows.map(({ id }) => id).sort();
 }
 
-/** Replaces a deleted tenant's ID with a hash in other tenants' mounts. These tenants show the mounts as missing. */
+/** Replaces a deleted tenant's ID with a hash in other tenants' mounts, and removes their prefixes. These tenants show the mounts as missing. */
 export async function forgetMounts(
   { query }: Pick<Database, 'query'>,
   tenant: string,

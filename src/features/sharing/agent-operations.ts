@@ -22,6 +22,7 @@ import {
   acceptanceDetails,
   givenShareRecord,
   invitationBody,
+  invitationDetails,
   invitationRecord,
   invitationsSchema,
   invitationWithTokenSchema,
@@ -75,7 +76,7 @@ export const invitation = defineOperation({
   response: { description: 'The new invitation.', schema: invitationWithTokenSchema },
   errors: invitationErrors,
   async run({ config, database, tenant, actor, body, note }) {
-    note({ details: body });
+    note({ details: invitationDetails(body) });
     requireSharing(config);
     const { access, prefix = null, reusable, expires_in_seconds } = body;
     const options = { access, prefix, isReusable: reusable, expiresInSeconds: expires_in_seconds };

@@ -19,6 +19,7 @@ import {
   acceptanceDetails,
   givenShareRecord,
   invitationBody,
+  invitationDetails,
   invitationRecord,
   invitationsSchema,
   invitationWithTokenSchema,
@@ -56,7 +57,7 @@ export const createInvitation = defineOperation({
   response: { description: 'The new invitation.', schema: invitationWithTokenSchema },
   errors: [noSuchTenant, ...invitationErrors],
   async run({ config, database, tenant, body, note }) {
-    note({ details: body });
+    note({ details: invitationDetails(body) });
     requireSharing(config);
     const { access, prefix = null, reusable, expires_in_seconds } = body;
     const options = { access, prefix, isReusable: reusable, expiresInSeconds: expires_in_seconds };

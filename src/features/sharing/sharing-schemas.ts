@@ -140,9 +140,17 @@ export function receivedShareRecord(
   };
 }
 
-/** Returns an acceptance's details for the audit trail. */
+/** Returns an invitation's details for the audit trail, which records no paths. */
+export function invitationDetails({
+  prefix,
+  ...body
+}: z.output<typeof invitationBody>): Record<string, unknown> {
+  return { ...body, ...(prefix !== undefined && { is_partial: true }) };
+}
+
+/** Returns an acceptance's details for the audit trail, which records no paths. */
 export function acceptanceDetails({ id, tenant, access, prefix }: ReceivedShare): Record<string, unknown> {
-  return { share: id, tenant, access, prefix };
+  return { share: id, tenant, access, ...(prefix !== undefined && { is_partial: true }) };
 }
 
 function inScope(tenant: string, scope: readonly string[] | null): string | null {
