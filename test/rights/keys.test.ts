@@ -41,7 +41,6 @@ describeService(
         { kind: 'admin', rights: READ_ONLY },
         { kind: 'service', manages_stores: true, rights: READ_ONLY },
         { kind: 'tenant', tenant, can_share: true, rights: READ_ONLY },
-        { kind: 'tenant', tenant, rights: PROPOSE },
         { kind: 'tenant', tenant, rights: [{ path: '/etc', access: 'none' }] },
         { kind: 'tenant', tenant, rights: [...READ_ONLY, ...PROPOSE] },
       ];
@@ -49,25 +48,19 @@ describeService(
       for (const body of bodies) problems.push(problem(await call('POST', '/keys', { body })));
       const forOthers =
         'The field rights must be empty for admin keys, and for keys that manage stores or share.';
-      const forProposers = 'The field rights can have the access propose only for propose-only keys.';
       expect(problems).toStrictEqual([
         [400, 'invalid_parameter', forOthers],
         [400, 'invalid_parameter', forOthers],
         [400, 'invalid_parameter', forOthers],
-        [400, 'invalid_parameter', forProposers],
         [400, 'invalid_parameter', 'The field rights.0.path must be a valid path in /memories.'],
         [400, 'invalid_parameter', 'The field rights must have each path once.'],
       ]);
       const { body: manager } = await call('POST', '/keys', {
         body: { kind: 'service', manages_stores: true },
       });
-      const { body: writer } = await call('POST', '/keys', { body: { kind: 'tenant', tenant } });
       const update = async (id: unknown, rights: object[]) =>
         problem(await call('PATCH', `/keys/${id}`, { body: { rights } }));
-      expect([await update(manager.id, READ_ONLY), await update(writer.id, PROPOSE)]).toStrictEqual([
-        [400, 'invalid_parameter', forOthers],
-        [400, 'invalid_parameter', forProposers],
-      ]);
+      expect(await update(manager.id, PROPOSE)).toStrictEqual([400, 'invalid_parameter', forOthers]);
     });
 
     it("applies a propose-only key's rights in its draft", async () => {
@@ -155,8 +148,19 @@ describeService(
         200,
         `The path ${path} does not exist. Please provide a valid path.`,
       ]);
-      const malformed = ['none', [{ path, access: 'all' }], [{ path, access: 'propose' }], null];
+      const malformed = ['none', [{ path, access: 'all' }], null];
       for (const claim of malformed) expect((await send(claim, cmd.view(path)))[0]).toBe(401);
+      const proposed = [{ path, access: 'propose' }];
+      expect(await send(proposed, cmd.replace(path, 'a', 'b'))).toMatchObject([
+        200,
+        expect.stringContaining('edited'),
+      ]);
+      const viewed = (text: string) => [
+        200,
+        `Here's the content of ${path} with line numbers:\n     1\t${text}`,
+      ];
+      expect(await send(proposed, cmd.view(path))).toStrictEqual(viewed('b'));
+      expect(await send(undefined, cmd.view(path))).toStrictEqual(viewed('a'));
     });
   },
   {

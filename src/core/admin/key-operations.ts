@@ -265,7 +265,7 @@ const newKey = z
     }),
     rights: rightsSchema.default([]).meta({
       description:
-        "For tenant keys and service keys: rights by path, at most 32. The longest path applies to a file, and no right exceeds the key's access. `propose` is for propose-only keys.",
+        "For tenant keys and service keys: rights by path, at most 32. The longest path applies to a file, and no right exceeds the key's access. Changes to paths with `propose` wait in a draft for a reviewer.",
     }),
     can_share: z.boolean().default(false).meta({
       description:

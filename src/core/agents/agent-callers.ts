@@ -24,6 +24,6 @@ function hasSameAccess(before: RequestContext, now: RequestContext): boolean {
 }
 
 function access({ principal, policy }: RequestContext): unknown[] {
-  const { tenant, access, rights, proposesAs } = principal;
-  return [tenant, access, rights, proposesAs, policy.mounts];
+  const { tenant, access, rights, proposesAs, proposal } = principal;
+  return [tenant, access, rights, proposesAs, proposal, policy.mounts];
 }

@@ -2,11 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { hasReason } from '../errors/errors.ts';
 import { type RequestContext, requireContext } from '../http/authentication.ts';
-import type { Mount } from '../memory/mount.ts';
+import { type Mount, mountPath } from '../memory/mount.ts';
+import { ROOT } from '../memory/path.ts';
+import { directRights, proposesPaths } from '../tenants/principal.ts';
 
-/** Redirects requests from propose-only keys to another memory, and so do mounts with `propose`. */
+/** Redirects requests from propose-only keys to another memory, and so do mounts and rights with `propose`. */
 export interface Redirect {
-  /** Returns the context in which a request reads, in which mounts with `propose` show the caller's drafts. */
+  /** Returns the context in which a request reads, with the caller's drafts for mounts and rights with `propose`. */
   forRead(request: FastifyRequest, context: RequestContext): Promise<RequestContext>;
   /** Returns the context in which a request writes, for a caller whose context is not yet writable. */
   forWrite(request: FastifyRequest, context: RequestContext): Promise<RequestContext>;
@@ -19,13 +21,13 @@ export interface Redirect {
   /**
    * Returns a mount that shows the caller's draft, which is created if none is open.
    *
-   * @param mount a mount with `propose`
+   * @param mount a mount with `propose`, or the caller's own memory (`ownProposal`)
    * @throws ServiceError if the mounted tenant may not have another draft
    */
   openMount(request: FastifyRequest, context: RequestContext, mount: Mount): Promise<Mount>;
 }
 
-/** Rejects writes from propose-only keys and to mounts with `propose`, for a service without drafts. */
+/** Rejects writes from propose-only keys, and to mounts and paths with `propose`, for a service without drafts. */
 const READ_ONLY: Redirect = {
   forRead: async (_request, context) => asReader(context),
   forWrite: async (_request, context) => asReader(context),
@@ -38,11 +40,16 @@ function asReader({ principal, policy }: RequestContext): RequestContext {
   const mounts = policy.mounts.map((mount) =>
     mount.access === 'propose' ? { ...mount, access: 'read_only' as const } : mount,
   );
-  return { principal: { ...principal, access }, policy: { ...policy, mounts } };
+  return {
+    principal: { ...principal, access, rights: directRights(principal) },
+    policy: { ...policy, mounts },
+  };
 }
 
 function isRedirected({ principal, policy }: RequestContext): boolean {
-  return principal.proposesAs !== undefined || policy.mounts.some(({ access }) => access === 'propose');
+  const { proposesAs } = principal;
+  if (proposesAs !== undefined || proposesPaths(principal)) return true;
+  return policy.mounts.some(({ access }) => access === 'propose');
 }
 
 declare module 'fastify' {
@@ -96,7 +103,8 @@ export async function openMountedDraft(request: FastifyRequest, mount: Mount): P
   const opened = await request.server.redirect.openMount(request, requireContext(request), mount);
   const { principal, policy } = requireContext(request);
   const mounts = policy.mounts.map((each) => (each.name === mount.name ? opened : each));
-  request.context = { principal, policy: { ...policy, mounts } };
+  const proposal = mountPath(mount) === ROOT ? opened : principal.proposal;
+  request.context = { principal: { ...principal, proposal }, policy: { ...policy, mounts } };
   return opened;
 }
 

@@ -89,7 +89,7 @@ export const createCommand = (cli: Cli) =>
     )
     .option(
       '--right <path=access>',
-      'access to a file or directory: none, read_only, propose (with --access propose), or read_write; can be repeated, and the longest path applies',
+      'access to a file or directory: none, read_only, propose (a reviewer merges the writes), or read_write; can be repeated, and the longest path applies',
       addRight,
       [],
     )

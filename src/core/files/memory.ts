@@ -23,6 +23,7 @@ import { hidesPaths, isReadable, type Rights, shownParams, shownWithin } from '.
 import type { Change } from '../memory/text-changes.ts';
 import { lockTenantQuery, NO_TENANT, tenantCreatedAtQuery } from '../tenants/queries.ts';
 import { storedResult } from '../tenants/stored-results.ts';
+import { lookupWithDraft } from './mounts/draft-listing.ts';
 import { lookupWithMounts, type MountedDirectory } from './mounts/root-listing.ts';
 import { type FileVersion, fileKey } from './pending-files.ts';
 import {
@@ -76,6 +77,8 @@ export interface MemoryOptions {
   rights?: Rights | undefined;
   /** Mounts that a view of the root shows as directories. */
   mounts?: readonly MountedDirectory[] | undefined;
+  /** The caller's draft, whose files views show too. Its rights and the rights in this memory exclude each other. */
+  draft?: Memory | undefined;
 }
 
 /**
@@ -120,10 +123,14 @@ export class Memory implements MemoryStore {
 
   async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
     const { tenant } = this;
-    const { mounts } = this.#options;
+    const { mounts, draft } = this.#options;
     if (mounts !== undefined && path === ROOT) {
       const own = new Memory(this.services, tenant, { ...this.#options, mounts: undefined });
       return lookupWithMounts(own, mounts, maxEntries);
+    }
+    if (draft !== undefined) {
+      const own = new Memory(this.services, tenant, { ...this.#options, draft: undefined });
+      return lookupWithDraft(own, draft, path, maxEntries);
     }
     const inner = this.#toInnerPath(path);
     const { rights } = this.#options;

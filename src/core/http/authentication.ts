@@ -5,7 +5,7 @@ import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { mountsWithin } from '../memory/rights.ts';
 import { NEW_TENANT_ID } from '../tenants/ids.ts';
 import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
-import type { Authenticator, Principal } from '../tenants/principal.ts';
+import { type Authenticator, type Principal, proposesPaths } from '../tenants/principal.ts';
 
 /** A request's caller and the policy for the caller's tenant. */
 export interface RequestContext {
@@ -68,7 +68,8 @@ function isForTenant({ principal: { tenantCreatedAt }, policy }: RequestContext)
 function withinRights(context: RequestContext): RequestContext {
   const { principal, policy } = context;
   if (principal.rights === undefined || policy.mounts.length === 0) return context;
-  return { principal, policy: { ...policy, mounts: mountsWithin(principal.rights, policy.mounts) } };
+  const mounts = mountsWithin(principal.rights, policy.mounts, proposesPaths(principal));
+  return { principal, policy: { ...policy, mounts } };
 }
 
 function identify(request: FastifyRequest, by: Authentication): RequestContext | Promise<RequestContext> {

@@ -160,6 +160,11 @@ export const cannotRenameMount = (path: string) =>
   `Error: Cannot rename ${path}: another memory is mounted there`;
 export const renameAcrossMemories = (from: string, to: string) =>
   `Error: Cannot rename ${from} to ${to}: they are in different memories. Create ${to} with the same content, then delete ${from}.`;
+/** For a rename between a path to which the caller only proposes changes, and another path. */
+export const renameToProposal = (from: string, to: string) =>
+  `Error: Cannot rename ${from} to ${to}: changes to only one of them wait for a reviewer. Create ${to} with the same content, then delete ${from}.`;
+export const directoryPartlyProposed = (path: string) =>
+  `Error: Cannot change ${path}: changes to only some of its files wait for a reviewer. Change the files in ${path} one by one instead.`;
 /** For a read-only source, where the original cannot be deleted. */
 export const renameFromReadOnly = (from: string, to: string) =>
   `Error: Cannot rename ${from} to ${to}: they are in different memories. To have a copy, create ${to} with the same content.`;

@@ -30,9 +30,17 @@ export function toShownMount({
   return mount;
 }
 
+/**
+ * Returns a mount with the caller's own memory at the root, for the paths to which the caller proposes changes. Never
+ * stored.
+ */
+export function ownProposal(tenant: string, createdAt: string | null): Mount {
+  return { name: '', tenant, access: 'propose', instructions: '', createdAt: createdAt ?? undefined };
+}
+
 /** Returns the path to the mount's directory. */
 export function mountPath({ name }: Pick<Mount, 'name'>): MemoryPath {
-  return `${ROOT}/${name}` as MemoryPath;
+  return name === '' ? ROOT : (`${ROOT}/${name}` as MemoryPath);
 }
 
 /** Returns the path at or below the mount's directory at which the mounted memory is shown. */

@@ -111,7 +111,7 @@ it('leaves out hidden mounts and makes mounts without a writable path read-only'
   const mount = { tenant: 't', access: 'read_write', instructions: '' } as const;
   const names = ['team', 'gone', 'wiki', 'own'].map((name) => ({ ...mount, name }));
   const given = [...rights, ...toRights({ '/memories/gone': 'none', '/memories/wiki': 'read_only' })];
-  expect(mountsWithin(given, names).map(({ name, access }) => [name, access])).toStrictEqual([
+  expect(mountsWithin(given, names, false).map(({ name, access }) => [name, access])).toStrictEqual([
     ['team', 'read_write'],
     ['wiki', 'read_only'],
     ['own', 'read_write'],
@@ -119,7 +119,7 @@ it('leaves out hidden mounts and makes mounts without a writable path read-only'
   const prefixes = ['/memories/me/secret', '/memories/me', '/memories/x'].map((prefix) => ({
     ...{ ...mount, name: 'team', prefix: at(prefix) },
   }));
-  expect(mountsWithin(given, prefixes).map(({ prefix, access }) => [prefix, access])).toStrictEqual([
+  expect(mountsWithin(given, prefixes, false).map(({ prefix, access }) => [prefix, access])).toStrictEqual([
     ['/memories/me', 'read_write'],
     ['/memories/x', 'read_only'],
   ]);

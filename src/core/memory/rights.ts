@@ -82,11 +82,37 @@ export function limitWithin(rights: Rights, path: MemoryPath): Right | undefined
 const rightsBelow = (rights: Rights, path: string) =>
   rights.filter((right) => right.path !== path && isWithin(right.path, path));
 
+type Extent = 'all' | 'some' | 'none';
+
 /** Returns whether the caller may read all paths at or below a path, some of them, or none. */
-export function shownWithin(rights: Rights, path: string): 'all' | 'some' | 'none' {
-  const own = isReadable(rights, path);
-  const isMixed = rightsBelow(rights, path).some(({ access }) => (access !== 'none') !== own);
+export function shownWithin(rights: Rights, path: string): Extent {
+  return extentWithin(rights, path, (access) => access !== 'none');
+}
+
+/** Returns whether the right to all paths at or below a path is `propose`, to some of them, or to none. */
+export function proposedWithin(rights: Rights, path: string): Extent {
+  return extentWithin(rights, path, isProposed);
+}
+
+const isProposed = (access: PathAccess) => access === 'propose';
+
+function extentWithin(rights: Rights, path: string, has: (access: PathAccess) => boolean): Extent {
+  const own = has(accessTo(rights, path));
+  const isMixed = rightsBelow(rights, path).some(({ access }) => has(access) !== own);
   return isMixed ? 'some' : own ? 'all' : 'none';
+}
+
+/**
+ * Divides rights between the caller's memory and its draft, which has the paths with the right `propose`. Each hides the
+ * other's paths.
+ */
+export function divideRights(rights: Rights): { own: Rights; draft: Rights } {
+  const withRoot = rightAt(rights, ROOT)
+    ? rights
+    : [{ path: ROOT, access: accessTo(rights, ROOT) }, ...rights];
+  const hide = (isHidden: (access: PathAccess) => boolean) =>
+    withRoot.map((right) => (isHidden(right.access) ? { ...right, access: 'none' as const } : right));
+  return { own: hide(isProposed), draft: hide((access) => !isProposed(access)) };
 }
 
 /** Whether the rights hide any path. */
@@ -156,12 +182,19 @@ export function rightsInMount(
   return own === undefined ? below : [{ path: ROOT, access: own.access }, ...below];
 }
 
-/** Returns the mounts that a caller sees. A mount in which the caller may write nothing is read-only. */
-export function mountsWithin(rights: Rights, mounts: readonly Mount[]): Mount[] {
+/**
+ * Returns the mounts that a caller sees. A mount in which the caller may write nothing is read-only.
+ *
+ * @param proposes whether the caller proposes changes to a whole writable mount that has a path with the right `propose`
+ */
+export function mountsWithin(rights: Rights, mounts: readonly Mount[], proposes: boolean): Mount[] {
   return mounts.flatMap((mount) => {
     const inner = rightsInMount(rights, mount) ?? [];
     if (shownWithin(inner, ROOT) === 'none') return [];
-    return canChangeAny(inner) ? mount : { ...mount, access: 'read_only' as const };
+    if (!canChangeAny(inner)) return { ...mount, access: 'read_only' as const };
+    const isLimited =
+      proposes && mount.access === 'read_write' && inner.some(({ access }) => isProposed(access));
+    return isLimited ? { ...mount, access: 'propose' as const } : mount;
   });
 }
 

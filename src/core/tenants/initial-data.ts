@@ -57,8 +57,8 @@ const keySchema = z
   .refine(({ tenant, access }) => access !== 'propose' || tenant !== undefined, {
     error: '"access": "propose" is for "tenant"',
   })
-  .superRefine(({ admin = false, manageStores = false, share = false, access, rights }, refinement) => {
-    const key = { isAdmin: admin, managesStores: manageStores, canShare: share, access, rights };
+  .superRefine(({ admin = false, manageStores = false, share = false, rights }, refinement) => {
+    const key = { isAdmin: admin, managesStores: manageStores, canShare: share, rights };
     const problem = rightsProblem(key);
     if (problem !== undefined) refinement.addIssue({ code: 'custom', message: `"rights" ${problem}` });
   });

@@ -415,11 +415,9 @@ function storedRights(rights: Rights | null): string | null {
 export function rightsProblem({
   rights,
   ...key
-}: Pick<KeyRow, 'isAdmin' | 'managesStores' | 'canShare' | 'access' | 'rights'>): string | undefined {
+}: Pick<KeyRow, 'isAdmin' | 'managesStores' | 'canShare' | 'rights'>): string | undefined {
   if (rights === null || rights.length === 0) return undefined;
   if (key.isAdmin || key.managesStores || key.canShare)
     return 'must be empty for admin keys, and for keys that manage stores or share.';
-  if (key.access !== 'propose' && rights.some(({ access }) => access === 'propose'))
-    return 'can have the access propose only for propose-only keys.';
   return undefined;
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../errors/errors.ts';
+import type { Mount } from '../memory/mount.ts';
 import type { Actor } from '../memory/origin.ts';
 import { canChangeAny, type Rights } from '../memory/rights.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
@@ -30,17 +31,31 @@ export interface Principal extends Validity {
   canShare?: boolean | undefined;
   /** Original tenant, if `tenant` is a propose-only key's draft. */
   draftOf?: string;
+  /** Open draft that has the paths with the right `propose`, as a mount at the root, for a caller that also writes. */
+  proposal?: Mount | undefined;
+}
+
+type OwnRights = Pick<Principal, 'access' | 'rights' | 'proposesAs'>;
+
+/** Whether a caller proposes changes to some paths, and writes other paths directly. */
+export function proposesPaths({ access, rights, proposesAs }: OwnRights): boolean {
+  const isWriter = access === 'read_write' && proposesAs === undefined;
+  return isWriter && (rights?.some((right) => right.access === 'propose') ?? false);
+}
+
+/** Returns a caller's rights without a draft: it only reads the paths to which it proposes changes. */
+export function directRights(principal: OwnRights): Rights | undefined {
+  if (!proposesPaths(principal)) return principal.rights;
+  return principal.rights?.map((right) =>
+    right.access === 'propose' ? { ...right, access: 'read_only' as const } : right,
+  );
 }
 
 /**
  * Whether a caller can change nothing. A propose-only key without a draft counts as a writer, because its first write
  * creates the draft.
  */
-export function isReader({
-  access,
-  rights,
-  proposesAs,
-}: Pick<Principal, 'access' | 'rights' | 'proposesAs'>): boolean {
+export function isReader({ access, rights, proposesAs }: OwnRights): boolean {
   if (rights !== undefined && !canChangeAny(rights)) return true;
   return access === 'read_only' && proposesAs === undefined;
 }

@@ -20,7 +20,7 @@ import {
 import { composeChanges, composeSnapshot, type Snapshot } from './snapshot.ts';
 
 export interface ContextReader {
-  principal: Pick<Principal, 'tenant' | 'access' | 'rights' | 'proposesAs'>;
+  principal: Pick<Principal, 'tenant' | 'access' | 'rights' | 'proposesAs' | 'proposal'>;
   policy: Pick<TenantPolicy, 'mounts' | 'createdAt' | 'pinnedPaths' | 'maxContextChars' | 'limits'>;
   /** The caller's IP address. */
   ip: string;
@@ -157,7 +157,7 @@ function noteReads(
   { accessTimes, readTrail }: Services,
 ): void {
   if (origin === undefined) return;
-  const locate = ({ path }: ContextFile) => locateFile(path, principal.tenant, policy.mounts);
+  const locate = ({ path }: ContextFile) => locateFile(path, { principal, policy });
   for (const { tenant, path } of shown.map(locate)) accessTimes.note(tenant, path);
   if (readTrail === undefined) return;
   for (const { tenant, path, viaTenant } of sent.map(locate))

@@ -1,10 +1,16 @@
 import { innerPath, outerPath } from '../../core/files/memory.ts';
-import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
+import { catchUnreachable, mountedPolicy, proposalPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
 import { mountUnavailableNote, type Unavailable } from '../../core/memory/messages.ts';
 import { mountAt, mountPath } from '../../core/memory/mount.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
-import { hidesPaths, type Rights, rightsInMount, shownParams } from '../../core/memory/rights.ts';
+import {
+  divideRights,
+  hidesPaths,
+  type Rights,
+  rightsInMount,
+  shownParams,
+} from '../../core/memory/rights.ts';
 import { splitPaths } from '../../core/tenants/pinned-paths.ts';
 import type { TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import type { Principal } from '../../core/tenants/principal.ts';
@@ -20,9 +26,9 @@ const MIN_LINE_CHARS = 26;
 /** Maximum number of bytes in a UTF-16 unit. */
 const MAX_UNIT_BYTES = 3;
 
-/** A memory that a caller sees: its own, or a mounted one. */
+/** A memory that a caller sees: its own, its draft, or a mounted one. */
 export interface SeenMemory extends TenantIdentity {
-  /** Undefined for the caller's own memory. */
+  /** Undefined for the caller's own memory and draft. */
   mountedAt: MemoryPath | undefined;
   /** Reason why the mounted memory cannot be read. */
   unavailable: Unavailable | undefined;
@@ -38,27 +44,33 @@ export interface SeenMemory extends TenantIdentity {
 export interface ReadMemory extends SeenMemory, ContextFiles {}
 
 interface Caller {
-  principal: Pick<Principal, 'tenant' | 'rights'>;
+  principal: Pick<Principal, 'tenant' | 'rights' | 'proposal'>;
   policy: Pick<TenantPolicy, 'mounts' | 'createdAt' | 'pinnedPaths'>;
   ip: string;
 }
 
-/** Returns the caller's memory, then the mounted memories. */
+/** Returns the caller's memory, then its draft and the mounted memories. */
 export async function seenMemories(
-  { principal: { tenant, rights }, policy, ip }: Caller,
+  { principal: { tenant, rights = [], proposal }, policy, ip }: Caller,
   { policies }: Pick<Services, 'policies'>,
 ): Promise<SeenMemory[]> {
   const { mounts, createdAt } = policy;
   const pins = [PINNED, ...splitPaths(policy.pinnedPaths)];
-  const own: SeenMemory = {
-    ...{ tenant, createdAt, mountedAt: undefined, unavailable: undefined },
+  const toOwn = (memory: TenantIdentity, rights: Rights): SeenMemory => ({
+    ...{ ...memory, mountedAt: undefined, unavailable: undefined },
     pinned: pins.filter((path) => mountAt(path, mounts) === undefined),
     isPartial: hidesPaths(rights),
     rights: [
-      ...(rights ?? []).filter(({ path }) => mountAt(path, mounts) === undefined),
+      ...rights.filter(({ path }) => mountAt(path, mounts) === undefined),
       ...mounts.map((mount) => ({ path: mountPath(mount), access: 'none' as const })),
     ],
-  };
+  });
+  const divided = proposal && divideRights(rights);
+  const own = [toOwn({ tenant, createdAt }, divided?.own ?? rights)];
+  if (proposal && divided) {
+    const draft = await proposalPolicy(proposal, policies, ip);
+    own.push(toOwn({ tenant: proposal.tenant, createdAt: draft.createdAt }, divided.draft));
+  }
   const mounted = mounts.map(async (mount): Promise<SeenMemory> => {
     const mountedAt = mountPath(mount);
     const found = await catchUnreachable(() => mountedPolicy(mount, policies, ip));
@@ -73,7 +85,7 @@ export async function seenMemories(
         .map((path) => innerPath(path, mountedAt)),
     };
   });
-  return [own, ...(await Promise.all(mounted))];
+  return [...own, ...(await Promise.all(mounted))];
 }
 
 /** Returns the times when memories were last changed, with `NEVER` for a memory that cannot be read. */

@@ -5,13 +5,14 @@ import { hasReason } from '../../core/errors/errors.ts';
 import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import { isClosed } from '../../core/files/mounts/open-memory.ts';
 import type { RequestContext } from '../../core/http/authentication.ts';
-import type { Mount } from '../../core/memory/mount.ts';
+import { type Mount, ownProposal } from '../../core/memory/mount.ts';
 import type { TenantPolicy, TenantPolicyCache } from '../../core/tenants/policy-cache.ts';
-import { isReader } from '../../core/tenants/principal.ts';
+import { directRights, isReader, type Principal, proposesPaths } from '../../core/tenants/principal.ts';
 import type { Proposals } from './proposals.ts';
 
 /**
- * Redirects requests with propose-only keys to the key's draft, and mounts with `propose` to the caller's drafts.
+ * Redirects requests with propose-only keys to the key's draft, and mounts and paths with `propose` to the caller's
+ * drafts.
  * Writes always use the draft, which the first write creates. Reads use the draft if it exists, and otherwise the memory
  * itself, which the caller cannot change.
  */
@@ -62,20 +63,20 @@ export class DraftRedirect implements Redirect {
     const original = mount.draftOf === undefined ? mount : { ...mount, ...mount.draftOf, draftOf: undefined };
     const policy = await mountedPolicy(original, this.#policies, request.ip);
     if (typeof policy === 'string') return original;
-    const { actor, tenant, draftOf: viaTenant = tenant } = context.principal;
+    const { actor, tenant, draftOf: from = tenant } = context.principal;
     const draft = await this.#proposals.findOrMake({
       tenant: original.tenant,
       tenantCreatedAt: policy.createdAt ?? undefined,
       keyId: mountProposer(context),
       actor,
-      viaTenant,
+      viaTenant: from === original.tenant ? undefined : from,
     });
     return toDraft(original, draft, policy);
   }
 
-  /** Returns a context in which mounts with `propose` show the caller's open drafts. */
+  /** Returns a context with the caller's open drafts for mounts and paths with `propose`. */
   async #withDrafts(request: FastifyRequest, context: RequestContext): Promise<RequestContext> {
-    const { principal, policy } = context;
+    const { policy } = context;
     const mounts = await Promise.all(
       policy.mounts.map(async (mount) => {
         if (mount.access !== 'propose') return mount;
@@ -83,7 +84,16 @@ export class DraftRedirect implements Redirect {
         return found === 'unreachable' ? mount : found;
       }),
     );
-    return { principal, policy: { ...policy, mounts } };
+    return { principal: await this.#withProposal(request, context), policy: { ...policy, mounts } };
+  }
+
+  /** Returns the caller with its open draft. In a draft, which has no drafts, it only reads the paths with `propose`. */
+  async #withProposal(request: FastifyRequest, context: RequestContext): Promise<Principal> {
+    const { principal, policy } = context;
+    if (!proposesPaths(principal)) return principal;
+    if (policy.draftOf !== null) return { ...principal, rights: directRights(principal) };
+    const own = await this.#findDraft(request, context, ownProposal(principal.tenant, policy.createdAt));
+    return { ...principal, proposal: own.draftOf && own };
   }
 
   async #findDraft(request: FastifyRequest, context: RequestContext, mount: Mount): Promise<Mount> {

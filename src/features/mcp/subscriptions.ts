@@ -6,7 +6,7 @@ import type { Changes, Watched } from '../../core/files/watches.ts';
 import { type RequestContext, requireContext } from '../../core/http/authentication.ts';
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { parsePath, ROOT } from '../../core/memory/path.ts';
-import { isReadable, rightsInMount } from '../../core/memory/rights.ts';
+import { divideRights, isReadable, type Rights, rightsInMount } from '../../core/memory/rights.ts';
 import type { SubscribedFiles } from './exchange.ts';
 import { parseUri } from './resource-uri.ts';
 
@@ -47,15 +47,28 @@ export class Subscriptions {
   }
 }
 
-/** A memory in which a caller sees files: the caller's own memory, or a mounted memory. */
+/** A memory in which a caller sees files: the caller's own memory, its draft, or a mounted memory. */
 interface SeenMemory {
   tenant: string;
   mount: Mount | undefined;
+  /** The caller's rights in this memory. */
+  rights: Rights;
 }
 
 function seenMemories({ principal, policy: { mounts } }: RequestContext): SeenMemory[] {
-  const mounted = mounts.map((mount) => ({ tenant: mount.tenant, mount }));
-  return [{ tenant: principal.tenant, mount: undefined }, ...mounted];
+  const { tenant, rights = [], proposal } = principal;
+  const mounted = mounts.map((mount) => ({
+    tenant: mount.tenant,
+    mount,
+    rights: rightsInMount(rights, mount) ?? [],
+  }));
+  if (proposal === undefined) return [{ tenant, mount: undefined, rights }, ...mounted];
+  const { own, draft } = divideRights(rights);
+  return [
+    { tenant, mount: undefined, rights: own },
+    { tenant: proposal.tenant, mount: proposal, rights: draft },
+    ...mounted,
+  ];
 }
 
 /** Divides a subscription's files and texts among the caller's memory and the mounted memories that can be read. */
@@ -66,30 +79,26 @@ async function readWatched(
 ): Promise<(Watched & { uris: Map<string, string[]> })[]> {
   const context = requireContext(request);
   const { mounts } = context.policy;
+  const { proposal } = context.principal;
   const textUris = request.server.texts
     .map(({ uri }) => uri)
     .filter((uri) => resourceSubscriptions.includes(uri));
-  const watched = seenMemories(context).map(async ({ tenant, mount }) => {
+  const watched = seenMemories(context).map(async ({ tenant, mount, rights }) => {
     const policy = mount === undefined ? context.policy : await mountedPolicy(mount, policies, request.ip);
     if (typeof policy === 'string') return [];
-    const own = context.principal.rights;
-    const rights = (mount === undefined ? own : rightsInMount(own, mount)) ?? [];
     // A text may change with any file in these memories.
     const urisByPath = new Map<string, string[]>(textUris.length === 0 ? [] : [[ROOT, textUris]]);
     for (const uri of resourceSubscriptions) {
       const parsed = parsePath(parseUri(uri) ?? '');
-      if (!parsed.ok || mountAt(parsed.path, mounts) !== mount) continue;
+      if (!parsed.ok) continue;
+      if (mountAt(parsed.path, mounts) !== (mount === proposal ? undefined : mount)) continue;
       const path = mount === undefined ? parsed.path : ROOT + parsed.path.slice(mountPath(mount).length);
       if (!isReadable(rights, path)) continue;
       urisByPath.set(path, [...(urisByPath.get(path) ?? []), uri]);
     }
     if (urisByPath.size === 0 && !resourcesListChanged) return [];
-    return [
-      {
-        ...{ tenant, createdAt: policy.createdAt, paths: [...urisByPath.keys()], uris: urisByPath },
-        rights,
-      },
-    ];
+    const { createdAt } = policy;
+    return [{ tenant, createdAt, paths: [...urisByPath.keys()], uris: urisByPath, rights }];
   });
   return (await Promise.all(watched)).flat();
 }

@@ -14,6 +14,7 @@ import { agentErrors } from '../../core/http/problem-responses.ts';
 import { countUse } from '../../core/http/usage-counting.ts';
 import { jsonBytes } from '../../core/lib/json.ts';
 import { type AuditSubject, runAudited } from '../../core/tenants/audit.ts';
+import { directRights } from '../../core/tenants/principal.ts';
 import { toFilePath } from '../../core/tenants/store-ids.ts';
 import { Stores } from '../../core/tenants/stores.ts';
 import { requireSameTenant } from '../../core/tenants/tenants.ts';
@@ -115,7 +116,8 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
           await contextForWrite(request);
         }
         return inTenant(request, access === 'read' ? 'read' : 'write', async (context) => {
-          const { tenant, draftOf = tenant, actor, rights } = context.principal;
+          const { tenant, draftOf = tenant, actor } = context.principal;
+          const rights = directRights(context.principal);
           const origin = { actor, requestId: request.id };
           const { createdAt } = context.policy;
           const result = await operation.run({
@@ -160,10 +162,10 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
  *
  * @throws StoreError 403
  */
-function requireRight({ principal: { rights } }: RequestContext, body: unknown): void {
+function requireRight({ principal }: RequestContext, body: unknown): void {
   const { path: given } = (body ?? {}) as { path?: string | null };
   const path = given == null ? undefined : toFilePath(given);
-  if (path !== undefined && !mayWrite(rights, [path])) throw forbidden;
+  if (path !== undefined && !mayWrite(directRights(principal), [path])) throw forbidden;
 }
 
 /** Records operations that need a key with `--manage-stores` in the audit trail. */

@@ -3,7 +3,6 @@ import type { Provenance, Reader, ShownMatch } from '../../core/files/provenance
 import type { FeatureService, Services } from '../../core/files/services.ts';
 import { WorkerThreads } from '../../core/lib/worker-threads.ts';
 import type { ShownLines } from '../../core/memory/commands/memory-command.ts';
-import { mountAt } from '../../core/memory/mount.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { attributeLines, type TextHistory } from './attribution.ts';
 import { type FileHistory, readFileHistories, type Source, type Writer } from './file-history.ts';
@@ -107,21 +106,21 @@ interface MemoryFiles {
 }
 
 /** Groups a caller's paths by the memories that have the files. */
-function groupByMemory(paths: readonly MemoryPath[], { principal, policy }: Reader): MemoryFiles[] {
+function groupByMemory(paths: readonly MemoryPath[], reader: Reader): MemoryFiles[] {
+  const { principal, policy } = reader;
   const ownTenants = [principal.tenant, policy.draftOf];
   const memories = new Map<string, MemoryFiles>();
   for (const path of paths) {
-    const { tenant, path: inner, viaTenant } = locateFile(path, principal.tenant, policy.mounts);
+    const { tenant, path: inner, viaTenant, mount } = locateFile(path, reader);
     const isMounted = viaTenant !== undefined;
-    const directory = path.slice(0, ROOT.length - inner.length);
-    let memory = memories.get(directory);
+    const key = `${tenant} ${path.slice(0, ROOT.length - inner.length)}`;
+    let memory = memories.get(key);
     if (memory === undefined) {
-      const mount = mountAt(path, policy.mounts);
       const { createdAt = null } = mount ?? policy;
       const draftOf = mount === undefined ? policy.draftOf : (mount.draftOf?.tenant ?? null);
       const source = { tenant, createdAt, draftOf };
       memory = { source, place: { isMounted, ownTenants }, files: new Map() };
-      memories.set(directory, memory);
+      memories.set(key, memory);
     }
     memory.files.set(inner, path);
   }

@@ -1,7 +1,7 @@
 import { hasReason } from '../../core/errors/errors.ts';
 import { innerPath, outerPath } from '../../core/files/memory.ts';
 import { locateFile } from '../../core/files/mounts/located-file.ts';
-import { catchUnreachable, mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
+import { catchUnreachable, mountedPolicy, proposalPolicy } from '../../core/files/mounts/mounted-policy.ts';
 import type { Services } from '../../core/files/services.ts';
 import { type Call, callOrigin } from '../../core/files/tool-call.ts';
 import { compareCodePoints } from '../../core/lib/text-forms.ts';
@@ -9,7 +9,14 @@ import { mountUnavailable, mountUnavailableNote } from '../../core/memory/messag
 import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
 import { isWithin, type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
 import { failure } from '../../core/memory/result.ts';
-import { hidesPaths, isReadable, type Rights, rightsInMount, shownWithin } from '../../core/memory/rights.ts';
+import {
+  divideRights,
+  hidesPaths,
+  isReadable,
+  type Rights,
+  rightsInMount,
+  shownWithin,
+} from '../../core/memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import { requireSameTenant } from '../../core/tenants/tenants.ts';
 import { type FileSource, filesNow } from './file-source.ts';
@@ -54,6 +61,24 @@ function readableFiles(files: FileSource, rights: Rights | undefined): FileSourc
     },
     read: async (paths) => onlyReadable(await files.read(paths)),
     has: (path) => files.has(path, rights),
+  };
+}
+
+/** Returns the files in two memories that have different files, sorted by path. */
+function mergeFiles(one: FileSource, other: FileSource): FileSource {
+  const sources = [one, other];
+  return {
+    page: async (path, after) => {
+      const pages = await Promise.all(sources.map((files) => files.page(path, after)));
+      const [end = ''] = pages.flatMap((page) => page.at(-1)?.path ?? []).sort(compareCodePoints);
+      const isComplete = ({ path }: SearchedFile) => compareCodePoints(path, end) <= 0;
+      return pages
+        .flat()
+        .filter(isComplete)
+        .sort((a, b) => compareCodePoints(a.path, b.path));
+    },
+    read: async (paths) => (await Promise.all(sources.map((files) => files.read(paths)))).flat(),
+    has: async (path) => (await one.has(path)) || other.has(path),
   };
 }
 
@@ -149,10 +174,11 @@ export async function searchCall(input: unknown, call: SearchCall, all: Services
     search: all.featureService(memorySearch),
   };
   const { principal, policy, gone } = call;
-  const { tenant } = principal;
+  const { tenant, proposal } = principal;
+  const draft = proposal && (await proposalPolicy(proposal, all.policies, call.ip));
   const own: Search = {
     countedAs: countedAs(tenant, policy),
-    files: readableFiles(filesNow(services.database, tenant, services.search.texts), principal.rights),
+    files: ownFiles(principal, services),
     input,
     maxChars: policy.limits.maxViewChars,
     gone,
@@ -165,8 +191,21 @@ export async function searchCall(input: unknown, call: SearchCall, all: Services
       ? runSearch(services.search, own)
       : searchMount(mount, own, call, services));
   await requireSameTenant(services.database, tenant, policy.createdAt);
+  if (proposal && draft) await requireSameTenant(services.database, proposal.tenant, draft.createdAt);
   noteShown(result, call, all);
   return call.wantsProvenance ? addProvenance(result, call, all) : result;
+}
+
+/** Returns the files that the caller may read in its memory, and in its draft for the paths that the draft shows. */
+function ownFiles(
+  { tenant, rights, proposal }: SearchCall['principal'],
+  { database, search }: SearchServices,
+): FileSource {
+  const files = filesNow(database, tenant, search.texts);
+  if (rights === undefined || proposal === undefined) return readableFiles(files, rights);
+  const { own, draft } = divideRights(rights);
+  const proposed = readableFiles(filesNow(database, proposal.tenant, search.texts), draft);
+  return mergeFiles(readableFiles(files, own), proposed);
 }
 
 /** Records a read for each file whose lines the result shows. */
@@ -178,7 +217,7 @@ function noteShown(
   const origin = callOrigin(call);
   const shown = new Set(matches.flatMap(({ path, line }) => (line === null ? [] : [path as MemoryPath])));
   for (const seen of shown) {
-    const { tenant, path, viaTenant } = locateFile(seen, call.principal.tenant, call.policy.mounts);
+    const { tenant, path, viaTenant } = locateFile(seen, call);
     accessTimes.note(tenant, path);
     readTrail?.note(tenant, path, { ...origin, viaTenant });
   }

@@ -1,4 +1,4 @@
-import { hasReason } from '../../errors/errors.ts';
+import { hasReason, ServiceError } from '../../errors/errors.ts';
 import type { Unavailable } from '../../memory/messages.ts';
 import type { Mount } from '../../memory/mount.ts';
 import type { TenantPolicy, TenantPolicyCache } from '../../tenants/policy-cache.ts';
@@ -29,6 +29,21 @@ export async function mountedPolicy(
     if (hasReason(error, 'unknown_tenant')) return 'missing';
     throw error;
   }
+}
+
+/**
+ * Returns the settings of the draft that shows the paths to which a caller proposes changes.
+ *
+ * @throws ServiceError tenant_replaced if the draft was closed
+ */
+export async function proposalPolicy(
+  proposal: Mount,
+  policies: Pick<TenantPolicyCache, 'policyFor' | 'forget'>,
+  ip: string,
+): Promise<TenantPolicy> {
+  const policy = await mountedPolicy(proposal, policies, ip);
+  if (typeof policy === 'string') throw new ServiceError('tenant_replaced', proposal.tenant);
+  return policy;
 }
 
 /** Reads from one of several mounts. An unreachable mount must not prevent the others from being shown. */

@@ -1,4 +1,4 @@
-import { hasReason } from '../../errors/errors.ts';
+import { hasReason, ServiceError } from '../../errors/errors.ts';
 import { mapMaybePromise } from '../../lib/maybe-promise.ts';
 import type { MemoryCommand, MemoryContext, ShownLines } from '../../memory/commands/memory-command.ts';
 import { IdempotentReplay, type RequestKey } from '../../memory/memory-store.ts';
@@ -6,6 +6,7 @@ import {
   cannotDeleteMount,
   cannotRenameMount,
   destinationExists,
+  directoryPartlyProposed,
   mountedWriteUnknown,
   mountReadOnly,
   mountUnavailable,
@@ -13,20 +14,27 @@ import {
   readOnly,
   renameAcrossMemories,
   renameFromReadOnly,
+  renameToProposal,
   tooManyMountDrafts,
 } from '../../memory/messages.ts';
-import { type Mount, mountAt, mountPath, shownPath } from '../../memory/mount.ts';
+import { type Mount, mountAt, mountPath, ownProposal, shownPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure, type MemoryResult, rejection } from '../../memory/result.ts';
-import { rightsInMount, rightsWithMounts } from '../../memory/rights.ts';
+import {
+  divideRights,
+  proposedWithin,
+  rightAt,
+  rightsInMount,
+  rightsWithMounts,
+} from '../../memory/rights.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
-import { isReader, type Principal } from '../../tenants/principal.ts';
+import { isReader, type Principal, proposesPaths } from '../../tenants/principal.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
-import { Memory } from '../memory.ts';
+import { Memory, type MemoryOptions } from '../memory.ts';
 import { rejectedWrite } from '../rejected-write.ts';
 import type { Services } from '../services.ts';
 import { type Call, callOrigin } from '../tool-call.ts';
-import { catchUnreachable, mountedPolicy } from './mounted-policy.ts';
+import { catchUnreachable, mountedPolicy, proposalPolicy } from './mounted-policy.ts';
 import type { MountedDirectory } from './root-listing.ts';
 
 /**
@@ -176,10 +184,14 @@ export function openMemory(
   const route = mounts.length === 0 ? OWN : commandRoute(command, input, mounts);
   switch (route.kind) {
     case 'own':
-      return ownContext(command, input, call, services);
+      return proposesPaths(call.principal)
+        ? ownOrDraft(command, input, call, services)
+        : ownContext(command, input, call, services);
     case 'root': {
       const directories = mounts.map((mount) => openDirectory(mount, call, services));
-      return ownContext(command, input, call, services, directories);
+      return withDraft(call, services, (draft) =>
+        ownContext(command, input, call, services, { mounts: directories, ...draft }),
+      );
     }
     case 'rejected':
       if (call.principal.access === 'read_only') return rejection(readOnly);
@@ -191,13 +203,51 @@ export function openMemory(
   }
 }
 
+/** Opens the caller's memory, or its draft for a write to paths to which the caller proposes changes. */
+function ownOrDraft(
+  command: MemoryCommand | undefined,
+  input: Record<string, unknown>,
+  call: Call,
+  services: Services,
+): OpenedMemory | MemoryResult | Promise<OpenedMemory | MemoryResult> {
+  const { principal, policy } = call;
+  if (command?.access !== 'write')
+    return withDraft(call, services, (draft) => ownContext(command, input, call, services, draft));
+  const paths = changedPaths(command, input);
+  const [path = ROOT, to = path] = paths;
+  const isValid = paths.length === (command.name === 'rename' ? 2 : 1) && !paths.includes(ROOT);
+  if (!isValid) return ownContext(command, input, call, services);
+  const [from, into] = [path, to].map((each) => proposedWithin(principal.rights ?? [], each));
+  if (from === 'some' || into === 'some')
+    return failure(directoryPartlyProposed(from === 'some' ? path : to));
+  if (from !== into) return failure(renameToProposal(path, to));
+  if (from === 'none') return ownContext(command, input, call, services);
+  const mount = principal.proposal ?? ownProposal(principal.tenant, policy.createdAt);
+  return openProposal(command, input, mount, call, services);
+}
+
+/** Calls `open` with the options for a view of the caller's memory, which shows the caller's open draft too. */
+function withDraft<T>(
+  call: Call,
+  services: Services,
+  open: (options: Pick<MemoryOptions, 'rights' | 'draft'>) => T | Promise<T>,
+): T | Promise<T> {
+  const { rights, proposal } = call.principal;
+  if (rights === undefined || proposal === undefined) return open({});
+  return proposalPolicy(proposal, services.policies, call.ip).then(({ createdAt }) => {
+    const divided = divideRights(rights);
+    const options = { autoCreate: false, createdAt, origin: callOrigin(call), rights: divided.draft };
+    return open({ rights: divided.own, draft: new Memory(services, proposal.tenant, options) });
+  });
+}
+
 /** Returns the context for a call on the caller's memory. */
 function ownContext(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
   call: Call,
   services: Services,
-  mounts?: readonly MountedDirectory[],
+  options: Pick<MemoryOptions, 'rights' | 'mounts' | 'draft'> = {},
 ): OpenedMemory | Promise<OpenedMemory> {
   const { principal, policy, idempotencyKey } = call;
   const isKeyed = idempotencyKey !== undefined && command?.access === 'write';
@@ -208,12 +258,12 @@ function ownContext(
     countedAs: countedAs(principal.tenant, policy),
     request: isKeyed ? requestKey(idempotencyKey, input) : undefined,
     rights: principal.rights,
-    mounts,
+    ...options,
   });
   return mapMaybePromise(memoryContext(memory, command, policy, call, services), (context) => ({ context }));
 }
 
-/** Opens the caller's draft in a mounted memory's place for a write. */
+/** Opens the caller's draft in place of a mounted memory, or of its own memory, for a write. */
 async function openProposal(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
@@ -226,12 +276,24 @@ async function openProposal(
       return await openMounted(command, input, await call.openDraft(mount), call, services);
     } catch (error) {
       if (hasReason(error, 'too_many_drafts') || hasReason(error, 'drafts_too_large'))
-        return rejection(tooManyMountDrafts(mountPath(mount)));
+        return rejection(tooManyMountDrafts(proposedPath(command, input, mount, call)));
       return describeMountFault(error, mount, call, services);
     }
   };
   const opened = await open();
   return 'content' in opened ? opened : { ...opened, reopen: open };
+}
+
+/** Returns the directory or file that a write's error names: the mount, or the path of the right in the caller's memory. */
+function proposedPath(
+  command: MemoryCommand | undefined,
+  input: Record<string, unknown>,
+  mount: Mount,
+  { principal: { rights = [] } }: Call,
+): MemoryPath {
+  const at = mountPath(mount);
+  const [path] = changedPaths(command, input);
+  return (at === ROOT && path !== undefined && rightAt(rights, path)?.path) || at;
 }
 
 /** Whether a write failed because its draft is closed. A closed draft is archived and soon deleted. */
@@ -250,6 +312,7 @@ function describeMountFault(
   { policy: { mounts } }: Call,
   { policies }: Pick<Services, 'policies'>,
 ): MemoryResult {
+  if (mountPath(mount) === ROOT) throw error;
   if (hasReason(error, 'tenant_archived') || hasReason(error, 'draft_of_draft'))
     return rejection(readOnlyMount(mount, mounts));
   // The next attempt looks up the mounted tenant again.
@@ -280,7 +343,10 @@ async function openMounted(
   const mountedAt = mountPath(mount);
   const caller = originalTenant(call);
   const policy = await mountedPolicy(mount, policies, call.ip);
-  if (typeof policy === 'string') return failure(mountUnavailable(mountedAt, policy));
+  if (typeof policy === 'string') {
+    if (mountedAt === ROOT) throw new ServiceError('unknown_tenant', caller.tenant);
+    return failure(mountUnavailable(mountedAt, policy));
+  }
   const { tenant: original, createdAt } = mount.draftOf ?? { ...mount, createdAt: policy.createdAt };
   const keys =
     idempotencyKey !== undefined && command?.access === 'write'
@@ -296,7 +362,7 @@ async function openMounted(
     createdAt: policy.createdAt,
     countedAs: countedAs(mount.tenant, policy),
     request: keys?.mounted,
-    origin: { ...callOrigin(call), viaTenant: caller.tenant },
+    origin: { ...callOrigin(call), viaTenant: caller.tenant === original ? undefined : caller.tenant },
     reserveKey: keys && (() => reserveKey(keys.own, call, services)),
   });
   return {

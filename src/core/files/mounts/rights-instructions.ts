@@ -7,7 +7,7 @@ const HEADER = 'Your access depends on the path. The longest path applies:';
 const USES: Record<PathAccess, string> = {
   none: 'you can neither read nor write',
   read_only: 'read-only',
-  propose: 'you can write',
+  propose: 'your changes wait for a reviewer',
   read_write: 'you can write',
 };
 
@@ -20,7 +20,11 @@ export function rightsInstructions(principal: Pick<Principal, 'access' | 'rights
   const onlyReads = isReader(principal);
   if (rights.length === 0 || (onlyReads && !hidesPaths(rights))) return '';
   const root = { path: ROOT, access: accessTo(rights, ROOT) };
-  const line = ({ path, access }: Right) =>
-    `- ${path} (${USES[onlyReads && access !== 'none' ? 'read_only' : access]})`;
+  const use = (access: PathAccess) => {
+    if (onlyReads && access !== 'none') return USES.read_only;
+    // All changes by a propose-only key wait for a reviewer.
+    return access === 'propose' && principal.proposesAs !== undefined ? USES.read_write : USES[access];
+  };
+  const line = ({ path, access }: Right) => `- ${path} (${use(access)})`;
   return [HEADER, ...[root, ...rights.filter(({ path }) => path !== ROOT)].map(line)].join('\n');
 }
