@@ -7,7 +7,7 @@
  */
 import { expect, it } from 'vitest';
 import { commands } from '../../src/core/memory/commands/index.ts';
-import { canChange, isReadable } from '../../src/core/memory/rights.ts';
+import { accessTo, isReadable } from '../../src/core/memory/rights.ts';
 import { COMMANDS, compareDoors, FILES, listReads, PATHS } from '../support/agent-doors.ts';
 import {
   type KeyClient,
@@ -67,14 +67,21 @@ const SETS: RightsByPath[] = [
   { '/memories/a': 'read_only', '/memories/a/b': 'none', '/memories/a/b/c': 'read_write' },
   { '/memories': 'none', '/memories/a/b/f.md': 'read_write' },
   { '/memories/a.moved': 'none', '/memories/z': 'none', '/memories/a/new.md': 'none' },
+  { '/memories/a': 'propose', '/memories/a/b': 'none', '/memories/z': 'read_only' },
+  {
+    '/memories': 'propose',
+    '/memories/a/b': 'read_write',
+    '/memories/a/b/c': 'none',
+    '/memories/h/i': 'none',
+  },
 ];
 
-const LEVELS = [undefined, 'none', 'read_only', 'read_write'] as const;
-/** Each eleventh combination of accesses for four nested directories. */
-const COMBINATIONS: RightsByPath[] = Array.from({ length: 23 }, (_, i) => 7 + 11 * i).map((number) => {
+const LEVELS = [undefined, 'none', 'read_only', 'propose', 'read_write'] as const;
+/** Each 23rd combination of accesses for four nested directories. */
+const COMBINATIONS: RightsByPath[] = Array.from({ length: 27 }, (_, i) => 7 + 23 * i).map((number) => {
   const rights: RightsByPath = {};
   for (const [depth, path] of ['/memories', '/memories/a', '/memories/a/b', '/memories/a/b/c'].entries()) {
-    const access = LEVELS[(number >> (2 * depth)) & 3];
+    const access = LEVELS[Math.floor(number / LEVELS.length ** depth) % LEVELS.length];
     if (access !== undefined) rights[path] = access;
   }
   return rights;
@@ -92,7 +99,8 @@ describeService(
       const clients: KeyClient[] = [];
       for (const memory of memories) clients.push(await keyClient(service(), (await memory).tenant, given));
       await compareDoors(service(), clients, PATHS);
-      const fixed = Object.entries(FILES).filter(([path]) => !canChange(rights, path));
+      // Changes to paths with `propose` are in the key's draft only.
+      const fixed = Object.entries(FILES).filter(([path]) => accessTo(rights, path) !== 'read_write');
       const all = await keyClient(service(), clients[0]?.tenant ?? '');
       for (const [path, text] of fixed) {
         const { content } = await all.send(cmd.view(path));

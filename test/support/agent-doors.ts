@@ -114,7 +114,7 @@ function normalize(value: unknown, { tenant }: KeyClient): unknown {
     .replaceAll(tenant, 'TENANT')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID')
-    .replace(/\b(mem|memver|key)_[0-9a-f]+/g, '$1_ID')
+    .replace(/\b(mem|memver|key|draft)_[0-9a-f]+/g, '$1_ID')
     .replace(/\\?"(cursor|next_page|version|request_id)\\?":\\?"[^"]*"/g, '"$1":"-"');
   return JSON.parse(text);
 }

@@ -344,7 +344,11 @@ async function openMounted(
   const caller = originalTenant(call);
   const policy = await mountedPolicy(mount, policies, call.ip);
   if (typeof policy === 'string') {
-    if (mountedAt === ROOT) throw new ServiceError('unknown_tenant', caller.tenant);
+    if (mountedAt === ROOT) {
+      // Throws if the tenant is missing. Otherwise, it was created after its settings were cached.
+      await policies.policyFor(caller.tenant, { autoCreate: false, ip: call.ip });
+      throw new ServiceError('tenant_replaced', caller.tenant);
+    }
     return failure(mountUnavailable(mountedAt, policy));
   }
   const { tenant: original, createdAt } = mount.draftOf ?? { ...mount, createdAt: policy.createdAt };
