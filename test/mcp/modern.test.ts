@@ -249,6 +249,29 @@ describe('a subscription', () => {
     ]);
   });
 
+  it("reports changes to a path with propose in the caller's draft only, and to other paths in the memory", async () => {
+    const { key, tenant } = await fixture.tenantWithKey();
+    const rights = toRights({ '/memories/policies': 'propose' });
+    const purpose = { tenant, rights, access: 'read_write', label: '', expiresAt: null } as const;
+    const limited = await new Keys(fixture.database()).issue(purpose);
+    const [owner, agent] = [await connect(key), await connect(limited.key)];
+    const proposed = '/memories/policies/a.md';
+    const [uri, own] = [`memory://${proposed}`, URI];
+    await call(agent, { ...create, path: proposed });
+    const filter = { resourceSubscriptions: [uri, own] };
+    const { messages } = await listenToNotifications(fixture.url, filter, requestHeaders(limited.key));
+    await expect.poll(() => messages).toHaveLength(1);
+    await call(owner, { ...create, path: proposed });
+    await call(owner, create);
+    await expect.poll(() => messages, { timeout: 20_000 }).toHaveLength(2);
+    await call(agent, { ...create, command: 'delete', path: proposed });
+    await expect.poll(() => messages, { timeout: 20_000 }).toHaveLength(3);
+    expect(messages.slice(1)).toStrictEqual([
+      note('resources/updated', { uri: own }),
+      note('resources/updated', { uri }),
+    ]);
+  });
+
   it('reports a changed file to the official client, version 2', async () => {
     const client = await connect();
     const updated: unknown[] = [];

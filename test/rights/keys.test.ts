@@ -155,12 +155,12 @@ describeService(
         200,
         expect.stringContaining('edited'),
       ]);
-      const viewed = (text: string) => [
+      const content = (text: string) => [
         200,
         `Here's the content of ${path} with line numbers:\n     1\t${text}`,
       ];
-      expect(await send(proposed, cmd.view(path))).toStrictEqual(viewed('b'));
-      expect(await send(undefined, cmd.view(path))).toStrictEqual(viewed('a'));
+      expect(await send(proposed, cmd.view(path))).toStrictEqual(content('b'));
+      expect(await send(undefined, cmd.view(path))).toStrictEqual(content('a'));
     });
   },
   {

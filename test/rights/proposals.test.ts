@@ -1,6 +1,6 @@
 /**
- * Rights with `propose` for a key that writes other paths directly: its changes to them collect in its draft of its own
- * memory, which only the key sees.
+ * Rights with `propose` for a key that writes other paths directly: its changes to these paths collect in a draft, which
+ * only the key sees.
  *
  * @module-tag long-on-pglite
  */
@@ -370,9 +370,9 @@ describeService(
 );
 
 describeService(
-  'paths with propose in a service without drafts',
+  'a path with propose in a service without drafts',
   (service, kind) => {
-    it('are read-only', async () => {
+    it('rejects writes to the path', async () => {
       const owner = await tenantWithFiles(service(), {});
       const { key } = await keyClient(service(), owner.tenant, { '/memories/policies': 'propose' });
       const start = vi.spyOn(draftsFeature, 'start').mockResolvedValue({});

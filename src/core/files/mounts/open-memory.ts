@@ -263,7 +263,7 @@ function ownContext(
   return mapMaybePromise(memoryContext(memory, command, policy, call, services), (context) => ({ context }));
 }
 
-/** Opens the caller's draft in place of a mounted memory, or of its own memory, for a write. */
+/** Opens the caller's draft for a write, in place of a mounted memory or the caller's memory. */
 async function openProposal(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
