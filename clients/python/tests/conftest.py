@@ -11,7 +11,7 @@ from fake_service import FakeService, FakeTime, fake_service
 from memory_service_client import AsyncMemoryClient, MemoryClient
 from memory_service_client._retry import Timing
 from messages_api import MessagesApi, messages_api
-from real_service import running_service
+from real_service import run_command, running_service
 
 
 class Execute(Protocol):
@@ -62,7 +62,10 @@ def api() -> Iterator[MessagesApi]:
 
 @pytest.fixture(scope="session")
 def service_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_service(tmp_path_factory.mktemp("data") / "db") as url:
+    directory = tmp_path_factory.mktemp("data") / "db"
+    with running_service(directory, SHARING="on") as url:
+        for shared in ("team", "builder"):
+            run_command(directory, "tenants", "create", shared)
         yield url
 
 

@@ -42,6 +42,7 @@ DOCUMENTS: dict[str, list[tuple[str, list[list[Block]]]]] = {
         (f"{LISTING} False\n", []),
         AGENT,
         ("created /memories/tea.md Green\ndeleted /memories/tea.md None\n", []),
+        ("/memories/team\n", []),
         ("none read_write\n", []),
     ],
     "docs/agents.md": [],

@@ -46,7 +46,7 @@ def test_the_snippets_of_the_documents_type_check(checker: list[str], tmp_path: 
         for document in DOCUMENTS
         for number, code in enumerate(snippets(document), 1)
     }
-    assert len(files) == 10
+    assert len(files) == 11
     assert check(checker, tmp_path, files)[0] == 0
 
 

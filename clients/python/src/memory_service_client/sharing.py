@@ -25,8 +25,11 @@ class Invitation(TypedDict):
     """Key that created it; None for an operator."""
     created_at: str
     expires_at: str
-    token: NotRequired[str]
-    """The token, only from `invite`."""
+
+
+class NewInvitation(Invitation):
+    token: str
+    """Shown only once."""
 
 
 class GivenShare(TypedDict):
@@ -86,7 +89,7 @@ class MemorySharing:
         prefix: str | None = None,
         reusable: bool = False,
         expires_in_seconds: int | None = None,
-    ) -> Invitation:
+    ) -> NewInvitation:
         """Creates an invitation. Its `token` is returned only here.
 
         Args:
@@ -96,7 +99,7 @@ class MemorySharing:
             expires_in_seconds: Time until it expires; 7 days by default.
         """
         body = _invitation(access, prefix, reusable, expires_in_seconds)
-        return cast(Invitation, self._send("POST", "invitations", body))
+        return cast(NewInvitation, self._send("POST", "invitations", body))
 
     def list_invitations(self) -> list[Invitation]:
         """Lists the invitations that are neither used nor expired."""
@@ -139,10 +142,10 @@ class AsyncMemorySharing:
         prefix: str | None = None,
         reusable: bool = False,
         expires_in_seconds: int | None = None,
-    ) -> Invitation:
+    ) -> NewInvitation:
         """Creates an invitation, like `MemorySharing.invite`."""
         body = _invitation(access, prefix, reusable, expires_in_seconds)
-        return cast(Invitation, await self._send("POST", "invitations", body))
+        return cast(NewInvitation, await self._send("POST", "invitations", body))
 
     async def list_invitations(self) -> list[Invitation]:
         """Lists the invitations that are neither used nor expired."""

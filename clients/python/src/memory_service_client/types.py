@@ -229,7 +229,7 @@ class ShareState(TypedDict):
 
 
 class ChangeEvent(TypedDict):
-    """A change to a file, or an event of the tenant, a draft, or a share. A later version of the service may add fields."""
+    """A change to a file, or an event of a tenant, draft, or share. A later version of the service may add fields."""
 
     cursor: str
     """Position after the event. Save it when you have handled the event, and continue with `after`."""
