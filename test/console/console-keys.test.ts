@@ -164,7 +164,7 @@ describeConsole('keys in the console', (fixture) => {
     const save = () => dialog(page).getByRole('button', { name: 'Save' }).click();
     await edit();
     expect(await dialog(page).getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
-    await accessField(1).selectOption('Read and write');
+    await accessField(1).selectOption('Propose');
     // Another admin changes the rights meanwhile.
     await fixture().service.query("UPDATE api_keys SET rights = $1::text::jsonb WHERE label = 'limited'", [
       JSON.stringify([stored[1]]),
@@ -172,7 +172,7 @@ describeConsole('keys in the console', (fixture) => {
     await save();
     await page.getByText('Rights by path is now: hidden: /memories/private').waitFor();
     await page.getByRole('button', { name: 'Overwrite' }).click();
-    await expect.poll(rights).toStrictEqual([{ ...stored[0], access: 'read_write' }, stored[1]]);
+    await expect.poll(rights).toStrictEqual([{ ...stored[0], access: 'propose' }, stored[1]]);
     await expect.poll(() => dialog(page).count()).toBe(0);
     await edit();
     for (const _ of stored) await dialog(page).getByRole('button', { name: 'Remove right 1' }).click();

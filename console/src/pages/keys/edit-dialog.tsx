@@ -65,7 +65,7 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
         hint="Takes effect within AUTH_CACHE_SECONDS (10 seconds by default)."
         onChange={(changes) => setExpiry({ ...expiry, ...changes })}
       />
-      {mayHaveRights(apiKey) && <RightsField rights={rights} access={apiKey.access} onChange={setRights} />}
+      {mayHaveRights(apiKey) && <RightsField rights={rights} onChange={setRights} />}
     </FormDialog>
   );
 }

@@ -61,7 +61,7 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
         </label>
       )}
       {mayHaveRights(keyOptions(form)) && (
-        <RightsField rights={form.rights} access={form.access} onChange={(rights) => onChange({ rights })} />
+        <RightsField rights={form.rights} onChange={(rights) => onChange({ rights })} />
       )}
       <label>
         Source

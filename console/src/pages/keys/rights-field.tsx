@@ -1,4 +1,4 @@
-import type { Access, Right } from '../../api/api-types.ts';
+import type { Right } from '../../api/api-types.ts';
 import { FieldRows } from '../../ui/field-rows.tsx';
 import { Options } from '../../ui/options.tsx';
 
@@ -10,19 +10,16 @@ const PATH = '/memories(/.*)?';
 const LEVELS = {
   none: 'No access',
   read_only: 'Read only',
+  propose: 'Propose',
   read_write: 'Read and write',
 };
-/** Levels for keys whose writes wait for a review. */
-const PROPOSE_LEVELS = { ...LEVELS, propose: 'Propose' };
 
 interface Props {
   rights: readonly Right[];
-  /** The key's own access. */
-  access: Access;
   onChange: (rights: Right[]) => void;
 }
 
-export function RightsField({ rights, access, onChange }: Props) {
+export function RightsField({ rights, onChange }: Props) {
   return (
     <FieldRows
       title="Rights by path"
@@ -49,7 +46,7 @@ export function RightsField({ rights, access, onChange }: Props) {
             value={right.access}
             onChange={(event) => change({ access: event.currentTarget.value as Right['access'] })}
           >
-            <Options texts={access === 'propose' ? PROPOSE_LEVELS : LEVELS} />
+            <Options texts={LEVELS} />
           </select>
         </>
       )}
