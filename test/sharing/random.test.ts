@@ -15,7 +15,7 @@ import { cmd } from '../support/step-table.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/test-service.ts';
 import * as model from './sharing-model.ts';
 
-const STEPS = 400;
+const STEPS = 200;
 const STEPS_IN_LONG_SET = 2000;
 const RULES = { SHARING: 'on', SHARING_SAME_METADATA: 'customer' } as const;
 /** With more names and files, they would rarely collide. */
