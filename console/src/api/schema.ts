@@ -1066,7 +1066,7 @@ export interface components {
         /** @description Access to a file, or to a directory with everything below it. */
         Right: {
             /** @example /memories/shared */
-            path: unknown;
+            path: string;
             /** @enum {string} */
             access: "none" | "read_only" | "propose" | "read_write";
         };

@@ -33,6 +33,8 @@ export const pathSchema = z
     context.addIssue({ code: 'custom', message: 'must be a valid path in /memories.' });
     return z.NEVER;
   })
+  // A transformed value has no type in an OpenAPI document.
+  .pipe(z.string() as unknown as z.ZodType<MemoryPath, MemoryPath>)
   .meta({ examples: ['/memories/shared'] });
 
 export const rightSchema = z
