@@ -7,12 +7,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MemoryClient } from 'memory-service-client';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { Keys } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { startStandIn } from '../support/start-stand-in.ts';
 import { freshTenant } from '../support/test-service.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 import { compile, install, type Packed, pack, run, withSdks } from './packed-client.ts';
 
-const fixture = useAgentFixture();
+const fixture = useAgentFixture({ SHARING: 'on' });
 let packed: Packed;
 let project: Awaited<ReturnType<typeof install>>;
 beforeAll(async () => {
@@ -84,6 +86,7 @@ describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
       [`${LISTING} false\n`, 0],
       [`${ANSWER}\n`, 2],
       ['created /memories/tea.md Green\ndeleted /memories/tea.md null\n', 0],
+      ['/memories/team\n', 0],
       ['service_key: read_write\n', 0],
     ],
     'docs/agents.md': [
@@ -132,6 +135,13 @@ describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
   const cases = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
     each.map(([prints, requests], i) => ({ name: programName(document, i), prints, requests })),
   );
+  async function sharingKey(): Promise<string> {
+    const [tenant, database] = [freshTenant(), fixture.database()];
+    await new Tenants(database).create(tenant);
+    const purpose = { tenant, access: 'read_write', label: '', expiresAt: null, canShare: true } as const;
+    return (await new Keys(database).issue(purpose)).key;
+  }
+
   async function runSnippet(name: string, tenant: string) {
     const api = await fixture.messagesApi(REPLIES);
     const env = {
@@ -139,6 +149,8 @@ describe('the unchanged snippets in the documents', { tags: 'long' }, () => {
       MEMORY_SERVICE_URL: fixture.url,
       MEMORY_SERVICE_API_KEY: fixture.serviceKey,
       MEMORY_SERVICE_TENANT: tenant,
+      TEAM_KEY: await sharingKey(),
+      BUILDER_KEY: await sharingKey(),
       ANTHROPIC_BASE_URL: api.url,
       ANTHROPIC_API_KEY: 'test',
     };
