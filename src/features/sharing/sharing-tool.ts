@@ -29,7 +29,7 @@ const blockSchema = z
     type: z.literal('tool_use'),
     id: toolUseId,
     name: z.literal(SHARING_TOOL),
-    input: z.object({ command, ...z.object(sharingFields()).partial().shape }),
+    input: z.object({ command, ...sharingFields() }),
   })
   .meta({ id: 'SharingUse', description: 'A whole `tool_use` block for the `memory_sharing` tool.' });
 

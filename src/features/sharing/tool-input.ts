@@ -47,7 +47,17 @@ export const FIELD_TEXTS = {
   share: "A share's ID, such as shr_0123456789ab.",
 } as const;
 
-/** Returns all commands' fields, by their names. */
-export function sharingFields(): Record<string, z.core.$ZodType> {
-  return Object.assign({}, ...SHARING_COMMANDS.map((name) => COMMANDS[name].fields.shape));
+/** Returns all commands' fields, by their names. A field is optional and has no default, because it is for one command. */
+export function sharingFields(): Record<string, z.ZodType> {
+  const fields: Record<string, z.ZodType> = Object.assign(
+    {},
+    ...SHARING_COMMANDS.map((name) => COMMANDS[name].fields.shape),
+  );
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, withoutDefault(field).optional()]),
+  );
+}
+
+function withoutDefault(field: z.ZodType): z.ZodType {
+  return field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType).meta({ ...field.meta() }) : field;
 }
