@@ -1,20 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { actorText } from '../../src/core/memory/origin.ts';
 import { ApiError } from './api/api-client.ts';
-import {
-  endSession,
-  isSignedIn,
-  onlyTenants,
-  readSignIn,
-  session,
-  signedOutBecause,
-  signOut,
-  storedKey,
-} from './api/session-state.ts';
+import { endSession, readSignIn, session, signedOutBecause, storedKey } from './api/session-state.ts';
 import { getSession } from './api/tenants-api.ts';
 import { AuditPage } from './pages/audit/audit-page.tsx';
 import { DraftsPage } from './pages/drafts/drafts-page.tsx';
-import { WaitingDrafts } from './pages/drafts/waiting.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { FirstKeyPage } from './pages/sign-in/first-key-page.tsx';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
@@ -22,17 +11,13 @@ import { BulkHost } from './pages/tenants/bulk/open-bulk.tsx';
 import { TenantPage } from './pages/tenants/tenant-page.tsx';
 import { TenantsPage } from './pages/tenants/tenants-page.tsx';
 import { route, toHref } from './router.ts';
+import { Shell } from './shell/shell.tsx';
 import { documentTitle } from './title.ts';
 import { Questions } from './ui/confirm.tsx';
-import { Icon } from './ui/icon.tsx';
-import { Badge } from './ui/inline.tsx';
 import { lazy } from './ui/lazy.tsx';
-import { Name } from './ui/name.tsx';
-import { NavLink } from './ui/nav-link.tsx';
 import { isPaletteOpen, onPaletteKey } from './ui/palette-state.ts';
 import { focusHeading, focusMain, onShortcut } from './ui/shortcuts.ts';
 import { LoadError, Loading, Toasts } from './ui/status-messages.tsx';
-import { mayDiscard } from './ui/unsaved.ts';
 
 /** The root component. */
 export function App() {
@@ -113,8 +98,9 @@ function Console() {
       <button type="button" class="skip-link" onClick={focusMain}>
         Skip to the content
       </button>
-      <TopBar />
-      <Page />
+      <Shell>
+        <Page />
+      </Shell>
       <Toasts />
       <Questions />
       {isPaletteOpen.value && <Palette onClose={closePalette} />}
@@ -174,63 +160,5 @@ function Page() {
         Go to the <a href="#/">tenants</a>.
       </p>
     </main>
-  );
-}
-
-function TopBar() {
-  const info = session.value;
-  const section = route.value.segments[0] ?? 'tenants';
-  if (info === null) return null;
-  return (
-    <header class="topbar">
-      <a class="brand" href="#/" aria-label="Memory console">
-        <img src="./icon.svg" alt="" width="22" height="22" />
-        <span>Memory console</span>
-      </a>
-      <nav class="main-nav" aria-label="Main">
-        {onlyTenants.value === null && (
-          <NavLink href={toHref(['overview'])} isCurrent={section === 'overview'}>
-            Overview
-          </NavLink>
-        )}
-        <NavLink href="#/" isCurrent={section === 'tenants'}>
-          Tenants
-        </NavLink>
-        <NavLink href={toHref(['drafts'])} isCurrent={section === 'drafts'}>
-          Drafts <WaitingDrafts />
-        </NavLink>
-        <NavLink href={toHref(['keys'])} isCurrent={section === 'keys'}>
-          Keys
-        </NavLink>
-        <NavLink href={toHref(['incidents'])} isCurrent={section === 'incidents'}>
-          Incident
-        </NavLink>
-        <NavLink href={toHref(['audit'])} isCurrent={section === 'audit'}>
-          Audit
-        </NavLink>
-      </nav>
-      <span class="spacer" />
-      <button
-        type="button"
-        class="quiet go-to"
-        title="Go to a page, a tenant, or a file (Ctrl+K or ⌘K)"
-        onClick={() => {
-          isPaletteOpen.value = true;
-        }}
-      >
-        <Icon name="search" /> Go to…
-      </button>
-      {info.access !== 'read_write' && (
-        <Badge kind="neutral">{info.access === 'operate' ? 'operate only' : 'read only'}</Badge>
-      )}
-      <span class="muted small signed-in-as">
-        <Name text={actorText(info.actor)} />
-      </span>
-      {(storedKey() !== null || isSignedIn.value) && (
-        <button type="button" class="quiet" onClick={async () => (await mayDiscard()) && signOut()}>
-          Sign out
-        </button>
-      )}
-    </header>
   );
 }

@@ -17,8 +17,8 @@ interface NameRule {
 }
 
 const RETIRED = /^(refus(e|es|ed|ing|als?)|settl(e|es|ed|ing|ements?)|moments?|folders?|overtaken)$/;
-/** JavaScript names that would break a rule. */
-const BUILT_IN = /^(allSettled|PromiseSettledResult|indexOf|lastIndexOf|valueOf)$/;
+/** Names from JavaScript and from packages that would break a rule. */
+const BUILT_IN = /^(allSettled|Folder|FolderInput|PromiseSettledResult|indexOf|lastIndexOf|valueOf)$/;
 const PARTICIPLE =
   /^([a-z]+[^e\W]ed|agreed|built|chosen|cut|drawn|found|given|held|hidden|kept|known|made|sent|shown|spelled|split|taken|written)$/;
 /** Verbs that look like participles. */

@@ -14,7 +14,7 @@ const LINE_HEIGHT = 21;
 /** Maximum total length for two lines whose differing words are highlighted. Comparing longer lines is slow. */
 const MAX_COMPARED = 2000;
 
-const isWide = matchMedia('(min-width: 900px)');
+const isWide = matchMedia('(min-width: 1100px)');
 /** Layout for all diffs on the page, until the user selects another layout. */
 const isSplit = signal(isWide.matches);
 

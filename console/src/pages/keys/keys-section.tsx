@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { canManage } from '../../api/session-state.ts';
 import { listKeys } from '../../api/tenants-api.ts';
-import { route, toHref } from '../../router.ts';
+import { route } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -29,12 +29,6 @@ export function KeysSection({ tenant }: { tenant?: string }) {
     <>
       <div class="page-head">
         {tenant === undefined ? <h1>Keys</h1> : <h2>Keys</h2>}
-        {tenant === undefined && (
-          <>
-            <span class="spacer" />
-            <a href={toHref(['webhooks'])}>Webhooks</a>
-          </>
-        )}
         {canManage.value && (
           <button type="button" onClick={() => setIsCreating(true)}>
             <Icon name="plus" /> New key

@@ -4,11 +4,12 @@ import { changesMade, historyLosses, noteChange } from '../../api/change-signals
 import { getTenant, listOwnMounts, tenantPath } from '../../api/tenants-api.ts';
 import { useChanges } from '../../api/use-changes.ts';
 import { route, toHref } from '../../router.ts';
+import { Nav } from '../../shell/nav.tsx';
+import { tenantSections } from '../../shell/sections.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { lazy } from '../../ui/lazy.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
-import { NavLink } from '../../ui/nav-link.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { DraftsSection } from '../drafts/drafts-section.tsx';
@@ -31,14 +32,6 @@ const DraftPage = lazy('the draft', async () => (await import('../drafts/draft-p
 
 /** Tabs that reload after changes by anyone, with the minimum time between two loads. */
 const LIVE: Record<string, number> = { '': 1000, history: 1000, compare: 5000 };
-
-const TABS = [
-  ['', 'Memory'],
-  ['history', 'History'],
-  ['compare', 'Compare'],
-  ['drafts', 'Drafts'],
-  ['settings', 'Settings'],
-] as const;
 
 export function TenantPage({ tenant }: { tenant: string }) {
   const [, , current = '', item] = route.value.segments;
@@ -64,17 +57,7 @@ export function TenantPage({ tenant }: { tenant: string }) {
         </h1>
         {data && <TenantSummary tenant={data} />}
         {data && <About parts={[data.name === data.id ? '' : data.name, data.description]} />}
-        <nav class="tabs" aria-label="Tenant">
-          {TABS.map(([segment, title]) => (
-            <NavLink
-              key={segment}
-              href={toHref(['tenants', tenant, segment].filter(Boolean))}
-              isCurrent={current === segment}
-            >
-              {title}
-            </NavLink>
-          ))}
-        </nav>
+        <Nav label="Tenant" class="tabs" sections={tenantSections(tenant)} />
       </div>
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the tenant" />}

@@ -1,0 +1,49 @@
+import { onlyTenants } from '../api/session-state.ts';
+import { route, toHref } from '../router.ts';
+import type { IconName } from '../ui/icon.tsx';
+
+/** A page's link in a navigation. */
+export interface Section {
+  title: string;
+  href: string;
+  icon: IconName;
+  isCurrent: boolean;
+}
+
+/** Pages for all tenants. An admin key for certain tenants has no overview. */
+export function mainSections(): Section[] {
+  const current = route.value.segments[0] ?? 'tenants';
+  const section = (title: string, icon: IconName, name = title.toLowerCase()): Section => ({
+    title,
+    href: name === 'tenants' ? '#/' : toHref([name]),
+    icon,
+    isCurrent: current === name,
+  });
+  return [
+    ...(onlyTenants.value === null ? [section('Overview', 'overview')] : []),
+    section('Tenants', 'tenants'),
+    section('Drafts', 'draft'),
+    section('Incident', 'incident', 'incidents'),
+    section('Keys', 'key'),
+    section('Webhooks', 'webhook'),
+    section('Audit', 'audit'),
+  ];
+}
+
+/** One tenant's pages. */
+export function tenantSections(tenant: string): Section[] {
+  const [, , current = ''] = route.value.segments;
+  const section = (title: string, icon: IconName, name = title.toLowerCase()): Section => ({
+    title,
+    href: toHref(['tenants', tenant, name].filter(Boolean)),
+    icon,
+    isCurrent: current === name,
+  });
+  return [
+    section('Memory', 'directory', ''),
+    section('History', 'clock'),
+    section('Compare', 'compare'),
+    section('Drafts', 'draft'),
+    section('Settings', 'settings'),
+  ];
+}
