@@ -190,7 +190,8 @@ describeConsole('protection for work in the console', (fixture) => {
     const dialog = page.getByRole('dialog', { name: 'Suspend the tenant?' });
     await page.getByRole('button', { name: 'Suspend…' }).click();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('active', { exact: true }).first().waitFor();
+    await expect.poll(() => dialog.count()).toBe(0);
+    expect(await page.getByText('suspended', { exact: true }).count()).toBe(0);
     await page.getByRole('button', { name: 'Suspend…' }).click();
     await dialog.getByRole('button', { name: 'Suspend' }).click();
     await page.getByText('suspended', { exact: true }).waitFor();

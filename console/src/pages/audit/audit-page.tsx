@@ -174,7 +174,7 @@ function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: bool
 
 function Outcome({ outcome }: { outcome: string | null }) {
   if (outcome === null) return <Badge kind="neutral">unfinished</Badge>;
-  return <Badge kind={outcome === 'ok' ? 'good' : 'bad'}>{outcome === 'ok' ? 'done' : outcome}</Badge>;
+  return outcome === 'ok' ? null : <Badge kind="bad">{outcome}</Badge>;
 }
 
 /** Lists an audit event's details. A changed value shows the old and the new value. */

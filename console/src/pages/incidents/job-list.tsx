@@ -74,9 +74,7 @@ export function JobList() {
                   <Name text={describeTenants(job)} />
                 </span>
               </th>
-              <td data-title="State">
-                <StateBadge job={job} />
-              </td>
+              <td data-title="State">{job.state !== 'done' && <StateBadge job={job} />}</td>
               <td data-title="Tenants">
                 {isActive(job)
                   ? `${formatNumber(job.tenants_done)} of ${formatNumber(job.tenants)}`

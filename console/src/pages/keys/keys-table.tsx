@@ -49,8 +49,10 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           {keys.map((key) => (
             <tr key={key.id}>
               <th scope="row">
-                {key.label !== '' && <Name text={key.label} />}
-                <code class="muted block">{key.id}</code>
+                <div class="key-name">
+                  {key.label !== '' && <Name text={key.label} />}
+                  <code class="muted">{key.id}</code>
+                </div>
                 {key.source !== '' && (
                   <span class="muted small block">
                     <Name text={`source ${key.source}`} />
@@ -187,15 +189,12 @@ const isExpired = ({ expires_at }: Key) => expires_at !== null && Date.parse(exp
 function KeyStatus(key: Key) {
   const { revoked_at, expires_at } = key;
   if (revoked_at !== null) return <Badge kind="neutral">revoked</Badge>;
-  if (expires_at === null) return <Badge kind="good">active</Badge>;
+  if (expires_at === null) return null;
   if (isExpired(key)) return <Badge kind="neutral">expired</Badge>;
   return (
-    <>
-      <Badge kind="good">active</Badge>
-      <span class="muted small block">
-        expires <Time value={expires_at} isAge />
-      </span>
-    </>
+    <span class="muted small block">
+      expires <Time value={expires_at} isAge />
+    </span>
   );
 }
 

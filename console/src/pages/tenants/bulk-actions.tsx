@@ -52,7 +52,7 @@ export function BulkActions({ selection, listed, filter, totals }: Props) {
     openBulk.value = { Dialog: DIALOGS[kind], targets };
   };
   return (
-    <section class="bulk" aria-label="Selected tenants">
+    <section class="bulk sticks" aria-label="Selected tenants">
       <strong>{formatNumber(targets.count)} selected</strong>
       {!isAll && tenants.length < listed.length && (
         <button type="button" class="quiet" onClick={() => selection.set(listed)}>
