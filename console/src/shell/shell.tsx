@@ -5,13 +5,21 @@ import { actorText } from '../../../src/core/memory/origin.ts';
 import { isSignedIn, session, signOut, storedKey } from '../api/session-state.ts';
 import { WaitingDrafts } from '../pages/drafts/waiting.tsx';
 import { route } from '../router.ts';
+import { isUtc } from '../text/zone.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Badge } from '../ui/inline.tsx';
 import { Name } from '../ui/name.tsx';
 import { isPaletteOpen } from '../ui/palette-state.ts';
+import { THEMES, theme } from '../ui/preferences.ts';
+import { Segmented } from '../ui/segmented.tsx';
 import { mayDiscard } from '../ui/unsaved.ts';
 import { Nav } from './nav.tsx';
 import { mainSections, tenantSections } from './sections.ts';
+
+const ZONES = [
+  ['local', 'Local time'],
+  ['utc', 'UTC'],
+] as const;
 
 /** The sidebar beside the page. In a narrow window, a bar above the page opens the sidebar as a drawer. */
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -58,6 +66,7 @@ function Sidebar() {
         </div>
       )}
       <span class="spacer" />
+      <Preferences />
       <Account />
     </aside>
   );
@@ -84,6 +93,29 @@ function GoTo() {
     >
       <Icon name="search" /> Go to…
     </button>
+  );
+}
+
+function Preferences() {
+  return (
+    <div class="preferences">
+      <Segmented
+        label="Theme"
+        options={THEMES}
+        value={theme.value}
+        onChange={(chosen) => {
+          theme.value = chosen;
+        }}
+      />
+      <Segmented
+        label="Time zone"
+        options={ZONES}
+        value={isUtc.value ? 'utc' : 'local'}
+        onChange={(zone) => {
+          isUtc.value = zone === 'utc';
+        }}
+      />
+    </div>
   );
 }
 

@@ -1,3 +1,5 @@
+import { zonedFormat } from './zone.ts';
+
 export { formatBytes } from '../../../src/core/lib/units.ts';
 
 const numbers = new Intl.NumberFormat('en-US');
@@ -17,28 +19,27 @@ export function formatDuration(seconds: number): string {
 const DAY = { year: 'numeric', month: 'short', day: 'numeric' } as const;
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
 const ZONE = { timeZoneName: 'short' } as const;
-// All times are in the user's time zone.
-const times = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK, ...ZONE });
-const exactTimes = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK, ...ZONE, fractionalSecondDigits: 3 });
-const minuteTimes = new Intl.DateTimeFormat('en-GB', { ...DAY, hour: '2-digit', minute: '2-digit' });
-const secondTimes = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK });
-const clockTimes = new Intl.DateTimeFormat('en-GB', CLOCK);
-const days = new Intl.DateTimeFormat('en-GB', { weekday: 'long', ...DAY, ...ZONE });
+const times = zonedFormat({ ...DAY, ...CLOCK, ...ZONE });
+const exactTimes = zonedFormat({ ...DAY, ...CLOCK, ...ZONE, fractionalSecondDigits: 3 });
+const minuteTimes = zonedFormat({ ...DAY, hour: '2-digit', minute: '2-digit' });
+const secondTimes = zonedFormat({ ...DAY, ...CLOCK });
+const clockTimes = zonedFormat(CLOCK);
+const days = zonedFormat({ weekday: 'long', ...DAY, ...ZONE });
 
 /** Formats a time as `23 Nov 2026, 14:51:30 UTC`. */
-export const formatTime = (time: string | number) => times.format(new Date(time));
+export const formatTime = (time: string | number) => times.value.format(new Date(time));
 /** Formats a time with milliseconds, to distinguish changes made in the same second. */
-export const formatExactTime = (time: string) => exactTimes.format(new Date(time));
+export const formatExactTime = (time: string) => exactTimes.value.format(new Date(time));
 /** Formats a change's time exactly, and a time that a person chose as `23 Nov 2026, 14:51`. */
 export function formatChosenTime(time: string): string {
   const date = new Date(time);
   if (date.getMilliseconds() !== 0) return formatExactTime(time);
-  return (date.getSeconds() === 0 ? minuteTimes : secondTimes).format(date);
+  return (date.getSeconds() === 0 ? minuteTimes : secondTimes).value.format(date);
 }
 /** Formats a time as `14:51:30`, for use below a heading with the date. */
-export const formatClock = (time: string) => clockTimes.format(new Date(time));
+export const formatClock = (time: string) => clockTimes.value.format(new Date(time));
 /** Formats a date as `Monday, 23 Nov 2026, UTC`. */
-export const formatDay = (time: string) => days.format(new Date(time));
+export const formatDay = (time: string) => days.value.format(new Date(time));
 
 /** Replaces the UTC times in a message from the service with local times. */
 export const withLocalTimes = (message: string) =>

@@ -1,4 +1,5 @@
 import { parseDuration } from '../../../src/core/lib/units.ts';
+import { fromFields } from './zone.ts';
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,6}))?Z$/;
 
@@ -39,5 +40,7 @@ export function parseTime(text: string, now: number): string | null {
   if (duration !== undefined) return new Date(roundTime(now - duration, duration)).toISOString();
   const [, date, clock = '00:00'] = LOCAL.exec(given.toUpperCase()) ?? [];
   const local = new Date(`${date}T${clock}`);
-  return date === undefined || Number.isNaN(local.getTime()) ? null : local.toISOString();
+  return date === undefined || Number.isNaN(local.getTime())
+    ? null
+    : new Date(fromFields(local)).toISOString();
 }

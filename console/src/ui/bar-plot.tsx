@@ -22,6 +22,8 @@ export interface Chart {
   isBytes?: boolean;
 }
 
+import { theme } from './preferences.ts';
+
 const HEIGHT = 160;
 /** Distances between axis labels. */
 const COUNTS = Array.from({ length: 15 }, (_, power) =>
@@ -36,6 +38,8 @@ const BARS = { day: [1, 2, 7, 14, 28], hour: [24, 48, 72] };
  */
 export function BarPlot({ label, ...chart }: Chart & { label: string }) {
   const container = useRef<HTMLDivElement>(null);
+  // A canvas does not follow the color scheme.
+  theme.value;
   useEffect(() => {
     const element = container.current;
     if (element === null) return;

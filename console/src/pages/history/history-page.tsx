@@ -6,6 +6,7 @@ import { canWrite } from '../../api/session-state.ts';
 import { pushQuery, route } from '../../router.ts';
 import { formatDay } from '../../text/format.ts';
 import { isBefore } from '../../text/time.ts';
+import { fromFields, toFields } from '../../text/zone.ts';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
@@ -91,14 +92,15 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
   );
 }
 
-/** Returns the local day that contains a time, limited to the history. A day that has not ended has no end. */
+/** Returns the day in the chosen time zone that contains a time, limited to the history. A day that has not ended has no end. */
 function localDay(time: string, earliest: string): { since: string; until: string | null } {
-  const [start, end] = [new Date(time), new Date(time)];
+  const [start, end] = [toFields(time), toFields(time)];
   start.setHours(0, 0, 0, 0);
   end.setHours(23, 59, 59, 999);
-  const since = start.toISOString();
+  const since = new Date(fromFields(start)).toISOString();
+  const last = fromFields(end);
   return {
     since: isBefore(since, earliest) ? earliest : since,
-    until: end.getTime() < Date.now() ? end.toISOString() : null,
+    until: last < Date.now() ? new Date(last).toISOString() : null,
   };
 }

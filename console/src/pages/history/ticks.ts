@@ -1,4 +1,6 @@
-/** A mark on the time axis, at the start of a unit in local time. */
+import { fromFields, toFields, zonedFormat } from '../../text/zone.ts';
+
+/** A mark on the time axis, at the start of a unit in the chosen time zone. */
 export interface Tick {
   /** Position in the range, from 0 to 1. */
   at: number;
@@ -15,9 +17,9 @@ const STEPS = [
   ...[1, 3, 6, 12, 60].map((months) => ({ months, length: months * 30 * 24 * HOUR })),
 ];
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric' });
+const CLOCK = zonedFormat({ hour: '2-digit', minute: '2-digit' });
+const DAY = zonedFormat({ day: 'numeric', month: 'short' });
+const MONTH = zonedFormat({ month: 'short', year: 'numeric' });
 
 /** Returns at most `most` marks between two times. A mark at midnight has the day as its label. */
 export function findTicks(since: string, until: string, most: number): Tick[] {
@@ -25,11 +27,12 @@ export function findTicks(since: string, until: string, most: number): Tick[] {
   const step = STEPS.find(({ length }) => (end - start) / length <= most) ?? STEPS.at(-1);
   if (step === undefined || !(end > start)) return [];
   const ticks: Tick[] = [];
-  for (let time = firstTick(start, step); time.getTime() < end; time = nextTick(time, step)) {
-    if (time.getTime() < start) continue;
-    const isMidnight = time.getHours() === 0 && time.getMinutes() === 0;
+  for (let date = firstTick(start, step); fromFields(date) < end; date = nextTick(date, step)) {
+    const time = fromFields(date);
+    if (time < start) continue;
+    const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
     const format = 'months' in step ? MONTH : isMidnight ? DAY : CLOCK;
-    ticks.push({ at: (time.getTime() - start) / (end - start), label: format.format(time) });
+    ticks.push({ at: (time - start) / (end - start), label: format.value.format(time) });
   }
   return ticks;
 }
@@ -38,7 +41,7 @@ type Step = (typeof STEPS)[number];
 
 /** Returns the start of the day or the month that contains a time. */
 function firstTick(start: number, step: Step): Date {
-  const time = new Date(start);
+  const time = toFields(start);
   time.setHours(0, 0, 0, 0);
   // Weeks begin on Monday.
   if ('days' in step && step.days % 7 === 0) time.setDate(time.getDate() - ((time.getDay() + 6) % 7));

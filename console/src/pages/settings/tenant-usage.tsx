@@ -6,6 +6,7 @@ import { readActivity } from '../../api/history-api.ts';
 import { getUsage, listUsageDays } from '../../api/tenants-api.ts';
 import { toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber, formatTime } from '../../text/format.ts';
+import { zonedFormat } from '../../text/zone.ts';
 import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
 import { Time } from '../../ui/inline.tsx';
@@ -152,7 +153,7 @@ function HourCharts({ tenant }: { tenant: string }) {
   const bars = data.buckets.map(
     ({ start, counts, others }): Bar => ({
       label: formatTime(start),
-      tick: weekdays.format(new Date(start)),
+      tick: weekdays.value.format(new Date(start)),
       values: [counts.reduce((total, changes) => total + changes, others)],
     }),
   );
@@ -173,7 +174,7 @@ function HourCharts({ tenant }: { tenant: string }) {
   );
 }
 
-const weekdays = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' });
+const weekdays = zonedFormat({ weekday: 'short', day: 'numeric' });
 
 /** Link to the changes in an hour with far more changes than usual. */
 function Burst({ tenant, buckets, bars }: { tenant: string; buckets: Activity['buckets']; bars: Bar[] }) {
