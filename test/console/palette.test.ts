@@ -69,9 +69,9 @@ describeConsole("the console's palette", (fixture) => {
     expect(await options.allTextContents()).toStrictEqual([
       'TenantsPage',
       'DraftsPage',
+      'IncidentPage',
       'KeysPage',
       'WebhooksPage',
-      'IncidentPage',
       'AuditPage',
       'Suspended tenantsPage',
       'Tenants near a limitPage',

@@ -1,5 +1,6 @@
-import { canManage, canManageFleet, canWrite, onlyTenants } from '../../api/session-state.ts';
+import { canManage, canManageFleet, canWrite } from '../../api/session-state.ts';
 import { toHref } from '../../router.ts';
+import { mainSections, tenantSections } from '../../shell/sections.ts';
 
 /** A page or an action in the palette. */
 export interface Target {
@@ -17,13 +18,7 @@ export function commandsFor(tenant: string | null, query: string): Target[] {
 }
 
 const pages = (): Target[] => [
-  ...(onlyTenants.value === null ? [page('Overview', toHref(['overview']))] : []),
-  page('Tenants', '#/'),
-  page('Drafts', toHref(['drafts'])),
-  page('Keys', toHref(['keys'])),
-  page('Webhooks', toHref(['webhooks'])),
-  page('Incident', toHref(['incidents'])),
-  page('Audit', toHref(['audit'])),
+  ...mainSections().map(({ title, href }) => page(title, href)),
   page('Suspended tenants', toHref([], { state: 'suspended' })),
   page('Tenants near a limit', toHref([], { state: 'near-limit', sort: 'used' })),
 ];
@@ -34,12 +29,8 @@ const actions = (): Target[] => [
   ...(canWrite.value ? [action('Find a text everywhere', toHref(['incidents']))] : []),
 ];
 
-const tenantTabs = (tenant: string): Target[] => [
-  page(`Memory of ${tenant}`, toHref(['tenants', tenant])),
-  ...['History', 'Compare', 'Drafts', 'Settings'].map((tab) =>
-    page(`${tab} of ${tenant}`, toHref(['tenants', tenant, tab.toLowerCase()])),
-  ),
-];
+const tenantTabs = (tenant: string) =>
+  tenantSections(tenant).map(({ title, href }) => page(`${title} of ${tenant}`, href));
 
 const page = (text: string, href: string): Target => ({ text, kind: 'Page', href });
 const action = (text: string, href: string): Target => ({ text, kind: 'Action', href });
