@@ -24,7 +24,7 @@ async function editedTenant({ service }: ConsoleFixture): Promise<string> {
 
 const side = (page: Page, title: string) => page.locator('.compared-side').filter({ hasText: title });
 const changedLines = (page: Page, kind: 'removed' | 'added') =>
-  page.locator(`.diff-half.${kind} .line-text, .diff-line.${kind} .line-text`).allTextContents();
+  page.locator(`.code-diff .cm-line.${kind}`).allTextContents();
 const version = (page: Page, name: RegExp) =>
   page.getByRole('region', { name: 'Versions' }).getByRole('button', { name });
 
@@ -56,7 +56,7 @@ describeConsole('the comparison between two versions in the console', (fixture) 
     await expect.poll(() => side(page, 'From').textContent()).toContain('created by key writer');
     expect(await side(page, 'To').textContent()).toContain('modified by key writer');
     await page.getByRole('button', { name: 'Unified' }).click();
-    await expect.poll(() => page.locator('.diff-line.removed').count()).toBe(1);
+    await expect.poll(() => page.locator('.code-diff > .cm-editor .removed').count()).toBe(1);
     await expect.poll(() => page.title()).toBe(`plan.md · Two versions · ${tenant} · Memory console`);
 
     await page.goBack();

@@ -38,8 +38,8 @@ async function openTenant(fixture: ConsoleFixture) {
   return { page, dialog, click, clicks };
 }
 
-const removedLines = (pane: Locator) => pane.locator('.diff-half.removed .line-text').allTextContents();
-const addedLines = (pane: Locator) => pane.locator('.diff-half.added .line-text').allTextContents();
+const removedLines = (pane: Locator) => pane.locator('.cm-line.removed').allTextContents();
+const addedLines = (pane: Locator) => pane.locator('.cm-line.added').allTextContents();
 const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
 
 async function openRefunds(page: Page): Promise<void> {

@@ -84,7 +84,7 @@ describeConsole('drafts in the console', (fixture) => {
       'changedcustomers/okafor.mdchanged in the original',
     ]);
     const diff = page.getByRole('group', { name: 'Differences' }).last();
-    const changedLines = () => diff.locator('.removed .line-text, .added .line-text').allTextContents();
+    const changedLines = () => diff.locator('.cm-line:is(.removed, .added)').allTextContents();
     await row(page, /taxes/).click();
     await expect.poll(changedLines).toStrictEqual(['- FR 20 %', '- FR 20 % (standard)']);
     await button(page, 'In the original').click();

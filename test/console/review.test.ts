@@ -136,10 +136,10 @@ describeConsole("a draft's review in the console", (fixture) => {
     await part(2).getByRole('button', { name: 'Draft' }).click();
     await row(page, /refunds.*takes your parts/).waitFor();
     await page.getByText('Red: the original. Green: your resolution.').waitFor();
-    const changedLines = () => page.locator('.diff :is(.removed, .added) .line-text').allTextContents();
+    const changedLines = () => page.locator('.diff .cm-line:is(.removed, .added)').allTextContents();
     await expect
       .poll(changedLines)
-      .toStrictEqual(['- Answer within one working day.', '| Value | Approver |', '| Sum | Approver |']);
+      .toStrictEqual(['| Value | Approver |', '- Answer within one working day.', '| Sum | Approver |']);
     expect(await findViolations(page)).toStrictEqual([]);
     // A text from the reviewer starts with the chosen parts.
     await button(page, 'Own text').click();

@@ -146,14 +146,22 @@ export function FindBar({ find, label }: { find: Find; label: string }) {
   );
 }
 
-/** Marks a query's occurrences in a text. The query is in lower case. */
-export function markOccurrences(text: string, query: string): ComponentChildren {
+/** Returns the positions at which a query occurs in a text. The query is in lower case. */
+export function findOccurrences(text: string, query: string): number[] {
   const lower = query === '' ? '' : text.toLowerCase();
   // In lower case, a few letters are longer, which would move the marks.
-  if (query === '' || lower.length !== text.length || !lower.includes(query)) return revealHidden(text);
+  if (query === '' || lower.length !== text.length) return [];
+  const positions: number[] = [];
+  for (let at = lower.indexOf(query); at !== -1; at = lower.indexOf(query, at + query.length))
+    positions.push(at);
+  return positions;
+}
+
+/** Marks a query's occurrences in a text. The query is in lower case. */
+export function markOccurrences(text: string, query: string): ComponentChildren {
   const parts: ComponentChildren[] = [];
   let end = 0;
-  for (let start = lower.indexOf(query); start !== -1; start = lower.indexOf(query, end)) {
+  for (const start of findOccurrences(text, query)) {
     const next = start + query.length;
     parts.push(
       revealHidden(text.slice(end, start)),

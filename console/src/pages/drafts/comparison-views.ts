@@ -1,5 +1,5 @@
 import type { DraftDiff } from '../../api/drafts-api.ts';
-import { findHunks, type ShownDiff, shownDiff } from '../history/diff-rows.ts';
+import { compareTexts, type ShownDiff, shownDiff } from '../history/diff-lines.ts';
 import { mergedText } from './conflict-marks.ts';
 
 /**
@@ -48,11 +48,11 @@ export function viewContent(
   const { draft, original } = diff.texts;
   switch (view) {
     case 'sides':
-      return compareTexts(original, draft, 'Red: only in the original. Green: only in the draft.');
+      return compareSides(original, draft, 'Red: only in the original. Green: only in the draft.');
     case 'result':
-      return compareTexts(original, mergedText(diff.regions), 'Red: the original. Green: the merged file.');
+      return compareSides(original, mergedText(diff.regions), 'Red: the original. Green: the merged file.');
     case 'chosen':
-      return compareTexts(original, chosen, 'Red: the original. Green: your resolution.');
+      return compareSides(original, chosen, 'Red: the original. Green: your resolution.');
     case 'draft':
       return { files: [{ ...shownDiff(diff.draft), title: null }], summary: 'Since the base, in the draft' };
     case 'original':
@@ -63,10 +63,10 @@ export function viewContent(
   }
 }
 
-function compareTexts(old: string | null, now: string | null, summary: string) {
-  const hunks = findHunks(old ?? '', now ?? '');
+function compareSides(old: string | null, now: string | null, summary: string) {
+  const lines = compareTexts(old ?? '', now ?? '');
   return {
-    files: [{ title: null, hunks, note: hunks.length === 0 ? 'The content is the same.' : null }],
+    files: [{ title: null, lines, note: lines.length === 0 ? 'The content is the same.' : null }],
     summary,
   };
 }

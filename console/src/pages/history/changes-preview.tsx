@@ -7,7 +7,7 @@ import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { findHunks, type ShownDiff, shownDiff } from './diff-rows.ts';
+import { compareTexts, type ShownDiff, shownDiff } from './diff-lines.ts';
 import { DiffView } from './diff-view.tsx';
 import { MergedDifference, RevertConflict } from './revert-conflict.tsx';
 import type { RevertReview } from './revert-review.ts';
@@ -199,7 +199,7 @@ function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) 
       const { content } = await getVersion(tenant, version ?? old_version ?? '', signal);
       const [old, now] = version === null ? [content ?? '', ''] : ['', content ?? ''];
       const note = content === '' ? 'The content is empty.' : null;
-      return [{ title: null, hunks: findHunks(old, now), note }];
+      return [{ title: null, lines: compareTexts(old, now), note }];
     },
     [tenant, old_version, version],
   );
@@ -212,7 +212,7 @@ function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) 
   );
 }
 
-const SAME: ShownDiff = { title: null, hunks: [], note: 'The content stays the same.' };
+const SAME: ShownDiff = { title: null, lines: [], note: 'The content stays the same.' };
 
 /** A renamed file may have a new content as well. */
 const changeKind = ({ change, content_changed }: FileChange) =>

@@ -9,7 +9,7 @@ import { TimeField } from '../../ui/time-field.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { ComparisonIndex, isKind, withKind } from './comparison-index.tsx';
-import { shownDiff } from './diff-rows.ts';
+import { shownDiff } from './diff-lines.ts';
 import { DiffView, type DiffViewHandle } from './diff-view.tsx';
 import { Timeline } from './history-timeline.tsx';
 

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { formatNumber } from '../../text/format.ts';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { type DiffKind, diffKind, type ShownDiff } from './diff-rows.ts';
+import { type DiffKind, diffKind, type ShownDiff } from './diff-lines.ts';
 
 const KINDS: readonly DiffKind[] = ['added', 'modified', 'renamed', 'deleted'];
 

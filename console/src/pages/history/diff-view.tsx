@@ -1,18 +1,21 @@
 import { signal } from '@preact/signals';
-import { diffWordsWithSpace } from 'diff';
 import type { Ref } from 'preact';
-import { useCallback, useImperativeHandle, useMemo, useRef, useState } from 'preact/hooks';
-import { revealHidden } from '../../text/visible.tsx';
-import { FindBar, markOccurrences, useFind, useFindKey } from '../../ui/find-bar.tsx';
+import { useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { CodeDiffProps } from '../../ui/code-editor/code-diff.tsx';
+import { FindBar, useFind, useFindKey } from '../../ui/find-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { lazy } from '../../ui/lazy.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
-import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { type DiffRow, diffKind, diffRows, rowTexts, type ShownDiff, type Side } from './diff-rows.ts';
+import { diffKind, type ShownDiff } from './diff-lines.ts';
 
+const CodeDiff = lazy(
+  'the differences',
+  async () => (await import('../../ui/code-editor/code-diff.tsx')).CodeDiff,
+);
+
+/** Estimated height of a line in pixels. */
 const LINE_HEIGHT = 21;
-/** Maximum total length for two lines whose differing words are highlighted. Comparing longer lines is slow. */
-const MAX_COMPARED = 2000;
 
 const isWide = matchMedia('(min-width: 1100px)');
 /** Layout for all diffs on the page, until the user selects another layout. */
@@ -24,10 +27,12 @@ const LAYOUTS = [
 ] as const;
 
 interface Props {
-  files: ShownDiff[];
+  files: readonly ShownDiff[];
   /** Description of the compared texts. */
   summary?: string;
   handle?: Ref<DiffViewHandle>;
+  /** Content below lines of the new text, and a function that is called with a line number that the user clicks. */
+  lineNotes?: Pick<CodeDiffProps, 'notes' | 'onLine'> | undefined;
 }
 
 export interface DiffViewHandle {
@@ -35,19 +40,28 @@ export interface DiffViewHandle {
   showFile: (file: number) => void;
 }
 
+// A `group` instead of a `region`, because the list is often most of an existing landmark.
+const SCROLLS = { role: 'group', 'aria-label': 'Differences', tabIndex: 0 } as const;
+
 /** Shows file differences, side by side or unified. */
-export function DiffView({ files, summary = '', handle }: Props) {
+export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
   const container = useRef<HTMLDivElement>(null);
-  const list = useRef<VirtualListHandle>(null);
+  const list = useRef<HTMLUListElement>(null);
   const [collapsed, setCollapsed] = useState<ReadonlySet<number>>(() => new Set());
-  const split = isSplit.value;
-  const rows = useMemo(
-    () => diffRows(files, split, (file) => collapsed.has(file)),
-    [files, split, collapsed],
-  );
+  const showFile = (file: number) => list.current?.children[file]?.scrollIntoView({ block: 'start' });
+  // A file's first row is its title.
+  const starts = useMemo(() => {
+    let next = 0;
+    return files.map(({ lines }) => {
+      const start = next;
+      next += lines.length + 1;
+      return start;
+    });
+  }, [files]);
+  const fileAt = (row: number) => starts.findLastIndex((start) => start <= row);
   const find = useFind(
-    useCallback(() => rowTexts(rows, files), [rows, files]),
-    (index) => list.current?.scrollTo(index, 'center'),
+    useCallback(() => files.flatMap(rowTexts), [files]),
+    (row) => starts.includes(row) && showFile(fileAt(row)),
   );
   const openFind = () => {
     // A search covers the lines in all files, so no file stays collapsed.
@@ -55,22 +69,15 @@ export function DiffView({ files, summary = '', handle }: Props) {
     find.open();
   };
   useFindKey(container, { ...find, open: openFind });
-  const current = find.matches[find.at];
-  useImperativeHandle(
-    handle ?? null,
-    () => ({
-      showFile: (file) => {
-        const index = rows.findIndex((row) => row.kind === 'title' && row.file === file);
-        if (index !== -1) list.current?.scrollTo(index, 'start');
-      },
-    }),
-    [rows],
-  );
+  useImperativeHandle(handle ?? null, () => ({ showFile }), []);
   const toggle = (file: number) => {
     const next = new Set(collapsed);
     if (!next.delete(file)) next.add(file);
     setCollapsed(next);
   };
+  const match = find.query === '' ? undefined : find.matches[find.at];
+  const current =
+    match === undefined ? null : { file: fileAt(match), line: match - (starts[fileAt(match)] ?? 0) - 1 };
   return (
     <div ref={container} class="diff findable">
       <FindBar find={find} label="Find in the differences" />
@@ -83,159 +90,101 @@ export function DiffView({ files, summary = '', handle }: Props) {
         <Segmented
           label="Layout"
           options={LAYOUTS}
-          value={split ? 'split' : 'unified'}
+          value={isSplit.value ? 'split' : 'unified'}
           onChange={(layout) => {
             isSplit.value = layout === 'split';
           }}
         />
       </div>
-      <VirtualList
-        handle={list}
-        class={split ? 'diff-rows code split' : 'diff-rows code unified'}
-        kind="list"
-        label="Differences"
-        count={rows.length}
-        rowHeight={LINE_HEIGHT}
-      >
-        {(index) => {
-          const row = rows[index];
-          if (row === undefined) return null;
-          if (row.kind !== 'title')
-            return <Row row={row} isSplit={split} query={find.query} isCurrent={index === current} />;
-          return (
-            <Title
-              file={files[row.file]}
-              isOpen={!collapsed.has(row.file)}
-              onToggle={() => toggle(row.file)}
+      <div class="diff-files" {...SCROLLS}>
+        <ul ref={list}>
+          {files.map((file, i) => (
+            <FileDifferences
+              key={i}
+              file={file}
+              isOpen={!collapsed.has(i)}
+              onToggle={() => toggle(i)}
+              query={find.query}
+              lineNotes={lineNotes}
+              current={current?.file === i && current.line >= 0 ? current.line : null}
             />
-          );
-        }}
-      </VirtualList>
+          ))}
+        </ul>
+      </div>
     </div>
   );
 }
 
-interface TitleProps {
-  file: ShownDiff | undefined;
+const rowTexts = ({ title, lines }: ShownDiff) => [
+  `${title?.oldPath ?? ''}\n${title?.path ?? ''}`,
+  ...lines.map(({ text }) => text),
+];
+
+interface FileProps {
+  file: ShownDiff;
   isOpen: boolean;
   onToggle: () => void;
-}
-
-function Title({ file, isOpen, onToggle }: TitleProps) {
-  if (!file?.title) return null;
-  const { oldPath, path } = file.title;
-  const kind = diffKind(file.title);
-  return (
-    <div>
-      <button type="button" class="diff-title" aria-expanded={isOpen} onClick={onToggle}>
-        <span class={isOpen ? 'twist open' : 'twist'}>
-          <Icon name="chevron" />
-        </span>
-        <span class={`change ${kind}`}>{kind}</span>
-        <MovedPath from={kind === 'renamed' ? oldPath : null} path={path ?? oldPath ?? '(redacted)'} />
-      </button>
-    </div>
-  );
-}
-
-interface DiffRowProps {
-  row: Exclude<DiffRow, { kind: 'title' }>;
-  isSplit: boolean;
-  /** The searched text, or an empty text. */
   query: string;
-  /** Whether the row is the search's current match. */
-  isCurrent: boolean;
+  lineNotes: Props['lineNotes'];
+  /** Index of the search's current match in the file's lines. */
+  current: number | null;
 }
 
-function Row({ row, isSplit, query, isCurrent }: DiffRowProps) {
-  if (row.kind !== 'line') {
-    return <div class={`diff-${row.kind}`}>{row.text}</div>;
-  }
-  const { old, now } = row;
-  const state = isCurrent ? ' current' : '';
-  const isSame = old !== null && now !== null && old.text === now.text;
-  if (!isSplit) {
-    const side = now ?? old;
-    const kind = isSame ? 'same' : now === null ? 'removed' : 'added';
-    return (
-      <div class={`diff-line ${kind}${state}`}>
-        <LineNumber value={old?.number} />
-        <LineNumber value={now?.number} />
-        <Text kind={kind} text={side?.text ?? ''} other={null} query={query} />
+function FileDifferences(props: FileProps) {
+  const { file, isOpen, onToggle, query, current, lineNotes } = props;
+  const { title, lines, note } = file;
+  const { body, isNear, height } = useNear(lines.length * LINE_HEIGHT);
+  const path = title?.path ?? title?.oldPath ?? '(redacted)';
+  const kind = title && diffKind(title);
+  const isShown = isNear || current !== null;
+  return (
+    <li>
+      {title && (
+        <button type="button" class="diff-title" aria-expanded={isOpen} onClick={onToggle}>
+          <span class={isOpen ? 'twist open' : 'twist'}>
+            <Icon name="chevron" />
+          </span>
+          <span class={`change ${kind}`}>{kind}</span>
+          <MovedPath from={kind === 'renamed' ? title.oldPath : null} path={path} />
+        </button>
+      )}
+      {isOpen && note !== null && <p class="diff-note">{note}</p>}
+      <div ref={body} hidden={!isOpen} style={{ minHeight: isShown ? 0 : `${height}px` }}>
+        {isOpen && isShown && lines.length > 0 && (
+          <CodeDiff
+            label={title ? `Differences in ${path}` : 'Differences in the file'}
+            lines={lines}
+            isSplit={isSplit.value}
+            query={query}
+            current={current}
+            {...lineNotes}
+          />
+        )}
       </div>
+    </li>
+  );
+}
+
+/** Distance from the screen, in pixels, at which differences are rendered. */
+const MARGIN = '800px';
+
+/** Tells whether an element is near the screen, and its last height. */
+function useNear(estimatedHeight: number) {
+  const body = useRef<HTMLDivElement>(null);
+  const [state, setState] = useState({ isNear: false, height: estimatedHeight });
+  useLayoutEffect(() => {
+    const { current: element } = body;
+    if (element === null) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        const last = entries.at(-1);
+        if (last !== undefined)
+          setState({ isNear: last.isIntersecting, height: last.boundingClientRect.height });
+      },
+      { root: element.closest('.diff-files'), rootMargin: MARGIN },
     );
-  }
-  return (
-    <div class={`diff-pair${state}`}>
-      <Half
-        side={old}
-        kind={isSame ? 'same' : 'removed'}
-        other={isSame ? null : (now?.text ?? null)}
-        query={query}
-      />
-      <Half
-        side={now}
-        kind={isSame ? 'same' : 'added'}
-        other={isSame ? null : (old?.text ?? null)}
-        query={query}
-      />
-    </div>
-  );
-}
-
-type LineKind = 'same' | 'removed' | 'added';
-
-interface HalfProps {
-  side: Side | null;
-  kind: LineKind;
-  other: string | null;
-  query: string;
-}
-
-function Half({ side, kind, other, query }: HalfProps) {
-  if (side === null) return <div class="diff-half nothing" />;
-  return (
-    <div class={`diff-half ${kind}`}>
-      <LineNumber value={side.number} />
-      <Text kind={kind} text={side.text} other={other} query={query} />
-    </div>
-  );
-}
-
-function LineNumber({ value }: { value: number | undefined }) {
-  return <span class="line-number" data-number={value ?? ''} />;
-}
-
-const SIGNS = { same: ' ', removed: '-', added: '+' };
-
-interface TextProps {
-  kind: LineKind;
-  text: string;
-  /** The line on the other side, for highlighting the words that differ. */
-  other: string | null;
-  query: string;
-}
-
-function Text({ kind, text, other, query }: TextProps) {
-  return (
-    <>
-      <span class="diff-sign" data-sign={SIGNS[kind]}>
-        {kind !== 'same' && <span class="visually-hidden">{kind}: </span>}
-      </span>
-      <span class="line-text">
-        {query !== '' || other === null || text.length + other.length > MAX_COMPARED
-          ? markOccurrences(text, query)
-          : markWords(kind, text, other)}
-      </span>
-    </>
-  );
-}
-
-function markWords(kind: LineKind, text: string, other: string) {
-  const isOld = kind === 'removed';
-  const parts = isOld ? diffWordsWithSpace(text, other) : diffWordsWithSpace(other, text);
-  return parts.map(({ value, added, removed }) => {
-    if (isOld ? added : removed) return null;
-    return added || removed ? <mark>{revealHidden(value)}</mark> : revealHidden(value);
-  });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { body, ...state };
 }

@@ -1,3 +1,4 @@
+import { useMemo } from 'preact/hooks';
 import type { Conflict, RevertResolution } from '../../api/api-types.ts';
 import { readRevertDiff } from '../../api/history-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
@@ -5,7 +6,7 @@ import { Segmented } from '../../ui/segmented.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { detectLineEnding, withLineEnding } from '../memory/line-endings.ts';
-import { findHunks, type ShownDiff, shownDiff } from './diff-rows.ts';
+import { compareTexts, type ShownDiff, shownDiff } from './diff-lines.ts';
 import { DiffView } from './diff-view.tsx';
 import type { RevertReview } from './revert-review.ts';
 
@@ -29,6 +30,7 @@ interface Props {
 /** Shows a revert's change to one file with a conflict, and the resolution. */
 export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
   const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
+  const files = useMemo(() => data && [{ ...shownDiff(data.difference), title: null }], [data]);
   const resolution = review.resolutions[memoryId];
   const chosen = resolutionChoice(resolution);
   const options = choices
@@ -50,7 +52,7 @@ export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
       </div>
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the difference" />}
-      {data && <DiffView files={[{ ...shownDiff(data.difference), title: null }]} />}
+      {files && <DiffView files={files} />}
       {resolution !== undefined && 'text' in resolution && (
         <div class="own-text field">
           <span>Own text</span>
@@ -72,16 +74,17 @@ export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
 export function MergedDifference({ tenant, memoryId, review }: Omit<Props, 'choices'>) {
   const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
   const resolution = review.resolutions[memoryId];
-  const shown: ShownDiff | undefined =
-    data &&
-    (resolution !== undefined && 'text' in resolution
-      ? { title: null, hunks: findHunks(data.texts.current ?? '', resolution.text), note: null }
-      : { ...shownDiff(data.difference), title: null });
+  const files = useMemo((): ShownDiff[] | undefined => {
+    if (data === undefined) return undefined;
+    if (resolution === undefined || !('text' in resolution))
+      return [{ ...shownDiff(data.difference), title: null }];
+    return [{ title: null, lines: compareTexts(data.texts.current ?? '', resolution.text), note: null }];
+  }, [data, resolution]);
   return (
     <section class="preview-difference" aria-label="Difference">
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {shown === undefined && error === undefined && <Loading what="the difference" />}
-      {shown && <DiffView files={[shown]} />}
+      {files === undefined && error === undefined && <Loading what="the difference" />}
+      {files && <DiffView files={files} />}
     </section>
   );
 }

@@ -10,7 +10,7 @@ import { MovedPath } from '../../ui/path-name.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { ChooseVersionDialog } from './choose-version-dialog.tsx';
-import { type ShownDiff, shownDiff } from './diff-rows.ts';
+import { type ShownDiff, shownDiff } from './diff-lines.ts';
 import { DiffView } from './diff-view.tsx';
 
 interface Props {
@@ -50,7 +50,7 @@ export function VersionComparison({ tenant, from, to }: Props) {
   );
 }
 
-const SAME: ShownDiff = { title: null, hunks: [], note: 'The content is the same.' };
+const SAME: ShownDiff = { title: null, lines: [], note: 'The content is the same.' };
 
 const closeComparison = () => pushQuery({ against: null });
 

@@ -11,7 +11,7 @@ import { Name } from '../../ui/name.tsx';
 import { PathName } from '../../ui/path-name.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
-import { shownDiff } from './diff-rows.ts';
+import { shownDiff } from './diff-lines.ts';
 import { DiffView } from './diff-view.tsx';
 import { VersionActions } from './version-actions.tsx';
 

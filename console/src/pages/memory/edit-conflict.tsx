@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import type { LoadedFile } from '../../api/memory-api.ts';
 import { EDITED, markedText, mergedText } from '../drafts/conflict-marks.ts';
 import { mergeSides } from '../drafts/regions.ts';
-import { findHunks } from '../history/diff-rows.ts';
+import { compareTexts } from '../history/diff-lines.ts';
 import { DiffView } from '../history/diff-view.tsx';
 import { withLineEnding } from './line-endings.ts';
 
@@ -24,7 +24,7 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
     [base, mine, now],
   );
   const merged = mergedText(regions);
-  const hunks = useMemo(() => findHunks(now, mine), [now, mine]);
+  const files = useMemo(() => [{ title: null, lines: compareTexts(now, mine), note: null }], [now, mine]);
   return (
     <div class="conflict">
       <div class="notice warning flat" role="alert">
@@ -54,7 +54,7 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
           </button>
         </div>
       </div>
-      <DiffView files={[{ title: null, hunks, note: null }]} />
+      <DiffView files={files} />
     </div>
   );
 }

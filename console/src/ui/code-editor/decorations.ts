@@ -1,6 +1,7 @@
 import type { Extension, Range } from '@codemirror/state';
 import { Decoration, type EditorView, ViewPlugin, WidgetType } from '@codemirror/view';
 import { characterCode, HIDDEN, MAX_CODES } from '../../text/visible.tsx';
+import { findOccurrences } from '../find-bar.tsx';
 
 class Code extends WidgetType {
   readonly name: string;
@@ -42,10 +43,37 @@ const marked = Decoration.line({ class: 'marked-line' });
 
 /** Highlights lines. */
 export const highlightLines = (isMarked: (line: string) => boolean): Extension =>
+  decorateLines((_, text) => (isMarked(text) ? marked : null));
+
+/** Decorates lines by their number, starting at 1, and their text. */
+export const decorateLines = (
+  findDecoration: (number: number, text: string) => Decoration | null,
+): Extension =>
   decorateScreen((view) =>
-    view.viewportLineBlocks.flatMap(({ from }) =>
-      isMarked(view.state.doc.lineAt(from).text) ? [marked.range(from)] : [],
-    ),
+    view.viewportLineBlocks.flatMap(({ from }) => {
+      const { number, text } = view.state.doc.lineAt(from);
+      return findDecoration(number, text)?.range(from) ?? [];
+    }),
+  );
+
+const found = Decoration.mark({ tagName: 'mark', class: 'found' });
+const current = Decoration.line({ class: 'current' });
+
+/**
+ * Marks a text's occurrences.
+ *
+ * @param query the text in lower case
+ * @param at number of the line with the current match; 0 for none
+ */
+export const markMatches = (query: string, at: number): Extension =>
+  decorateScreen((view) =>
+    view.viewportLineBlocks.flatMap(({ from }) => {
+      const { number, text } = view.state.doc.lineAt(from);
+      const matches = findOccurrences(text, query).map((start) =>
+        found.range(from + start, from + start + query.length),
+      );
+      return number === at ? [current.range(from), ...matches] : matches;
+    }),
   );
 
 /** Decorates the text on the screen, again after each change. */
