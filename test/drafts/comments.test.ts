@@ -37,6 +37,7 @@ describeService('comments on drafts', (service) => {
         author: expect.objectContaining({ type: 'admin_key', id: admin().key.id }),
         created_at: expect.stringMatching(/^20\d\d-.*Z$/),
         memory_id: file,
+        line: null,
         text: 'Why?\nNo.',
       },
     ]);
@@ -53,6 +54,16 @@ describeService('comments on drafts', (service) => {
     ]);
     await moveTenantData(service().database, tenant, `${tenant}-renamed`);
     expect(await texts(path.replace(tenant, `${tenant}-renamed`))).toStrictEqual(['second']);
+  });
+
+  it('stores the line of a comment on a file, and ignores a line without a file', async () => {
+    const { tenant, path } = await make();
+    const { versions } = (await admin().call('GET', `/tenants/${tenant}/versions`)).body;
+    const memory_id = (versions as { memory_id: string }[])[0]?.memory_id;
+    expect((await add(path, 'Why 2?', { memory_id, line: 1 })).body).toMatchObject({ memory_id, line: 1 });
+    expect((await add(path, 'No file', { line: 1 })).body).toMatchObject({ memory_id: null, line: null });
+    expect((await add(path, 'Line 0', { memory_id, line: 0 })).status).toBe(400);
+    expect(await texts(path)).toStrictEqual(['Why 2?', 'No file']);
   });
 
   it('rejects a comment on a file that is not in the draft', async () => {

@@ -288,6 +288,8 @@ export interface components {
             created_at: components["schemas"]["Time"];
             /** @description The file that it is about; null: the whole draft. */
             memory_id: string | null;
+            /** @description The line in the draft's file; null: the whole file. */
+            line: number | null;
             text: string;
         };
         /** @description A draft of the memory was opened or closed. */

@@ -22,6 +22,8 @@ export interface DraftComment {
   createdAt: string;
   /** The commented file's ID; null if the comment is about the whole draft. */
   memoryId: string | null;
+  /** Line number in the draft's file; missing if the comment is about the whole file. */
+  line?: number | undefined;
   text: string;
 }
 
@@ -77,13 +79,13 @@ export async function listComments({ query }: Database, ids: DraftIds): Promise<
 export async function addComment(
   { query }: Database,
   ids: DraftIds,
-  { author, memoryId, text }: Pick<DraftComment, 'author' | 'memoryId' | 'text'>,
+  { author, memoryId, line, text }: Omit<DraftComment, 'id' | 'createdAt'>,
 ): Promise<DraftComment> {
   if (memoryId !== null && (await query(findFileQuery, { draft: ids.draft, memoryId })).rows.length === 0) {
     await findOpenDraft(query, ids.tenant, ids.draft);
     throw new ServiceError('no_such_file_in_draft', ids.draft, memoryId);
   }
-  const comment = { id: randomUUID(), author, createdAt: new Date().toISOString(), memoryId, text };
+  const comment = { id: randomUUID(), author, createdAt: new Date().toISOString(), memoryId, line, text };
   const added = await query(addCommentQuery, { ...ids, comment: JSON.stringify(comment), max: MAX_COMMENTS });
   if (added.rows.length > 0) return comment;
   await findOpenDraft(query, ids.tenant, ids.draft);

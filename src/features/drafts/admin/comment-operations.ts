@@ -13,7 +13,11 @@ import {
 } from '../comments.ts';
 import { draftClosed, draftParams, noSuchDraft } from './draft-schemas.ts';
 
+/** Maximum line number. No file has as many lines. */
+const MAX_LINE = 100_000_000;
 const EXAMPLE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
+
+const lineNumber = z.int().min(1).max(MAX_LINE);
 
 const commentSchema = z
   .object({
@@ -21,16 +25,18 @@ const commentSchema = z
     author: actor,
     created_at: time,
     memory_id: z.guid().nullable().meta({ description: 'The file that it is about; null: the whole draft.' }),
+    line: lineNumber.nullable().meta({ description: "The line in the draft's file; null: the whole file." }),
     text: z.string(),
   })
   .meta({ id: 'DraftComment' });
 
-function commentRecord({ createdAt, memoryId, author, ...comment }: DraftComment) {
+function commentRecord({ createdAt, memoryId, line = null, author, ...comment }: DraftComment) {
   return {
     ...comment,
     author: author as z.input<typeof actor>,
     created_at: createdAt,
     memory_id: memoryId,
+    line,
   };
 }
 
@@ -62,6 +68,10 @@ export const addDraftComment = defineOperation({
       .min(1)
       .meta({ examples: ['Why does this drop the rule on refunds?'] }),
     memory_id: versionId.optional().meta({ description: 'The ID of a file in the comparison.' }),
+    line: lineNumber.optional().meta({
+      description: "A line number in the draft's file. Ignored without `memory_id`.",
+      examples: [12],
+    }),
   }),
   status: 201,
   response: { description: 'The comment.', schema: commentSchema },
@@ -73,10 +83,11 @@ export const addDraftComment = defineOperation({
     new ServiceError('too_many_comments', 'draft_6f1c', MAX_COMMENTS),
   ],
   async run({ database, params: { tenant, draft }, body, administrator, note }) {
+    const line = body.memory_id === undefined ? undefined : body.line;
     const comment = await addComment(
       database,
       { tenant, draft },
-      { author: administrator.actor, memoryId: body.memory_id ?? null, text: body.text },
+      { author: administrator.actor, memoryId: body.memory_id ?? null, line, text: body.text },
     );
     note({ details: { draft, comment: comment.id } });
     return commentRecord(comment);
