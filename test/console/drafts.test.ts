@@ -61,27 +61,25 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await other.locator('.waiting').count()).toBe(0);
   });
 
-  it("groups a draft's files by kind of change, and shows each file's differences", async () => {
+  it("lists a draft's files by directory, and shows each file's differences", async () => {
     const { place } = await createProposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).waitFor();
     const list = page.getByRole('region', { name: 'Changed files' });
     const lines = await list.locator('.virtual-row').allTextContents();
     expect(lines).toStrictEqual([
-      'Conflicts (1)',
-      'conflictcustomers/lee.mdchanged on both sidesto resolve',
-      'Changed on both sides (1)',
-      'changedbilling/taxes.mdchanged on both sides',
-      'Added (1)',
-      'addedproducts/plans.mdadded in the draft',
-      'Changed (1)',
-      'changedstyle.mdchanged in the draft',
-      'Moved (1)',
+      ' billing/',
+      'changedtaxes.mdchanged on both sides',
+      ' customers/',
+      'conflictlee.mdchanged on both sidesto resolve',
+      'changedokafor.mdchanged in the original',
+      ' customers/archive/',
       'movedcustomers/garcia.md → customers/archive/garcia.mdmoved in the draft',
-      'Deleted (1)',
+      ' products/',
+      'addedplans.mdadded in the draft',
+      ' /memories',
       'deletedinstructions.mddeleted in the draft',
-      'Changed only in the original (1)',
-      'changedcustomers/okafor.mdchanged in the original',
+      'changedstyle.mdchanged in the draft',
     ]);
     const diff = page.getByRole('group', { name: 'Differences' }).last();
     const changedLines = () => diff.locator('.cm-line:is(.removed, .added)').allTextContents();
@@ -119,7 +117,7 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /conflict/).click();
     await page.getByText('The draft and the original changed the same lines.').waitFor();
     expect(await merge(page).isDisabled()).toBe(true);
-    await page.getByText('1 file to resolve before the merge').waitFor();
+    await page.getByText('1 conflict left').waitFor();
     await button(page, 'Original').click();
     await row(page, /lee.*keeps the original/).waitFor();
     await button(page, 'Draft').click();

@@ -93,11 +93,11 @@ describeConsole("a draft's review in the console", (fixture) => {
         'Viewed 0 of 8',
       ]);
     await expect.poll(() => openFile(page).textContent()).toContain('invoices.md');
-    for (const key of ['j', 'j', 'j', 'j', 'k']) await page.keyboard.press(key);
+    for (const key of ['j', 'j', 'k']) await page.keyboard.press(key);
     await expect.poll(() => openFile(page).textContent()).toContain('taxes.md');
     await page.keyboard.press('v');
     expect(await page.getByLabel('Viewed').isChecked()).toBe(true);
-    await page.keyboard.press('j');
+    for (let i = 0; i < 4; i++) await page.keyboard.press('j');
     await expect.poll(() => openFile(page).textContent()).toContain('plans.md');
     await page.getByLabel('Viewed').check();
     await expect.poll(async () => (await shownCounts()).at(-1)).toBe('Viewed 2 of 8');
@@ -163,6 +163,35 @@ describeConsole("a draft's review in the console", (fixture) => {
     );
     expect(await readContent(tenant, '/memories/billing/taxes.md')).toContain('- FR 20 %\n');
     expect(await readContent(tenant, '/memories/billing/taxes.md')).toContain('- PT 23 % (Madeira 22 %)');
+  });
+
+  it('shows a comment on a line below the line, after a click on the line number', async () => {
+    const { draft, place } = await createConflicts();
+    const page = await fixture().openSignedIn(place);
+    // Three conflicts are left, and the button beside the merge opens the next one.
+    await button(page, '3 conflicts left').click();
+    await expect.poll(() => openFile(page).textContent()).toContain('lee.md');
+    await button(page, '3 conflicts left').click();
+    await expect.poll(() => openFile(page).textContent()).toContain('refunds.md');
+    await page.locator('.cm-merge-b .cm-lineNumbers').getByText('5', { exact: true }).click();
+    const text = page.getByLabel('New comment on the file');
+    expect(await text.evaluate((element) => element.matches(':focus'))).toBe(true);
+    await text.fill('Why one day?');
+    await button(page, 'Comment').last().click();
+    const comments = page.getByRole('list', { name: 'Comments on line 5' });
+    await comments.getByText('Why one day?').waitFor();
+    // Below the line in the draft's text.
+    expect(
+      await page.locator('.cm-merge-b .cm-line:has(+ div .line-comments)').allTextContents(),
+    ).toStrictEqual(['- Answer within one working day.']);
+    await button(page, 'Unified').click();
+    await comments.getByText('Why one day?').waitFor();
+    expect(await findViolations(page)).toStrictEqual([]);
+    await button(page, 'In the original').click();
+    await expect.poll(() => comments.count()).toBe(0);
+    await expect
+      .poll(() => fixture().service.query('SELECT comments FROM drafts WHERE id = $1', [draft]))
+      .toMatchObject([{ comments: [{ text: 'Why one day?', line: 5 }] }]);
   });
 
   it('stores comments on a draft or a file, and shows them to other reviewers', async () => {

@@ -83,11 +83,20 @@ export const diffDraft = (tenant: string, id: string, memory_id: string, signal:
 export const listComments = (tenant: string, id: string, signal: AbortSignal) =>
   sendJson<{ comments: DraftComment[] }>(draftPath(tenant, id, '/comments'), { signal });
 
-/** @param file memory ID of the file that the comment is about; null for the whole draft */
-export const addComment = (tenant: string, id: string, text: string, file: string | null) =>
+/**
+ * @param file memory ID of the file that the comment is about; null for the whole draft
+ * @param line line in the draft's file; null for the whole file
+ */
+export const addComment = (
+  tenant: string,
+  id: string,
+  text: string,
+  file: string | null,
+  line: number | null,
+) =>
   sendJson<DraftComment>(draftPath(tenant, id, '/comments'), {
     method: 'POST',
-    json: { text, ...(file === null ? {} : { memory_id: file }) },
+    json: { text, ...(file !== null && { memory_id: file }), ...(line !== null && { line }) },
   });
 
 export const deleteComment = (tenant: string, id: string, comment: string) =>

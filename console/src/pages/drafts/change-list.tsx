@@ -2,13 +2,16 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { DraftChange, DraftComment } from '../../api/drafts-api.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { MovedPath } from '../../ui/path-name.tsx';
+import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { changedPaths, GROUPS, type Group, groupChanges, sidesText } from './draft-texts.ts';
+import { baseName, ROOT, shortPath } from '../memory/tree.ts';
+import { changedPaths, changesByDirectory, GROUPS, groupChanges, sidesText } from './draft-texts.ts';
 import { type Progress, type Resolution, type Resolutions, reviewProgress } from './kept-resolutions.ts';
 import { isViewed } from './viewed.ts';
 
-type Row = { title: string } | { change: DraftChange };
+const ROW_HEIGHT = 34;
+
+type Row = { directory: string } | { change: DraftChange };
 
 interface Props {
   /** The draft's ID. */
@@ -21,10 +24,10 @@ interface Props {
   onSelect: (id: string) => void;
 }
 
-/** Lists the changed files by the kind of change, conflicts first. */
+/** Lists the changed files by directory. */
 export function ChangeList({ draft, changes, resolutions, comments, selected, onSelect }: Props) {
   const list = useRef<VirtualListHandle>(null);
-  const rows = useMemo(() => groupedRows(changes), [changes]);
+  const rows = useMemo(() => treeRows(changes), [changes]);
   const index = rows.findIndex((row) => 'change' in row && row.change.memory_id === selected);
   useEffect(() => {
     if (index !== -1) list.current?.scrollTo(index);
@@ -38,12 +41,17 @@ export function ChangeList({ draft, changes, resolutions, comments, selected, on
         kind="list"
         label="Changed files"
         count={rows.length}
-        rowHeight={57}
+        rowHeight={ROW_HEIGHT}
       >
         {(index) => {
           const row = rows[index];
           if (row === undefined) return null;
-          if ('title' in row) return <h3 class="day">{row.title}</h3>;
+          if ('directory' in row)
+            return (
+              <h3 class="review-directory">
+                <Icon name="directory" /> <PathName path={row.directory} />
+              </h3>
+            );
           const { change } = row;
           return (
             <ChangeRow
@@ -61,9 +69,9 @@ export function ChangeList({ draft, changes, resolutions, comments, selected, on
   );
 }
 
-function groupedRows(changes: readonly DraftChange[]): Row[] {
-  return groupChanges(changes).flatMap(([group, members]): Row[] => [
-    { title: `${GROUPS[group]} (${formatNumber(members.length)})` },
+function treeRows(changes: readonly DraftChange[]): Row[] {
+  return changesByDirectory(changes).flatMap(([directory, members]): Row[] => [
+    { directory: directory === ROOT ? ROOT : `${shortPath(directory)}/` },
     ...members.map((change) => ({ change })),
   ]);
 }
@@ -76,7 +84,7 @@ function Counts({ draft, changes }: Pick<Props, 'draft' | 'changes'>) {
     <p class="review-counts small" role="status">
       {groupChanges(changes).map(([group, { length }]) => (
         <span key={group} class={group === 'conflict' ? 'to-resolve' : 'muted'}>
-          {formatNumber(length)} {COUNTED[group]}
+          {formatNumber(length)} {GROUPS[group]}
           {group === 'conflict' && length > 1 ? 's' : ''}
         </span>
       ))}
@@ -86,16 +94,6 @@ function Counts({ draft, changes }: Pick<Props, 'draft' | 'changes'>) {
     </p>
   );
 }
-
-const COUNTED: Record<Group, string> = {
-  conflict: 'conflict',
-  both: 'on both sides',
-  added: 'added',
-  changed: 'changed',
-  moved: 'moved',
-  deleted: 'deleted',
-  original: 'only in the original',
-};
 
 interface RowProps {
   change: DraftChange;
@@ -110,33 +108,34 @@ interface RowProps {
 function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelect }: RowProps) {
   const kind = change.conflict === null ? (change.in_draft ?? change.in_original ?? '') : 'conflict';
   const progress = reviewProgress(change, resolution);
+  const { from, path } = changedPaths(change);
   return (
     <button
       type="button"
-      class={isViewed ? 'version-row viewed' : 'version-row'}
+      class={isViewed ? 'version-row review-row viewed' : 'version-row review-row'}
       aria-pressed={isSelected}
+      title={sidesText(change)}
       onClick={() => onSelect(change.memory_id)}
     >
       <span class="version-line">
         <span class={change.in_draft === null ? 'change' : `change ${kind}`}>{kind}</span>
         <span class="version-path">
-          <MovedPath {...changedPaths(change)} />
+          {from === null || from === path ? (
+            <PathName path={baseName(path)} />
+          ) : (
+            <MovedPath from={from} path={path} />
+          )}
         </span>
+        <span class="visually-hidden">{sidesText(change)}</span>
+        <span class="spacer" />
+        {comments > 0 && <span class="muted small">{count(comments, 'comment')}</span>}
+        <span class={`small progress-of ${progress}`}>{PROGRESS[progress](resolution)}</span>
         {isViewed && (
           <>
-            <span class="spacer" />
-            <span class="visually-hidden">viewed </span>
             <Icon name="check" />
+            <span class="visually-hidden">viewed</span>
           </>
         )}
-      </span>
-      <span class="version-line muted small">
-        <span class="cut" title={sidesText(change)}>
-          {sidesText(change)}
-        </span>
-        {comments > 0 && <span>{count(comments, 'comment')}</span>}
-        <span class="spacer" />
-        <span class={`progress-of ${progress}`}>{PROGRESS[progress](resolution)}</span>
       </span>
     </button>
   );

@@ -1,3 +1,4 @@
+import type { ComponentProps } from 'preact';
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { type DraftChange, type DraftDiff, diffDraft } from '../../api/drafts-api.ts';
 import { canWrite } from '../../api/session-state.ts';
@@ -14,7 +15,7 @@ import { useLoad } from '../../ui/use-load.ts';
 import { DiffView } from '../history/diff-view.tsx';
 import { availableViews, type View, viewContent } from './comparison-views.ts';
 import { markedText } from './conflict-marks.ts';
-import { Comments, type DraftComments } from './draft-comments.tsx';
+import { Comments, type DraftComments, lineComments } from './draft-comments.tsx';
 import { changedPaths, conflictText, sidesText } from './draft-texts.ts';
 import { changeFingerprint, type Resolution, resolve, resolvedText } from './kept-resolutions.ts';
 import { OwnText } from './own-text-editor.tsx';
@@ -53,6 +54,14 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
     const text = sides.includes(null) ? null : markedText(withSides(parts, sides));
     resolve(tenant, draft, change.memory_id, { ...resolution, of: state, parts: { sides, text } });
   };
+  const [line, setLine] = useState<number | null>(null);
+  const lineNotes = useMemo(
+    () => ({
+      notes: lineComments(comments, change.memory_id),
+      onLine: canWrite.value ? setLine : undefined,
+    }),
+    [comments.all, change.memory_id, canWrite.value],
+  );
   const { from, path } = changedPaths(change);
   return (
     <>
@@ -94,7 +103,14 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
           onResolved={onResolved}
         />
       )}
-      <Comments tenant={tenant} draft={draft} file={change.memory_id} {...comments} />
+      <Comments
+        tenant={tenant}
+        draft={draft}
+        file={change.memory_id}
+        line={line}
+        onLine={setLine}
+        {...comments}
+      />
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the differences" />}
       {data && (
@@ -102,6 +118,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
           <Differences
             key={state}
             diff={data}
+            lineNotes={lineNotes}
             chosen={resolution === undefined ? null : resolvedText(resolution)}
           />
           {canWrite.value &&
@@ -147,8 +164,15 @@ function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked
   );
 }
 
-/** @param props.chosen the resolution's text, if it has one */
-function Differences({ diff, chosen: current }: { diff: DraftDiff; chosen: string | null }) {
+interface DifferencesProps {
+  diff: DraftDiff;
+  /** The resolution's text, if it has one. */
+  chosen: string | null;
+  /** Comments on lines in the draft's file. */
+  lineNotes: ComponentProps<typeof DiffView>['lineNotes'];
+}
+
+function Differences({ diff, chosen: current, lineNotes }: DifferencesProps) {
   // Comparing long texts on each key press would delay the next key press.
   const chosen = useDebounced(current, 200);
   const hasText = chosen !== null;
@@ -167,7 +191,12 @@ function Differences({ diff, chosen: current }: { diff: DraftDiff; chosen: strin
           <Segmented label="Differences" options={views} value={shown} onChange={setSelected} />
         </div>
       )}
-      <DiffView key={shown} files={files} summary={summary} />
+      <DiffView
+        key={shown}
+        files={files}
+        summary={summary}
+        lineNotes={shown === 'sides' || shown === 'draft' ? lineNotes : undefined}
+      />
     </>
   );
 }

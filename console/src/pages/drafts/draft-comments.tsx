@@ -1,8 +1,10 @@
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { addComment, type DraftComment, deleteComment } from '../../api/drafts-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { count } from '../../text/format.ts';
 import { revealHidden } from '../../text/visible.tsx';
+import type { LineNote } from '../../ui/code-editor/code-diff.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
@@ -16,15 +18,52 @@ export interface DraftComments {
   reload: () => void;
 }
 
+/** Returns a file's comments on lines, to show below the lines. */
+export const lineComments = ({ all }: DraftComments, file: string): LineNote[] =>
+  [...Map.groupBy(all, ({ memory_id, line }) => (memory_id === file ? line : null))].flatMap(
+    ([line, comments]) =>
+      line === null
+        ? []
+        : {
+            line,
+            content: (
+              <ul class="line-comments" aria-label={`Comments on line ${line}`}>
+                {comments.map((comment) => (
+                  <li key={comment.id}>
+                    <CommentText comment={comment} />
+                  </li>
+                ))}
+              </ul>
+            ),
+          },
+  );
+
+function CommentText({ comment, children }: { comment: DraftComment; children?: ComponentChildren }) {
+  const { author, created_at, line, text } = comment;
+  return (
+    <>
+      <p class="muted small comment-head">
+        <ActorName actor={author} /> <Time value={created_at} isAge />
+        {line !== null && <span>line {line}</span>}
+        {children}
+      </p>
+      <p class="comment-text">{revealHidden(text)}</p>
+    </>
+  );
+}
+
 interface Props extends DraftComments {
   tenant: string;
   draft: string;
   /** Memory ID of the file that the comments are about; null for the whole draft. */
   file: string | null;
+  /** The line that a new comment is about; null for the whole file. */
+  line?: number | null;
+  onLine?: (line: number | null) => void;
 }
 
 /** Lists the comments on a file or on the whole draft, with a field for a new one. */
-export function Comments({ tenant, draft, file, all, reload }: Props) {
+export function Comments({ tenant, draft, file, all, reload, line = null, onLine }: Props) {
   const comments = all.filter(({ memory_id }) => memory_id === file);
   const [text, setText] = useState('');
   const action = useAction();
@@ -36,33 +75,39 @@ export function Comments({ tenant, draft, file, all, reload }: Props) {
     });
   const add = () =>
     change(async () => {
-      await addComment(tenant, draft, text.trim(), file);
+      await addComment(tenant, draft, text.trim(), file, line);
       setText('');
+      onLine?.(null);
     });
+  const details = useRef<HTMLDetailsElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => {
+    if (line === null || details.current === null) return;
+    details.current.open = true;
+    field.current?.focus();
+  }, [line]);
   if (comments.length === 0 && !canWrite.value) return null;
   const what = file === null ? 'on the draft' : 'on the file';
   return (
-    <details class="comments" open={comments.length > 0}>
+    <details ref={details} class="comments" open={comments.some((each) => each.line === null)}>
       <summary>
         {comments.length === 0 ? `Comment ${what}` : `${count(comments.length, 'comment')} ${what}`}
       </summary>
       <ul aria-label={`Comments ${what}`}>
-        {comments.map(({ id, author, created_at, text: written }) => (
-          <li key={id}>
-            <p class="muted small comment-head">
-              <ActorName actor={author} /> <Time value={created_at} isAge />
+        {comments.map((comment) => (
+          <li key={comment.id}>
+            <CommentText comment={comment}>
               {canWrite.value && (
                 <button
                   type="button"
                   class="quiet"
                   disabled={action.isRunning}
-                  onClick={() => change(() => deleteComment(tenant, draft, id))}
+                  onClick={() => change(() => deleteComment(tenant, draft, comment.id))}
                 >
                   Delete<span class="visually-hidden"> the comment</span>
                 </button>
               )}
-            </p>
-            <p class="comment-text">{revealHidden(written)}</p>
+            </CommentText>
           </li>
         ))}
       </ul>
@@ -74,9 +119,21 @@ export function Comments({ tenant, draft, file, all, reload }: Props) {
             if (!action.isRunning && text.trim() !== '') void add();
           }}
         >
+          {onLine && (
+            <label class="comment-line">
+              Line
+              <input
+                type="number"
+                min={1}
+                value={line ?? ''}
+                onChange={({ currentTarget: { valueAsNumber } }) => onLine(valueAsNumber || null)}
+              />
+            </label>
+          )}
           <textarea
+            ref={field}
             aria-label={`New comment ${what}`}
-            rows={2}
+            rows={1}
             maxLength={MAX_LENGTH}
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}

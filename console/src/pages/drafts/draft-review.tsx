@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { changesMade } from '../../api/change-signals.ts';
 import {
   type Comparison,
@@ -15,7 +15,7 @@ import { useLoad } from '../../ui/use-load.ts';
 import { ChangeList } from './change-list.tsx';
 import { ChangePane } from './change-pane.tsx';
 import { Comments } from './draft-comments.tsx';
-import { groupChanges } from './draft-texts.ts';
+import { changesByDirectory } from './draft-texts.ts';
 import { DraftTitle } from './draft-title.tsx';
 import { Author } from './drafts-section.tsx';
 import { storedResolutions, unresolvedChanges } from './kept-resolutions.ts';
@@ -39,19 +39,26 @@ export function Review({ draft }: { draft: Draft }) {
   const chosen = route.value.query.get('file');
   const resolutions = storedResolutions(tenant, id);
   const ordered = useMemo(
-    () => (data ? groupChanges(data.changes).flatMap(([, members]) => members) : []),
+    () => (data ? changesByDirectory(data.changes).flatMap(([, members]) => members) : []),
     [data],
   );
   const selected = selectedFile(ordered);
   const pane = useRef<HTMLElement>(null);
   useReviewKeys(id, ordered);
-  const openNextConflict = (resolved: DraftChange) => {
+  useLayoutEffect(() => {
+    const { current } = pane;
+    // The page may show the previous file's end.
+    if (current !== null && current.getBoundingClientRect().top < 0) current.scrollIntoView();
+  }, [selected]);
+  const openNextConflict = (after: DraftChange | undefined) => {
     const left = new Set(unresolvedChanges(ordered, storedResolutions(tenant, id)));
-    const at = ordered.indexOf(resolved);
-    const next = [...ordered.slice(at + 1), ...ordered.slice(0, at)].find((each) => left.has(each));
+    const at = after === undefined ? -1 : ordered.indexOf(after);
+    const next = [...ordered.slice(at + 1), ...ordered.slice(0, Math.max(at, 0))].find((each) =>
+      left.has(each),
+    );
     if (next === undefined) return;
     pushQuery({ file: next.memory_id });
-    // The button that had the focus belongs to the resolved file.
+    // The button that had the focus may belong to the previous file.
     pane.current?.focus({ preventScroll: true });
   };
   const change = data?.changes.find(({ memory_id }) => memory_id === selected);
@@ -67,6 +74,7 @@ export function Review({ draft }: { draft: Draft }) {
           comparison={data}
           resolutions={resolutions}
           isLoading={isLoading}
+          onNext={() => openNextConflict(change)}
           onStart={() => setRejection(null)}
           onRejected={showRejection}
         />
@@ -79,8 +87,8 @@ export function Review({ draft }: { draft: Draft }) {
       {data === undefined && error === undefined && <Loading what="the comparison" />}
       {data?.changes.length === 0 && <Empty title="Neither the draft nor the original has changed" />}
       {data !== undefined && data.changes.length > 0 && (
-        <div class={chosen === null ? 'panes history' : 'panes history has-file'}>
-          <section class="pane" aria-label="Changed files">
+        <div class={chosen === null ? 'panes' : 'panes has-file'}>
+          <section class="pane review-files" aria-label="Changed files">
             <ChangeList
               draft={id}
               changes={data.changes}

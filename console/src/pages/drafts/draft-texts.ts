@@ -1,4 +1,5 @@
 import type { Draft, DraftChange } from '../../api/drafts-api.ts';
+import { directoryAbove, ROOT } from '../memory/tree.ts';
 
 /* Texts for the review. */
 
@@ -28,14 +29,15 @@ export function changedPaths({ path, base, draft, original, in_draft }: DraftCha
   return { from: base?.path ?? null, path: now?.path ?? base?.path ?? path };
 }
 
+/** Words for each group's count. */
 export const GROUPS = {
-  conflict: 'Conflicts',
-  both: 'Changed on both sides',
-  added: 'Added',
-  changed: 'Changed',
-  moved: 'Moved',
-  deleted: 'Deleted',
-  original: 'Changed only in the original',
+  conflict: 'conflict',
+  both: 'on both sides',
+  added: 'added',
+  changed: 'changed',
+  moved: 'moved',
+  deleted: 'deleted',
+  original: 'only in the original',
 } as const;
 
 export type Group = keyof typeof GROUPS;
@@ -46,7 +48,17 @@ export function changeGroup({ conflict, changed_in, in_draft }: DraftChange): Gr
   return in_draft ?? 'original';
 }
 
-/** Returns the changes by group, conflicts first, in the order in which a reviewer reads them. */
+/** Returns the changes by directory, in path order, with the root's files last. */
+export function changesByDirectory(changes: readonly DraftChange[]): [string, DraftChange[]][] {
+  const named = changes.map((change) => ({ change, path: changedPaths(change).path }));
+  const directories = Map.groupBy(named, ({ path }) => directoryAbove(path));
+  const byName = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
+  return [...directories]
+    .sort(([a], [b]) => (a === ROOT || (b !== ROOT && b < a) ? 1 : -1))
+    .map(([directory, members]) => [directory, members.sort(byName).map(({ change }) => change)]);
+}
+
+/** Returns the changes by group, conflicts first. */
 export function groupChanges(changes: readonly DraftChange[]): [Group, DraftChange[]][] {
   const groups = Map.groupBy(changes, changeGroup);
   return (Object.keys(GROUPS) as Group[]).flatMap((group) => {

@@ -121,7 +121,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
               </td>
             )}
             <td class="muted" data-title="Base">
-              <Time value={draft.base_at} />
+              <Time value={draft.base_at} isAge />
             </td>
             {isOpen ? <OpenCells {...draft} /> : <ClosedCells {...draft} />}
           </tr>

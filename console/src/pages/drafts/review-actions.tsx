@@ -4,6 +4,7 @@ import { noteChange } from '../../api/change-signals.ts';
 import {
   type Comparison,
   closeDraft,
+  type DraftChange,
   mergeDraft,
   rejection,
   replaceByDraft,
@@ -33,6 +34,8 @@ interface Props {
   resolutions: Resolutions;
   /** Whether a new comparison is loading. */
   isLoading: boolean;
+  /** Opens the next file to resolve. */
+  onNext: () => void;
   onStart: () => void;
   /** Called with the service's message if a merge is rejected because the review is outdated. */
   onRejected: (message: string) => void;
@@ -42,7 +45,7 @@ interface Props {
  * Buttons to merge a draft as reviewed, to replace the original, or to reject the draft. A read-only key can only open
  * the draft.
  */
-export function ReviewActions({ comparison, resolutions, isLoading, onStart, onRejected }: Props) {
+export function ReviewActions({ comparison, resolutions, isLoading, onNext, onStart, onRejected }: Props) {
   const { draft, review, changes } = comparison;
   const { tenant, id } = draft;
   const [dialog, setDialog] = useState<'replace' | 'reject' | null>(null);
@@ -76,6 +79,13 @@ export function ReviewActions({ comparison, resolutions, isLoading, onStart, onR
             >
               <Icon name="check" /> Approve and merge
             </button>
+            <span class="to-resolve" role="status">
+              {open.length > 0 && (
+                <button type="button" class="quiet" title="Open the next conflict" onClick={onNext}>
+                  <Icon name="warning" /> {leftText(open)}
+                </button>
+              )}
+            </span>
             <button
               type="button"
               disabled={merging.isRunning || isLoading}
@@ -96,11 +106,6 @@ export function ReviewActions({ comparison, resolutions, isLoading, onStart, onR
         <a class="button" href={toHref(['tenants', id])}>
           <Icon name="directory" /> Open the draft
         </a>
-        {canWrite.value && open.length > 0 && (
-          <span class="small to-resolve" role="status">
-            {count(open.length, 'file')} to resolve before the merge
-          </span>
-        )}
       </div>
       <ErrorText message={merging.error} />
       {merging.isRunning && <WorkProgress what={`Merging ${count(ofDraft, 'file')}`} fraction={null} />}
@@ -111,6 +116,10 @@ export function ReviewActions({ comparison, resolutions, isLoading, onStart, onR
     </>
   );
 }
+
+/** Counts the files to resolve. A file without a conflict is among them if it changed since it was resolved. */
+const leftText = (open: readonly DraftChange[]) =>
+  `${count(open.length, open.every(({ conflict }) => conflict !== null) ? 'conflict' : 'file')} left`;
 
 const createMergeUndo = ({ draft, merged_at }: MergedDraft) =>
   createUndo(draft.tenant, { changed_at: merged_at }, draft.id);

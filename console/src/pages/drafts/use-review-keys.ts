@@ -4,12 +4,11 @@ import { pushQuery, route } from '../../router.ts';
 import { isTyping } from '../../ui/shortcuts.ts';
 import { isViewed, markViewed } from './viewed.ts';
 
-/**
- * Returns the selected file's memory ID: the file in the URL, or the first one. Beside the list on a wide screen, the
- * first conflict is open at the start.
- */
+/** Returns the selected file's memory ID: the file in the URL, the first conflict, or the first file. */
 export const selectedFile = (ordered: readonly DraftChange[]) =>
-  route.value.query.get('file') ?? ordered[0]?.memory_id ?? null;
+  route.value.query.get('file') ??
+  (ordered.find(({ conflict }) => conflict !== null) ?? ordered[0])?.memory_id ??
+  null;
 
 const STEPS: Record<string, 1 | -1> = { j: 1, k: -1 };
 

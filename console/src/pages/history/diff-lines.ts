@@ -12,7 +12,7 @@ export interface ShownDiff {
 }
 
 /**
- * Maximum number of added and removed lines. Larger diffs replace the whole text, because the time to compute a diff
+ * Maximum for added and removed lines together. Larger diffs replace the whole text, because the time to compute a diff
  * grows with the square of this number.
  */
 const MAX_EDITS = 1000;

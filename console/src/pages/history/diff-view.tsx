@@ -14,7 +14,7 @@ const CodeDiff = lazy(
   async () => (await import('../../ui/code-editor/code-diff.tsx')).CodeDiff,
 );
 
-/** Estimated height of a line in pixels. */
+/** Estimated line height in pixels. */
 const LINE_HEIGHT = 21;
 
 const isWide = matchMedia('(min-width: 1100px)');
@@ -31,7 +31,7 @@ interface Props {
   /** Description of the compared texts. */
   summary?: string;
   handle?: Ref<DiffViewHandle>;
-  /** Content below lines of the new text, and a function that is called with a line number that the user clicks. */
+  /** Content below lines in the new text, and a handler for clicks on line numbers. */
   lineNotes?: Pick<CodeDiffProps, 'notes' | 'onLine'> | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface DiffViewHandle {
   showFile: (file: number) => void;
 }
 
-// A `group` instead of a `region`, because the list is often most of an existing landmark.
+// A `group` instead of a `region`, because the list often fills an existing landmark.
 const SCROLLS = { role: 'group', 'aria-label': 'Differences', tabIndex: 0 } as const;
 
 /** Shows file differences, side by side or unified. */
@@ -126,7 +126,7 @@ interface FileProps {
   onToggle: () => void;
   query: string;
   lineNotes: Props['lineNotes'];
-  /** Index of the search's current match in the file's lines. */
+  /** Line index for the search's current match. */
   current: number | null;
 }
 

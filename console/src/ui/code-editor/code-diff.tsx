@@ -27,7 +27,7 @@ export interface DiffLine {
   note?: string;
 }
 
-/** Content below a line of the new text. */
+/** Content below a line in the new text. */
 export interface LineNote {
   /** Line number in the new text. */
   line: number;
@@ -42,7 +42,7 @@ export interface CodeDiffProps {
   isSplit: boolean;
   /** The searched text in lower case, or an empty text. */
   query: string;
-  /** Index of the line to scroll to, and to mark as the search's current match. */
+  /** Line index to scroll to, and to mark as the search's current match. */
   current: number | null;
   notes?: readonly LineNote[] | undefined;
   /** Called with a line number in the new text when the user clicks the number. */
@@ -206,7 +206,7 @@ class Block extends WidgetType {
   }
 }
 
-/** Shows elements below lines of the new text. Elements for other lines are not shown. */
+/** Shows elements below lines in the new text. Elements for other lines are not shown. */
 function showBlocks(
   doc: Text,
   lines: readonly DiffLine[],
@@ -249,7 +249,7 @@ function findTexts(doc: Text, lines: readonly DiffLine[]): Range<Decoration>[] {
   ]);
 }
 
-/** Compares each run of changed lines separately, because lines from different parts of a file never match. */
+/** Compares consecutive changed lines, because lines from different places in a file never match. */
 function findChanges(lines: readonly DiffLine[]): Change[] {
   const changes: Change[] = [];
   let [atOld, atNow] = [0, 0];

@@ -63,7 +63,7 @@ const current = Decoration.line({ class: 'current' });
  * Marks a text's occurrences.
  *
  * @param query the text in lower case
- * @param at number of the line with the current match; 0 for none
+ * @param at line number with the current match; 0 for none
  */
 export const markMatches = (query: string, at: number): Extension =>
   decorateScreen((view) =>
