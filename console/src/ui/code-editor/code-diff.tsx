@@ -163,7 +163,7 @@ function editorConfig(
         }),
       ),
       decorateLines((number) => LINES[lines[number - 1]?.kind ?? 'same']),
-      EditorView.decorations.of(Decoration.set([...findTexts(doc, lines), hideLastLine(doc)])),
+      EditorView.decorations.of(Decoration.set([...findTexts(doc, lines), hideLastLine(doc)], true)),
       search.of([]),
       noted.of([]),
     ],
@@ -206,6 +206,9 @@ class Block extends WidgetType {
   }
 }
 
+const createBlock = (element: HTMLElement, side: number) =>
+  Decoration.widget({ widget: new Block(element), block: true, side });
+
 /** Shows elements below lines in the new text. Elements for other lines are not shown. */
 function showBlocks(
   doc: Text,
@@ -215,34 +218,18 @@ function showBlocks(
   const ranges = blocks.flatMap(({ line, element }) => {
     const index = lines.findIndex(({ now }) => now === line);
     if (index === -1) return [];
-    return Decoration.widget({ widget: new Block(element), block: true, side: 2 }).range(
-      doc.line(index + 1).to,
-    );
+    return createBlock(element, 2).range(doc.line(index + 1).to);
   });
   return EditorView.decorations.of(Decoration.set(ranges, true));
-}
-
-class TextBlock extends WidgetType {
-  readonly text: string;
-  constructor(text: string) {
-    super();
-    this.text = text;
-  }
-  override eq({ text }: TextBlock): boolean {
-    return text === this.text;
-  }
-  override toDOM(): HTMLElement {
-    const element = document.createElement('div');
-    element.className = 'diff-text';
-    element.textContent = this.text;
-    return element;
-  }
 }
 
 /** Returns the captions above lines and the notes below lines. */
 function findTexts(doc: Text, lines: readonly DiffLine[]): Range<Decoration>[] {
   const block = (text: string, side: number, position: number) =>
-    Decoration.widget({ widget: new TextBlock(text), block: true, side }).range(position);
+    createBlock(
+      Object.assign(document.createElement('div'), { className: 'diff-text', textContent: text }),
+      side,
+    ).range(position);
   return lines.flatMap(({ caption, note }, i) => [
     ...(caption === undefined ? [] : [block(caption, -1, doc.line(i + 1).from)]),
     ...(note === undefined ? [] : [block(note, 1, doc.line(i + 1).to)]),
