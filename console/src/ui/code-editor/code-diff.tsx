@@ -206,6 +206,9 @@ class Block extends WidgetType {
   }
 }
 
+/** Returns the position below a line. The last line ends after the hidden newline. */
+const lineEnd = (doc: Text, index: number) => (index === doc.lines - 2 ? doc.length : doc.line(index + 1).to);
+
 const createBlock = (element: HTMLElement, side: number) =>
   Decoration.widget({ widget: new Block(element), block: true, side });
 
@@ -218,7 +221,7 @@ function showBlocks(
   const ranges = blocks.flatMap(({ line, element }) => {
     const index = lines.findIndex(({ now }) => now === line);
     if (index === -1) return [];
-    return createBlock(element, 2).range(doc.line(index + 1).to);
+    return createBlock(element, 2).range(lineEnd(doc, index));
   });
   return EditorView.decorations.of(Decoration.set(ranges, true));
 }
@@ -232,7 +235,7 @@ function findTexts(doc: Text, lines: readonly DiffLine[]): Range<Decoration>[] {
     ).range(position);
   return lines.flatMap(({ caption, note }, i) => [
     ...(caption === undefined ? [] : [block(caption, -1, doc.line(i + 1).from)]),
-    ...(note === undefined ? [] : [block(note, 1, doc.line(i + 1).to)]),
+    ...(note === undefined ? [] : [block(note, 1, lineEnd(doc, i))]),
   ]);
 }
 
