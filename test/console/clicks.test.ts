@@ -105,8 +105,8 @@ const TASKS: Record<string, Task> = {
       }
       await operator.click(operator.page.getByRole('link', { name: /^Drafts/ }).first());
       await operator.click(operator.link(`Tidy up ${tenant}`));
-      for (const left of ['3 files', '2 files', '1 file']) {
-        await operator.see(`${left} to resolve before the merge`);
+      for (const left of ['3 conflicts', '2 conflicts', '1 conflict']) {
+        await operator.see(`${left} left`);
         await operator.click(operator.button('Draft'));
       }
       await operator.click(operator.button('Approve and merge'));
