@@ -30,13 +30,13 @@ const commentSchema = z
   })
   .meta({ id: 'DraftComment' });
 
-function commentRecord({ createdAt, memoryId, line = null, author, ...comment }: DraftComment) {
+function commentRecord({ createdAt, memoryId, line, author, ...comment }: DraftComment) {
   return {
     ...comment,
     author: author as z.input<typeof actor>,
     created_at: createdAt,
     memory_id: memoryId,
-    line,
+    line: line ?? null,
   };
 }
 
