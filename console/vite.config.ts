@@ -52,6 +52,8 @@ export default defineConfig(({ command }) => {
       // The content security policy allows neither inlined assets nor inlined scripts.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
+      // One script for the first load, whose requests would delay each other on a slow connection.
+      rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'index', tags: ['$initial'] }] } } },
       license: { fileName: 'LICENSES.md' },
       reportCompressedSize: false,
     },

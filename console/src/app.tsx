@@ -1,14 +1,10 @@
+import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from './api/api-client.ts';
 import { endSession, readSignIn, session, signedOutBecause, storedKey } from './api/session-state.ts';
 import { getSession } from './api/tenants-api.ts';
-import { AuditPage } from './pages/audit/audit-page.tsx';
-import { DraftsPage } from './pages/drafts/drafts-page.tsx';
-import { OverviewPage } from './pages/overview/overview-page.tsx';
-import { FirstKeyPage } from './pages/sign-in/first-key-page.tsx';
 import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
 import { BulkHost } from './pages/tenants/bulk/open-bulk.tsx';
-import { TenantPage } from './pages/tenants/tenant-page.tsx';
 import { TenantsPage } from './pages/tenants/tenants-page.tsx';
 import { route, toHref } from './router.ts';
 import { Shell } from './shell/shell.tsx';
@@ -111,18 +107,20 @@ function Console() {
   );
 }
 
-const IncidentsPage = lazy(
-  'the page',
+const lazyPage = <Props extends object>(load: () => Promise<ComponentType<Props>>) => lazy('the page', load);
+
+const AuditPage = lazyPage(async () => (await import('./pages/audit/audit-page.tsx')).AuditPage);
+const DraftsPage = lazyPage(async () => (await import('./pages/drafts/drafts-page.tsx')).DraftsPage);
+const FirstKeyPage = lazyPage(async () => (await import('./pages/sign-in/first-key-page.tsx')).FirstKeyPage);
+const IncidentsPage = lazyPage(
   async () => (await import('./pages/incidents/incidents-page.tsx')).IncidentsPage,
 );
-
-const KeysPage = lazy('the page', async () => (await import('./pages/keys/keys-page.tsx')).KeysPage);
-
-const WebhooksSection = lazy(
-  'the page',
+const KeysPage = lazyPage(async () => (await import('./pages/keys/keys-page.tsx')).KeysPage);
+const OverviewPage = lazyPage(async () => (await import('./pages/overview/overview-page.tsx')).OverviewPage);
+const TenantPage = lazyPage(async () => (await import('./pages/tenants/tenant-page.tsx')).TenantPage);
+const WebhooksSection = lazyPage(
   async () => (await import('./pages/webhooks/webhooks-section.tsx')).WebhooksSection,
 );
-
 const Palette = lazy('the palette', async () => (await import('./pages/palette/palette.tsx')).Palette);
 
 function closePalette(): void {

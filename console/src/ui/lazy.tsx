@@ -1,4 +1,6 @@
 import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { focusAwaitedHeading } from './shortcuts.ts';
 import { LoadError, Loading } from './status-messages.tsx';
 import { useLoad } from './use-load.ts';
 
@@ -26,6 +28,7 @@ export function lazy<Props extends object>(
       }
       return loaded;
     }, []);
+    useEffect(focusAwaitedHeading, [loaded]);
     if (loaded !== undefined) {
       const Component = loaded;
       return <Component {...props} />;

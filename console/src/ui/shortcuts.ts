@@ -13,11 +13,19 @@ function focusOn(element: HTMLElement): void {
   element.focus({ preventScroll: true });
 }
 
+/** Whether the focus moves to the page heading when the page's code is loaded. */
+let isHeadingAwaited = false;
+
 /** Moves the focus to the page heading, so that a screen reader continues there. */
 export function focusHeading(): void {
   const heading = document.querySelector<HTMLElement>('main h1');
+  isHeadingAwaited = heading === null;
   if (heading === null) focusMain();
   else focusOn(heading);
+}
+
+export function focusAwaitedHeading(): void {
+  if (isHeadingAwaited) focusHeading();
 }
 
 /**
