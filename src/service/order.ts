@@ -149,6 +149,7 @@ export const OPERATION_IDS = [
   'cancelJob',
   'listJobTenants',
   'listHits',
+  'listJobActors',
   'startRevert',
   'applyRevert',
   'listConflicts',

@@ -116,6 +116,7 @@ const TENANT_LISTS: ReadonlySet<string> = new Set([
   'count_selected_tenants.onlyTenants',
   'select_tenants.onlyTenants',
   'list_job_outcomes.scope',
+  'list_found_actors.scope',
   'list_tenants_by_id.scope',
   'mounted_by.scope',
   'draft_sizes.ids',

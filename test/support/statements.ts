@@ -63,6 +63,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'select_tenants',
   'count_selected_tenants',
   'list_job_outcomes',
+  'list_found_actors',
   'find_unseen_change',
   'read_changes',
   'forget_events',

@@ -461,6 +461,17 @@ export interface components {
             history_bytes: number;
             history_versions: number;
         };
+        FoundActor: {
+            actor: components["schemas"]["Actor"];
+            /** @description The number of versions by the actor with the text. */
+            hits: number;
+            /** @description The number of files whose oldest version with the text is by the actor, so that the actor probably wrote the text into them. */
+            files: number;
+            /** @description The number of tenants with hits by the actor. */
+            tenants: number;
+            /** @description The time of the actor's oldest version with the text. */
+            since: components["schemas"]["Time"];
+        };
         /** @description A share of this tenant's memory with another tenant. */
         GivenShare: {
             /** @example shr_0123456789ab */
@@ -1517,6 +1528,7 @@ export type FileEvent = components['schemas']['FileEvent'];
 export type FileHash = components['schemas']['FileHash'];
 export type FleetDay = components['schemas']['FleetDay'];
 export type FleetTotals = components['schemas']['FleetTotals'];
+export type FoundActor = components['schemas']['FoundActor'];
 export type GivenShare = components['schemas']['GivenShare'];
 export type HashPage = components['schemas']['HashPage'];
 export type Health = components['schemas']['Health'];

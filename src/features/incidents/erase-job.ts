@@ -23,6 +23,7 @@ import { addJobReceipt, addTenantReceipt } from './erase-receipt.ts';
 import type { EraseTask } from './erase-text-thread.ts';
 import { createJobFinder, type Finder, type Hit, PLACES } from './find.ts';
 import { FirstHits } from './find-job.ts';
+import { FoundActors } from './found-actors.ts';
 import type { JobKind, TenantResult, TenantRun } from './job-kind.ts';
 import { type Counts, findOutcome, type RunningJob, recordOutcome } from './jobs.ts';
 
@@ -123,18 +124,23 @@ class ErasingTenant {
   async try(): Promise<TenantResult> {
     const { finder } = this.#services;
     const hits = new FirstHits(this.#job);
+    const actors = new FoundActors();
     const counts = new CountedPlaces(this.#counts, this.#erased);
     let [unsearched, origins] = [0, 0];
     const request = { query: eraseQuery(this.#erased), places: PLACES, by: null, since: null, until: null };
     for await (const page of finder.find(this.#tenant, request, this.#run.signal, this.#run.turn)) {
-      for (const hit of page.hits) if (counts.add(hit)) hits.add(hit);
+      for (const hit of page.hits) {
+        if (!counts.add(hit)) continue;
+        hits.add(hit);
+        actors.add(hit);
+      }
       this.#add({ searched: page.versions });
       unsearched += page.unsearched;
       origins += countOrigins(page, this.#erased);
     }
     await this.#finish(origins, true);
     const isComplete = unsearched === 0;
-    return this.#result(isComplete, { hits: hits.stored });
+    return this.#result(isComplete, { hits: hits.stored, actors: actors.list() });
   }
 
   /** Erases the text. An interrupted attempt has recorded its counts, and this attempt continues them. */

@@ -14,6 +14,7 @@ import type { Where } from '../search/search-query.ts';
 import { soughtUnits } from './compared-text.ts';
 import { createJobFinder, type Finder, type FindRequest, type FoundPage, type Hit } from './find.ts';
 import type { FindQuery } from './find-scan.ts';
+import { FoundActors } from './found-actors.ts';
 import type { JobKind, TenantResult, TenantRun } from './job-kind.ts';
 import { type Counts, findOutcome, type RunningJob } from './jobs.ts';
 
@@ -119,6 +120,7 @@ export class FirstHits {
 /** Counts the hits in a tenant, and keeps the first hits. */
 class FoundInTenant {
   readonly #hits: FirstHits;
+  readonly #actors = new FoundActors();
   readonly #counts = {
     files: 0,
     current: 0,
@@ -151,13 +153,15 @@ class FoundInTenant {
   result(): TenantResult {
     const isComplete = this.#unsearched === 0;
     const hasOutcome = this.#counts.hits > 0 || !isComplete;
-    return { counts: this.counts(), isComplete, details: hasOutcome ? { hits: this.#hits.stored } : null };
+    const details = { hits: this.#hits.stored, actors: this.#actors.list() };
+    return { counts: this.counts(), isComplete, details: hasOutcome ? details : null };
   }
 
   #count(hit: Hit): void {
     const counts = this.#counts;
     counts.hits++;
     this.#hits.add(hit);
+    this.#actors.add(hit);
     const { memoryId } = hit;
     if (memoryId === null) {
       counts.directories++;

@@ -141,6 +141,7 @@ const listJobsQuery = defineQuery<
   {
     kind: string | null;
     isActive: boolean | null;
+    incident: string | null;
     scope: string[] | null;
     beforeTime: string | null;
     beforeId: string | null;
@@ -152,6 +153,7 @@ const listJobsQuery = defineQuery<
   `
 SELECT ${JOB_COLUMNS} FROM jobs
 WHERE ($kind::text IS NULL OR kind = $kind) AND ($isActive::boolean IS NULL OR (ended_at IS NULL) = $isActive::boolean)
+  AND ($incident::text IS NULL OR request ->> 'incident' = $incident)
   AND ($scope::text[] IS NULL OR only_tenants <@ $scope::text[])
   AND (created_at, id) < (COALESCE($beforeTime::text::timestamptz, 'infinity'),
     COALESCE($beforeId::text::uuid, '${LAST_ID}'))
@@ -288,7 +290,7 @@ export async function findJob(database: Database, id: string, scope: string[] | 
 /** Reads a page of jobs, newest first. */
 export async function readJobPage(
   database: Database,
-  filter: { kind: string | null; isActive: boolean | null; scope: string[] | null },
+  filter: { kind: string | null; isActive: boolean | null; incident: string | null; scope: string[] | null },
   before: TimePosition | null,
   limit: number,
 ): Promise<Page<Job, TimePosition>> {

@@ -6,6 +6,7 @@ import { addKeptOut, checkKeptOut, FOR_ALL } from '../../../core/tenants/kept-ou
 import { containsText, soughtUnits } from '../compared-text.ts';
 import { ERASE, MAX_TEXT, MIN_TEXT, type StoredEraseRequest } from '../erase-job.ts';
 import {
+  incident,
   jobNotEnded,
   jobSchema,
   noSuchJob,
@@ -47,6 +48,7 @@ const eraseBody = z
         'Keep the text out before it is erased, so that no agent writes it again: out of all tenants if all are selected, which requires `read_write` access, otherwise out of each selected tenant.',
     }),
     tenants: selectionBody,
+    incident,
     dry_run: z.boolean().default(true).meta({ description: 'Find and count the places, without a change.' }),
   })
   .refine(
@@ -100,7 +102,8 @@ export const startErase = defineOperation({
       keepsOut: keepsOut ? (selectsAll ? 'all' : 'tenants') : null,
       isDryRun,
     };
-    return startJob(context, { kind: ERASE, request, texts: { text: wanted, replacement }, ...selection });
+    const texts = { text: wanted, replacement };
+    return startJob(context, { kind: ERASE, request, texts, incident: body.incident, ...selection });
   },
   location: ({ id }) => `/jobs/${id}`,
 });

@@ -21,10 +21,13 @@ import { memorySearch } from '../../search/search.ts';
 import { MAX_QUERY_LENGTH } from '../../search/search-query.ts';
 import { PLACES } from '../find.ts';
 import { checkExpression, FIND, findQuery, readHits, type ShownHit } from '../find-job.ts';
+import { listFoundActors, MAX_ACTORS } from '../found-actors.ts';
 import { findJob } from '../jobs.ts';
 import {
+  incident,
   jobId,
   jobNotEnded,
+  jobParams,
   jobSchema,
   noSuchJob,
   selectionBody,
@@ -69,6 +72,7 @@ const findBody = z
     since: givenTime.optional(),
     until: givenTime.optional(),
     tenants: selectionBody,
+    incident,
   })
   .refine(...NOT_BY_BOTH)
   .refine(({ mode, ignore_case: ignoresCase }) => mode === 'literal' || !ignoresCase, {
@@ -115,7 +119,13 @@ export const startFind = defineOperation({
     const query = findQuery(request, { text: wanted });
     await checkExpression((await services()).featureService(memorySearch), query, signal);
     const selection = toTenantSelection(body.tenants, context.administrator.onlyTenants);
-    return startJob(context, { kind: FIND, request, texts: { text: wanted }, ...selection });
+    return startJob(context, {
+      kind: FIND,
+      request,
+      texts: { text: wanted },
+      incident: body.incident,
+      ...selection,
+    });
   },
   location: ({ id }) => `/jobs/${id}`,
 });
@@ -176,5 +186,40 @@ export const listHits = defineOperation({
     const { hits, stored } = await readHits(database, job, tenant, { after: from, limit });
     const end = from + hits.length;
     return { hits: hits.map(hitRecord), stored, next: writeCursor(end < stored ? end : null) };
+  },
+});
+
+const foundActorSchema = z
+  .object({
+    actor,
+    hits: z.int().min(0).meta({ description: 'The number of versions by the actor with the text.' }),
+    files: z
+      .int()
+      .min(0)
+      .meta({
+        description:
+          'The number of files whose oldest version with the text is by the actor, so that the actor probably ' +
+          'wrote the text into them.',
+      }),
+    tenants: z.int().min(1).meta({ description: 'The number of tenants with hits by the actor.' }),
+    since: time.meta({ description: "The time of the actor's oldest version with the text." }),
+  })
+  .meta({ id: 'FoundActor' });
+
+export const listJobActors = defineOperation({
+  id: 'listJobActors',
+  method: 'GET',
+  url: '/jobs/:job/actors',
+  summary: "List the actors who wrote a find's hits",
+  description: `At most ${MAX_ACTORS} actors, sorted by \`files\`. Empty for jobs other than finds and dry runs of erasures.`,
+  tag: 'incidents',
+  scope: 'handler',
+  params: jobParams,
+  response: { description: 'The actors.', schema: z.object({ actors: z.array(foundActorSchema) }) },
+  errors: [noSuchJob],
+  async run({ database, params: { job }, administrator }) {
+    const { onlyTenants: scope } = await findJob(database, job, administrator.onlyTenants);
+    const actors = await listFoundActors(database, job, scope);
+    return { actors: actors as z.input<typeof foundActorSchema>[] };
   },
 });

@@ -14,7 +14,16 @@ import {
 import { soughtPart } from '../../../core/database/contains-text.ts';
 import { cutPage } from '../../../core/lib/pages.ts';
 import { cancelJob, countOutcomes, findJob, readJobPage, readOutcomePage } from '../jobs.ts';
-import { counts, isExact, jobKind, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
+import {
+  counts,
+  isExact,
+  jobId,
+  jobKind,
+  jobParams,
+  jobRecord,
+  jobSchema,
+  noSuchJob,
+} from './job-schemas.ts';
 
 const NOT_ALL =
   "A key limited to certain tenants sees a job only if the job is limited to tenants in the key's scope.";
@@ -32,11 +41,17 @@ export const listJobs = defineOperation({
     active: flag
       .optional()
       .meta({ description: 'True: only jobs that have not ended. False: only jobs that have ended.' }),
+    incident: jobId.optional().meta({ description: "Only the jobs after an incident's first job." }),
     ...pageFields(100, 50),
   }),
   response: { description: 'A page.', schema: z.object({ jobs: z.array(jobSchema), next }) },
-  async run({ database, query: { kind, active, limit, after }, administrator }) {
-    const filter = { kind: kind ?? null, isActive: active ?? null, scope: administrator.onlyTenants };
+  async run({ database, query: { kind, active, incident, limit, after }, administrator }) {
+    const filter = {
+      kind: kind ?? null,
+      isActive: active ?? null,
+      incident: incident ?? null,
+      scope: administrator.onlyTenants,
+    };
     const page = await readJobPage(database, filter, readCursor(timePosition, after), limit);
     return { jobs: page.rows.map(jobRecord), next: writeCursor(page.next) };
   },

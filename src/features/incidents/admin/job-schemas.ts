@@ -48,6 +48,13 @@ export const selectionFields = {
   }),
 };
 
+/** The job that began an incident. The console lists all jobs in an incident together. */
+export const incident = jobId.optional().meta({
+  description:
+    "The ID of the incident's first job, such as the find. `GET /v1/jobs?incident={job}` lists the incident's " +
+    'other jobs.',
+});
+
 /** Tenants for a job. The default is all tenants that the key may see. */
 export const selectionBody = z
   .strictObject({
@@ -133,17 +140,21 @@ export const jobSchema = z
 /**
  * Creates a job for an operation's caller, adds it to the audit trail, and returns its record.
  *
- * @throws ServiceError if too many jobs are active, or as for `foundBySelection`
+ * @param incident the incident's first job, if the job is part of an incident
+ * @throws ServiceError if too many jobs are active, if the caller may not see the incident's first job, or as for
+ *   `foundBySelection`
  */
 export async function startJob(
   { database, administrator, note }: Pick<AdminContext, 'database' | 'administrator' | 'note'>,
-  { selection, ...job }: Omit<NewJob, 'createdBy' | 'isScoped'>,
+  { selection, incident, ...job }: Omit<NewJob, 'createdBy' | 'isScoped'> & { incident?: string | undefined },
   details: Record<string, unknown> = {},
 ) {
   const { onlyTenants, actor: createdBy } = administrator;
+  if (incident !== undefined) await findJob(database, incident, onlyTenants);
   const found = await foundBySelection(database, selection.foundBy, onlyTenants);
   const created = await createJob(database, {
     ...job,
+    request: { ...job.request, ...(incident !== undefined && { incident }) },
     selection: { ...selection, ...found },
     createdBy,
     isScoped: onlyTenants !== null,

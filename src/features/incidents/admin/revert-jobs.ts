@@ -17,6 +17,7 @@ import { byActorOrSource } from '../../../core/history/version.ts';
 import { findJob } from '../jobs.ts';
 import { findDryRun, REVERT, readConflicts, type StoredRevertRequest } from '../revert-job.ts';
 import {
+  incident,
   jobId,
   jobNotEnded,
   jobParams,
@@ -49,6 +50,7 @@ export const startRevert = defineOperation({
       }),
       take_all: takeAll,
       tenants: selectionBody,
+      incident,
     })
     .refine(...NOT_BY_BOTH)
     .refine(...HAS_SELECTION),
@@ -68,7 +70,7 @@ export const startRevert = defineOperation({
       dryRunOf: null,
     };
     const selection = toTenantSelection(tenants, context.administrator.onlyTenants);
-    return startJob(context, { kind: REVERT, request, texts: {}, ...selection });
+    return startJob(context, { kind: REVERT, request, texts: {}, incident: body.incident, ...selection });
   },
   location: ({ id }) => `/jobs/${id}`,
 });
@@ -99,12 +101,10 @@ export const applyRevert = defineOperation({
       params: { job: id },
     } = context;
     const { request, selection, onlyTenants } = await findDryRun(database, id, administrator.onlyTenants);
-    const applied: StoredRevertRequest = {
-      ...(request as StoredRevertRequest),
-      isDryRun: false,
-      dryRunOf: id,
-    };
-    const job = { kind: REVERT, request: applied, texts: {}, selection, onlyTenants };
+    // A dry run without an incident begins one.
+    const { incident: first = id, ...stored } = request as StoredRevertRequest & { incident?: string };
+    const applied: StoredRevertRequest = { ...stored, isDryRun: false, dryRunOf: id };
+    const job = { kind: REVERT, request: applied, texts: {}, selection, onlyTenants, incident: first };
     return startJob(context, job, { dry_run: id });
   },
   location: ({ id }) => `/jobs/${id}`,
