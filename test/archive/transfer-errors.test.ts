@@ -44,17 +44,21 @@ describeService(
         left_out: [],
         masked: [],
         file_paths: ['/memories/a.md', '/memories/d/b.md'],
+        changed_at: null,
       };
       expect((await upload(to, archive.rawPayload, '?dry_run=true')).body).toStrictEqual(result);
       expect((await admin().call('GET', `/tenants/${to}/tree`)).body.entries).toStrictEqual([]);
-      expect((await upload(to, archive.rawPayload)).body).toStrictEqual({
+      const { changed_at: changedAt, ...imported } = (await upload(to, archive.rawPayload)).body;
+      expect({ ...imported, changed_at: null }).toStrictEqual({
         ...result,
         dry_run: false,
         file_paths: null,
       });
       expect((await admin().call('GET', `/tenants/${to}/file?path=/memories/a.md`)).text).toBe('one');
       const { body } = await admin().call('GET', `/tenants/${to}/versions?limit=1`);
-      expect(body.versions).toMatchObject([{ actor: { type: 'admin_key', id: admin().key.id } }]);
+      expect(body.versions).toMatchObject([
+        { actor: { type: 'admin_key', id: admin().key.id }, created_at: changedAt },
+      ]);
 
       expect(problem(await upload(to, archive.rawPayload))).toStrictEqual([
         409,

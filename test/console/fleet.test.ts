@@ -364,7 +364,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('img', { name: /^Calls by day/ }).waitFor();
   });
 
-  it('lists, before the change, the tenants whose limits will rise or fall', async () => {
+  it("lists each tenant's settings before and after a change, and undoes the change", async () => {
     const { tenants, prefix, ids } = await createFleet(3);
     const [less = '', more = ''] = ids;
     for (const id of ids) await tenants.set(id, { maxFiles: 100 });
@@ -376,11 +376,19 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('button', { name: 'Change settings…' }).click();
     await dialog.getByRole('textbox', { name: /^Files/ }).fill('100');
     const changes = dialog.getByRole('status');
-    await changes.getByText(`Files: raised to 100 for 1 tenant (${less}, now 50).`).waitFor();
-    await changes.getByText(`Files: lowered to 100 for 1 tenant (${more}, now 500).`).waitFor();
+    await changes.getByText('Files: raised to 100 for 1 tenant.').waitFor();
+    await changes.getByText('Files: lowered to 100 for 1 tenant.').waitFor();
+    const rows = dialog.getByRole('table').locator('tbody').getByRole('row');
+    expect(await rows.allTextContents()).toStrictEqual([`${less}Files50100`, `${more}Files500100`]);
     await dialog.getByRole('button', { name: 'Change settings', exact: true }).click();
     await page.getByText('Changed the settings of 3 tenants.').waitFor();
-    expect((await tenants.find(more))?.maxFiles).toBe(100);
+    const limits = () => Promise.all(ids.map(async (id) => (await tenants.find(id))?.maxFiles));
+    expect(await limits()).toStrictEqual([100, 100, 100]);
+    await tenants.set(less, { maxFiles: 70 });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await dialog.getByText(`${less}: The settings were changed since.`).waitFor();
+    await dialog.getByText('1 tenant needed no change.').waitFor();
+    expect(await limits()).toStrictEqual([70, 500, 100]);
   });
 });
 

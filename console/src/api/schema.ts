@@ -572,6 +572,8 @@ export interface components {
             left_out: string[];
             /** @description With `dry_run`: the file paths. Otherwise null. */
             file_paths: string[] | null;
+            /** @description The time at which the files were created, with which a revert undoes the import; null with `dry_run` or an imported history. */
+            changed_at: components["schemas"]["Time"] | null;
         };
         /** @description Instructions for an agent about its memory. */
         Instructions: {

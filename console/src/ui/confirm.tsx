@@ -51,9 +51,7 @@ export function Questions() {
   const { title, text, verb, otherwise = 'Cancel', isDangerous = false, request } = question;
   return (
     <Modal title={title} onClose={() => respond(false)}>
-      <div class="dialog-body">
-        <p>{text}</p>
-      </div>
+      <div class="dialog-body">{typeof text === 'string' ? <p>{text}</p> : text}</div>
       <footer>
         {request && <CopyAs request={request} />}
         <button type="button" autofocus onClick={() => respond(false)}>

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { archived, noSuchTenant, overQuota } from '../../core/admin/admin-errors.ts';
 import { defineOperation } from '../../core/admin/admin-operation.ts';
-import { count, flag, memoryPath, pathOrRoot, tenantParams, text } from '../../core/admin/fields.ts';
+import { count, flag, memoryPath, pathOrRoot, tenantParams, text, time } from '../../core/admin/fields.ts';
 import { nothingThere } from '../../core/admin/file-operations.ts';
 import type { Database } from '../../core/database/database.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
@@ -140,6 +140,10 @@ const importedSchema = z
       .array(z.string())
       .nullable()
       .meta({ description: 'With `dry_run`: the file paths. Otherwise null.' }),
+    changed_at: time.nullable().meta({
+      description:
+        'The time at which the files were created, with which a revert undoes the import; null with `dry_run` or an imported history.',
+    }),
   })
   .meta({ id: 'Imported' });
 const lines = z.any().meta({
@@ -216,7 +220,7 @@ export const importMemory = defineOperation({
         onWritten: (files, of) => onProgress?.({ step: 'write', files, of }),
       },
     );
-    const { files, bytes, directories, versions, historyLeftOut, filePaths } = imported;
+    const { files, bytes, directories, versions, historyLeftOut, filePaths, changedAt } = imported;
     note({ details: { files, bytes, directories: directories.length, versions } });
     return {
       dry_run: dryRun,
@@ -228,6 +232,7 @@ export const importMemory = defineOperation({
       masked,
       left_out: leftOut,
       file_paths: dryRun ? filePaths : null,
+      changed_at: dryRun ? null : changedAt,
     };
   },
 });

@@ -86,9 +86,16 @@ export interface ImportSource {
 export type Imported =
   /**
    * `directories`: the created directories, without the root, which always exists. `versions`: number of versions in an
-   * imported history, or null if no history was imported.
+   * imported history, or null if no history was imported. `changedAt`: the files' time, unless a history has their times.
    */
-  | { kind: 'imported'; files: number; bytes: number; directories: string[]; versions: number | null }
+  | {
+      kind: 'imported';
+      files: number;
+      bytes: number;
+      directories: string[];
+      versions: number | null;
+      changedAt: string | null;
+    }
   | { kind: 'exists'; paths: string[]; total: number }
   | OverQuota;
 
@@ -177,7 +184,7 @@ async function importInto(
   }
   const versions = isRecorded ? null : await importHistory(query, tenant, history);
   await noteArrival(query, tenant);
-  return { kind: 'imported', files, bytes, directories, versions };
+  return { kind: 'imported', files, bytes, directories, versions, changedAt: isRecorded ? at : null };
 }
 
 async function isUntouched(query: QueryExecutor, tenant: string): Promise<boolean> {

@@ -44,6 +44,8 @@ export interface ImportedArchive {
    * Reason why the archive's history was not imported; null if the history was imported or the archive has none.
    */
   historyLeftOut: string | null;
+  /** Time at which the files were created; null for an imported history. */
+  changedAt: string | null;
 }
 
 /**
@@ -88,11 +90,12 @@ export async function importEntries(
         { quotas: tenantDefaults(config), origin, dryRun, onWritten, check },
       ),
     );
-    const { files, bytes, directories, versions } = requireImported(imported, tenant.id);
+    const { files, bytes, directories, versions, changedAt } = requireImported(imported, tenant.id);
     const filePaths = [...prepared.entries].flatMap(([path, { kind }]) => (kind === 'file' ? [path] : []));
     const isLeftOut = prepared.history !== undefined && versions === null;
     const reason = historyDays === 0 ? 'keeps no history' : 'has files or its own history';
-    return { files, bytes, filePaths, directories, versions, historyLeftOut: isLeftOut ? reason : null };
+    const historyLeftOut = isLeftOut ? reason : null;
+    return { files, bytes, filePaths, directories, versions, historyLeftOut, changedAt };
   } finally {
     await prepared.close();
   }

@@ -10,6 +10,7 @@ import { toast } from '../../ui/toasts.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { WorkProgress } from '../../ui/work-progress.tsx';
+import { createUndo } from '../history/undo-changes.ts';
 import { byteProgress, type Progress } from './import-progress.ts';
 
 const ROW_HEIGHT = 33;
@@ -38,7 +39,7 @@ export function ImportDialog({ tenant, archive, verb, onClose }: Props) {
     action.run(async (signal) => {
       const imported = await importArchive(tenant, archive, { dryRun: false }, onProgress, signal);
       noteChange();
-      toast(importedText(`${verb}ed`, imported));
+      toast(importedText(`${verb}ed`, imported), createUndo(tenant, imported));
       onClose();
     });
   return (

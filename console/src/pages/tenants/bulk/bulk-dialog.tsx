@@ -42,6 +42,12 @@ interface Props extends BulkProps {
   question?: ((targets: readonly Target[]) => Question | null) | undefined;
   /** Shown with the outcomes. With results, the dialog also stays open when each tenant is done. */
   results?: (outcomes: readonly Outcome[]) => ComponentChildren;
+  /** Undoes the action in the tenants that are done. */
+  undo?: () => Promise<void>;
+  /** Starts the action when the dialog opens, without a question. */
+  startsImmediately?: boolean;
+  /** Replaces the list of the first tenants. */
+  examples?: ComponentChildren;
   /** Whether there are results that the user has not saved, and the question before they are lost. */
   unsaved?: { is: () => boolean; question: Question };
   children: ComponentChildren;
@@ -74,7 +80,7 @@ export function BulkDialog(props: Props) {
     atOnce = MAX_CONCURRENT,
     children,
   } = props;
-  const { isExact = false, results, unsaved, question, ...dialog } = props;
+  const { isExact = false, results, unsaved, question, undo, startsImmediately, examples, ...dialog } = props;
   const [progress, setProgress] = useState<{ what: string; fraction: number | null }>();
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>();
   const [interruption, setInterruption] = useState<string | null>(null);
@@ -102,10 +108,14 @@ export function BulkDialog(props: Props) {
       const all = [...(outcomes ?? []).filter(isOver), ...result.outcomes];
       setInterruption(result.interruption);
       if (!all.every(isOver) || results !== undefined) return setOutcomes(all);
-      toast(`${done} ${count(all.filter((each) => each.result === 'done').length, 'tenant')}.`);
-      onClose();
-      onDone();
+      finish(all);
     });
+  const finish = (all: readonly Outcome[]) => {
+    const changed = all.filter((each) => each.result === 'done').length;
+    toast(`${done} ${count(changed, 'tenant')}.`, changed > 0 ? undo : undefined);
+    onClose();
+    onDone();
+  };
   const start = async (signal: AbortSignal) => {
     const onRead = (read: number) =>
       setProgress({ what: `Listing: ${formatNumber(read)} of ${what}`, fraction: read / targets.count });
@@ -118,6 +128,9 @@ export function BulkDialog(props: Props) {
     return asked === null || (await confirm(asked)) ? chosen : null;
   };
   const stop = () => controller.current.abort();
+  useEffect(() => {
+    if (startsImmediately) void run(start);
+  }, []);
   // Also hides new keys from another admin who signs in and may only read.
   if (!canWrite.value) return null;
   if (outcomes !== undefined) {
@@ -134,6 +147,7 @@ export function BulkDialog(props: Props) {
         onStop={stop}
         onClose={async () => {
           if (!(await mayDiscard())) return;
+          if (undo !== undefined) return finish(outcomes);
           onClose();
           onDone();
         }}
@@ -156,7 +170,7 @@ export function BulkDialog(props: Props) {
       ) : (
         <>
           {children}
-          <Examples targets={targets} />
+          {examples ?? <Examples targets={targets} />}
         </>
       )}
     </FormDialog>
