@@ -30,6 +30,7 @@ import { streams } from '../core/http/streams.ts';
 import { requestTracing, type Tracing } from '../core/http/tracing.ts';
 import { usageCounting } from '../core/http/usage-counting.ts';
 import { createLogger } from '../core/lib/logger.ts';
+import { Activity } from '../core/tenants/activity.ts';
 import { createAuthenticator } from '../core/tenants/authenticator.ts';
 import { Tenants } from '../core/tenants/tenants.ts';
 import { UsageCounts } from '../core/tenants/usage.ts';
@@ -91,8 +92,10 @@ export async function buildApp(options: {
   app.decorate('services', services);
   const usage = new UsageCounts(database);
   app.decorate('usageCounts', usage);
+  const activity = new Activity(database);
+  app.decorate('activity', activity);
   app.addHook('onClose', async () => {
-    await Promise.all([services.close(), authenticator.close(), usage.close()]);
+    await Promise.all([services.close(), authenticator.close(), usage.close(), activity.close()]);
   });
   const parts: Part[] = await Promise.all(
     FEATURES.map(async (feature) => (await feature.start?.({ config, database, services, log })) ?? {}),
@@ -110,7 +113,7 @@ export async function buildApp(options: {
   // Requests use none of the service's capacity before their caller is authenticated.
   await app.register(async (protectedRoutes) => {
     if (tracing) await protectedRoutes.register(requestTracing, { tracing });
-    await protectedRoutes.register(usageCounting, { counts: usage });
+    await protectedRoutes.register(usageCounting, { counts: usage, activity });
     await protectedRoutes.register(authentication, { authenticator, policies });
     await protectedRoutes.register(rateLimit);
     // The rate limit comes first, so that a rejected request does not look up its draft.

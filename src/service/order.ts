@@ -73,6 +73,7 @@ export const OPERATION_IDS = [
   'getReceiptKey',
   'checkReceiptText',
   'getFleetUsage',
+  'getActivity',
   'listAllDrafts',
   'listWebhooks',
   'createWebhook',

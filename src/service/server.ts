@@ -16,7 +16,6 @@ import {
   readConfigured,
 } from '../core/database/open-database.ts';
 import { hasReason, OperatorError } from '../core/errors/errors.ts';
-import type { Part } from '../core/feature.ts';
 import { expireFiles } from '../core/files/expiry.ts';
 import { pruneHistory } from '../core/history/pruning.ts';
 import type { Tracing } from '../core/http/tracing.ts';
@@ -137,7 +136,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
   const agents = await buildApp({ config, database, log, tracing });
   const { metrics, services } = agents;
-  started.push(startJobs(config, database, log, agents.parts));
+  started.push(startJobs(config, database, log, agents));
   await services.keptOut.check().catch(async (error) => {
     await agents.close();
     await stop();
@@ -259,6 +258,7 @@ async function takeCommands(app: FastifyInstance, { DATA_DIR }: Config, log: Log
 
 /** The interval is short, because people wait for a job to start. */
 const STARTING = { firstAfterMs: 1000, everyMs: 1000 };
+const RECORDING = { firstAfterMs: 1000, everyMs: 15_000 };
 const CLEANING = { firstAfterMs: 60 * 1000, everyMs: 60 * 60 * 1000 };
 /** The interval is short, because requests wait for each run, and a run takes longer the more rows were deleted. */
 const VACUUMING = { firstAfterMs: 5000, everyMs: 5000 };
@@ -268,7 +268,7 @@ function startJobs(
   config: Config,
   database: Database,
   log: Logger,
-  parts: readonly Part[],
+  { parts, activity }: Pick<FastifyInstance, 'parts' | 'activity'>,
 ): () => Promise<void> {
   const cleaning: Record<string, () => Promise<unknown>> = {
     expiration: async () => {
@@ -307,6 +307,7 @@ function startJobs(
     for (const [job, work] of Object.entries(everySecond)) stops.push(start(job, work, STARTING));
     if (stopJobs) stops.push(stopJobs);
   }
+  stops.push(start('activity', () => activity.flush(), RECORDING));
   if (database.vacuum) stops.push(start('vacuum', database.vacuum, VACUUMING));
   return async () => {
     await Promise.all(stops.map((stop) => stop()));

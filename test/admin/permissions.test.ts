@@ -42,6 +42,7 @@ const OF_THE_FLEET = [
   'GET /v1/kept-out',
   'GET /v1/receipt-key',
   'POST /v1/kept-out',
+  'GET /v1/activity',
   'GET /v1/usage',
   'POST /v1/files/expire',
   'POST /v1/history/prune',

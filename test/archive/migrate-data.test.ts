@@ -155,6 +155,7 @@ async function fill(directory: string): Promise<void> {
   await service.query(
     `INSERT INTO shares VALUES ('shr_1', 'acme', 'globex', 'inv_1', 'aa', 'read_only', '/memories/a', now())`,
   );
+  await service.app.activity.flush();
   await service.query(`INSERT INTO fleet_usage VALUES ('2026-11-01', 3, 1, 5, 2, 3)`);
   await service.close();
 }

@@ -59,6 +59,7 @@ describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
     databaseUrl(inject('postgres').cluster.nodes[1] ?? '', new URL(url).pathname.slice(1));
 
   const PLACES = [
+    'activity local <none> 0',
     'api_keys reference <none> 2',
     'audit_events local <none> 0',
     'change_log distributed tenant_id 1',

@@ -44,6 +44,7 @@ const NOT_DISTRIBUTED = new Set([
   'current_snapshot',
   'next_tick_time',
   'forget_changes',
+  'server_version',
 ]);
 
 describe.skipIf(!isCitus())('the Citus plan for the statement', { tags: 'citus' }, () => {

@@ -81,6 +81,7 @@ describe.skipIf(isCitus())('distributing the tables', () => {
       'public.kept_out': 'reference',
       'public.change_log_state': 'reference',
       'drizzle.__drizzle_migrations': 'reference',
+      'public.activity': 'coordinator',
       'public.audit_events': 'coordinator',
       'public.change_ticks': 'coordinator',
       'public.ended_sessions': 'coordinator',

@@ -54,6 +54,7 @@ describeService('drafts in the admin API', (service) => {
       drafts: [{ id: draft.id, files: 2, changed_files: 2 }],
       total: 1,
       tenants: 1,
+      oldest_created_at: draft.created_at,
       next: null,
     });
     expect((await admin().call('GET', '/drafts?limit=1')).body).toMatchObject({ drafts: [{ id: draft.id }] });

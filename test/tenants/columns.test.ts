@@ -106,6 +106,7 @@ describeServiceOnOwnDatabase(
         await service().execute(cmd.view(path), { tenant: id });
       await flushReads(service());
       await service().app.usageCounts.flush();
+      await service().app.activity.flush();
       const webhook = await call('POST', '/webhooks', { tenant: id, url: 'https://127.0.0.1' });
       await call('POST', `/webhooks/${webhook.id}/test`);
       const invitation = { reusable: true };
@@ -151,6 +152,7 @@ describeServiceOnOwnDatabase(
       const renamed = freshTenant('new');
       await call('POST', `/tenants/${id}/rename`, { to: renamed });
       const records = [
+        'activity.calls',
         'audit_events.details',
         'audit_events.tenant_id',
         'change_log.tenant_id',
@@ -182,6 +184,7 @@ describeServiceOnOwnDatabase(
       await call('POST', `/tenants/${copy}/rename`, { to: id });
       await call('DELETE', `/tenants/${id}?force=true&receipt=true`);
       expect(await columnsWith(id)).toStrictEqual([
+        'activity.calls',
         'audit_events.details',
         'audit_events.tenant_id',
         'change_log.tenant_id',

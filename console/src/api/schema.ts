@@ -122,6 +122,15 @@ export interface components {
              */
             outcome: string | null;
         };
+        /** @description Calls by an actor in a tenant. */
+        Caller: {
+            /** @description Null if the caller is for no tenant, or is unknown. */
+            tenant: string | null;
+            /** @description Null if the credential was not accepted. */
+            actor: components["schemas"]["Actor"] | null;
+            reads: number;
+            writes: number;
+        };
         /** @description A change to a file, or an event of a tenant, a draft, a share, or a key. */
         ChangeEvent: components["schemas"]["FileEvent"] | components["schemas"]["TenantEvent"] | components["schemas"]["TenantRenamedEvent"] | components["schemas"]["DraftEvent"] | components["schemas"]["ShareEvent"] | components["schemas"]["KeyEvent"];
         ChangePage: {
@@ -137,6 +146,13 @@ export interface components {
             action: "created" | "replaced" | "unchanged" | "deleted";
             /** @description The message that an agent would read. */
             message: string;
+        };
+        /** @description Percentiles, accurate to 10 %; 0 without calls. */
+        CommandLatency: {
+            command: string;
+            calls: number;
+            p50_ms: number;
+            p95_ms: number;
         };
         Conflict: {
             path: string | null;
@@ -990,6 +1006,19 @@ export interface components {
             status: ("ok" | "suspended" | "missing" | "name_taken") | null;
             created_at: components["schemas"]["Time"];
         };
+        /** @description Rejected requests and calls by an actor, with one reason. */
+        RejectedCalls: {
+            /** @description Null if the caller is for no tenant, or is unknown. */
+            tenant: string | null;
+            /** @description Null if the credential was not accepted. */
+            actor: components["schemas"]["Actor"] | null;
+            /**
+             * @description The error code. A rejected call to a tool has one of the same codes, or `read_only`.
+             * @example rate_limited
+             */
+            reason: string;
+            count: number;
+        };
         RenamedTenant: {
             /** @example acme */
             id: string;
@@ -1026,6 +1055,13 @@ export interface components {
             effective: components["schemas"]["EffectiveSettings"];
             /** @description The tenants that mount it: the first 1000, sorted. */
             mounted_by: string[];
+        };
+        Replica: {
+            /** Format: uuid */
+            id: string;
+            version: string;
+            started_at: components["schemas"]["Time"];
+            seen_at: components["schemas"]["Time"];
         };
         Restored: {
             dry_run: boolean;
@@ -1510,9 +1546,11 @@ export type Activity = components['schemas']['Activity'];
 export type Actor = components['schemas']['Actor'];
 export type AdjacentChanges = components['schemas']['AdjacentChanges'];
 export type AuditEvent = components['schemas']['AuditEvent'];
+export type Caller = components['schemas']['Caller'];
 export type ChangeEvent = components['schemas']['ChangeEvent'];
 export type ChangePage = components['schemas']['ChangePage'];
 export type Changed = components['schemas']['Changed'];
+export type CommandLatency = components['schemas']['CommandLatency'];
 export type Conflict = components['schemas']['Conflict'];
 export type Context = components['schemas']['Context'];
 export type Difference = components['schemas']['Difference'];
@@ -1555,7 +1593,9 @@ export type Problem = components['schemas']['Problem'];
 export type Read = components['schemas']['Read'];
 export type ReadSummary = components['schemas']['ReadSummary'];
 export type ReceivedShare = components['schemas']['ReceivedShare'];
+export type RejectedCalls = components['schemas']['RejectedCalls'];
 export type RenamedTenant = components['schemas']['RenamedTenant'];
+export type Replica = components['schemas']['Replica'];
 export type Restored = components['schemas']['Restored'];
 export type RevertResolutionInput = components['schemas']['RevertResolutionInput'];
 export type Reverted = components['schemas']['Reverted'];

@@ -1,3 +1,4 @@
+import * as activity from './activity-operation.ts';
 import { operationsIn } from './admin-operation.ts';
 import * as session from './admin-session.ts';
 import * as auditEvents from './audit-events.ts';
@@ -17,6 +18,7 @@ import * as versions from './version-operations.ts';
 
 /** The core's operations in the admin API. */
 export const OPERATIONS = operationsIn(
+  activity,
   auditEvents,
   changes,
   diffs,

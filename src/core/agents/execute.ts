@@ -183,8 +183,8 @@ function runFeatureTool(request: FastifyRequest, call: ValidCall): Promise<Memor
  */
 function rejectedWriteResult(error: unknown): Executed {
   if (!(error instanceof ServiceError)) throw error;
-  if (error.code === 'over_quota') return rejection(tooManyDrafts);
-  if (error.code === 'tenant_archived') return rejection(readOnly);
+  if (error.code === 'over_quota') return rejection(tooManyDrafts, 'over_quota');
+  if (error.code === 'tenant_archived') return rejection(readOnly, 'tenant_archived');
   throw error;
 }
 

@@ -5,7 +5,7 @@ import { prefers } from '../http/accept.ts';
 import { requireContext } from '../http/authentication.ts';
 import { TooComplexInput } from '../http/json-limits.ts';
 import type { CallerTrace, CommandDetails } from '../http/tracing.ts';
-import { countUse } from '../http/usage-counting.ts';
+import { countRejection, countUse } from '../http/usage-counting.ts';
 import { isObject } from '../lib/json.ts';
 import { type MemoryContext, textProblem } from '../memory/commands/memory-command.ts';
 import {
@@ -129,7 +129,7 @@ export function notAMemoryInput(why: string): ServiceError {
 }
 
 /** Runs one call and records its outcome in the log, the metrics, the usage, and the trace. */
-export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isRejection'>>(
+export async function observe<Result extends Pick<MemoryResult, 'isError' | 'rejectedFor'>>(
   request: FastifyRequest,
   {
     tool,
@@ -158,7 +158,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
   try {
     const result = await (trace === undefined ? work() : trace.run(work));
     outcome = result.isError ? 'error' : 'ok';
-    if (result.isRejection) countUse(request, 'rejected');
+    if (result.rejectedFor !== undefined) countRejection(request, result.rejectedFor);
     else if (access !== undefined) countUse(request, access === 'read' ? 'reads' : 'writes');
     // If one of several calls fails, the request's log line reports the failure.
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
@@ -166,6 +166,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
   } finally {
     const seconds = (performance.now() - started) / 1000;
     request.server.metrics.observeCommand(command, outcome, seconds, trace?.exemplar);
+    request.server.activity.addDuration(command, seconds);
   }
 }
 

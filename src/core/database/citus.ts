@@ -45,6 +45,7 @@ export const REFERENCE_TABLES = [
  * a single node, a page is always complete.
  */
 export const COORDINATOR_TABLES = [
+  'public.activity',
   'public.audit_events',
   'public.change_ticks',
   'public.ended_sessions',

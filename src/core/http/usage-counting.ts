@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import type { Activity } from '../tenants/activity.ts';
 import { NO_TENANT } from '../tenants/queries.ts';
 import type { UsageCounts, Uses } from '../tenants/usage.ts';
 import { countedTenant, type RequestContext } from './authentication.ts';
@@ -8,10 +9,14 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Usage counts shared by all listeners. */
     usageCounts: UsageCounts;
+    /** Activity shared by all listeners. */
+    activity: Activity;
   }
   interface FastifyRequest {
     /** The uses counted so far. Undefined before the first use. */
     uses: Uses | undefined;
+    /** Error codes for the rejected calls so far. */
+    rejections: string[] | undefined;
   }
 }
 
@@ -22,6 +27,13 @@ const REJECTIONS = new Set([403, 409, 429]);
 export function countUse(request: FastifyRequest, use: keyof Uses): void {
   request.uses ??= { reads: 0, writes: 0, rejected: 0 };
   request.uses[use]++;
+}
+
+/** @param reason an error code */
+export function countRejection(request: FastifyRequest, reason: string): void {
+  countUse(request, 'rejected');
+  request.rejections ??= [];
+  request.rejections.push(reason);
 }
 
 /** Returns the creation time for the tenant whose usage the request counts for, or null if the time is unknown. */
@@ -35,16 +47,20 @@ function creationTime(context: RequestContext | undefined): string | null {
   return policy.createdAt === NO_TENANT ? null : policy.createdAt;
 }
 
-/** Adds each request's uses to the tenant's usage. */
-export const usageCounting = fp<{ counts: UsageCounts }>(
-  async (app, { counts }) => {
+/** Adds each request's uses to the tenant's usage, and to the activity. */
+export const usageCounting = fp<{ counts: UsageCounts; activity: Activity }>(
+  async (app, { counts, activity }) => {
     app.decorateRequest('uses');
-    app.addHook('onResponse', (request, reply, done) => {
-      if (REJECTIONS.has(reply.statusCode)) countUse(request, 'rejected');
-      const { uses, context, logEntry } = request;
+    app.decorateRequest('rejections');
+    app.addHook('onResponse', (request, { statusCode }, done) => {
+      if (REJECTIONS.has(statusCode)) countUse(request, 'rejected');
+      const { uses, context, logEntry, rejections = [] } = request;
       // A request that was rejected before authentication has no context.
       const tenant = context === undefined ? logEntry.tenant : countedTenant(context);
       if (uses !== undefined && tenant !== undefined) counts.add(tenant, creationTime(context), uses);
+      const caller = { tenant: tenant ?? null, actor: context?.principal.actor ?? null };
+      const problem = statusCode < 400 ? [] : [logEntry.outcome ?? String(statusCode)];
+      activity.add(caller, uses ?? { reads: 0, writes: 0 }, [...rejections, ...problem]);
       done();
     });
   },

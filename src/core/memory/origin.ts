@@ -40,6 +40,13 @@ export function actorText(actor: Actor): string {
   }
 }
 
+/** Identifies an actor among all actors. A changed label does not make another actor. */
+export function actorId(actor: Actor): string {
+  if ('id' in actor) return `${actor.type}:${actor.id}`;
+  if ('subject' in actor) return `${actor.type}:${actor.subject ?? ''}`;
+  return 'name' in actor ? `${actor.type}:${actor.name}` : actor.type;
+}
+
 /** Describes an actor, with the tenant whose mount was used for the change, if any. */
 export function actorTextVia(actor: Actor, viaTenant: string | null): string {
   return viaTenant === null ? actorText(actor) : `${actorText(actor)} via ${viaTenant}`;

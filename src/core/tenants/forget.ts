@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
+import { forgetActivityQuery } from './activity.ts';
 import { forgetEventsQuery } from './events.ts';
 import { forgetKeptOut } from './kept-out-entries.ts';
 import { forgetMounts } from './mounts.ts';
@@ -132,7 +133,7 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
  * Replaces a deleted tenant's ID with a hash, which is the same everywhere: in the audit trail, in the jobs, and in
  * other tenants' mounts, drafts, and records of reads. Deletes the receipts that contain the ID. The hash's salt is random and
  * not stored, so that a guessed ID cannot be verified against the hash. Deletes the tenant's events, and its rows in the
- * change log and among the webhook deliveries. If the call is interrupted, repeat it.
+ * change log, the webhook deliveries, and the activity. If the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
  */
@@ -151,6 +152,7 @@ export async function forgetTenant(
   await database.query(forgetChangesQuery, { tenant });
   await database.query(forgetEventsQuery, { tenant });
   await database.query(forgetDeliveriesQuery, { tenant });
+  await database.query(forgetActivityQuery, { tenant });
   let events = 0;
   for (let after: EventPosition | undefined = BEFORE_ALL; after !== undefined; ) {
     const rows: Found[] = await findMentions(database, tenant, after);

@@ -148,12 +148,18 @@ ORDER BY drafts.created_at DESC, id DESC LIMIT $limit::integer
 `,
 );
 
-const countDraftsQuery = defineQuery<DraftFilter, { count: number; tenants: number }>(
+const countDraftsQuery = defineQuery<
+  DraftFilter,
+  { count: number; tenants: number; oldestAt: string | null }
+>(
   'count_drafts',
-  `SELECT count(*)::float8 AS count, count(DISTINCT tenant_id)::float8 AS tenants FROM drafts WHERE ${MATCHES}`,
+  `
+SELECT count(*)::float8 AS count, count(DISTINCT tenant_id)::float8 AS tenants, ${time('min(created_at)')} AS "oldestAt"
+FROM drafts WHERE ${MATCHES}
+`,
 );
 
-/** Counts matching drafts and their distinct tenants. */
+/** Counts matching drafts and their distinct tenants, and finds the oldest draft's creation time. */
 export async function countDrafts(database: Database, filter: DraftFilter) {
   const [counted] = (await database.query(countDraftsQuery, filter)).rows;
   if (counted === undefined) throw new Error('An aggregate returned no row.');

@@ -5,7 +5,7 @@ import type { ReadTrail } from '../../core/files/read-trail.ts';
 import type { FeatureService, Services } from '../../core/files/services.ts';
 import { DAY_MS } from '../../core/lib/units.ts';
 import { WriteBehindBuffer } from '../../core/lib/write-behind-buffer.ts';
-import { type Actor, type Origin, printable, storedActor } from '../../core/memory/origin.ts';
+import { type Actor, actorId, type Origin, printable, storedActor } from '../../core/memory/origin.ts';
 import { countedAs } from '../../core/tenants/policy-cache.ts';
 import { NO_TENANT } from '../../core/tenants/queries.ts';
 import { findFileIdsQuery, recordReadsQuery } from './read-queries.ts';
@@ -62,7 +62,7 @@ export class ReadLog implements ReadTrail, FeatureService {
     if (policy === undefined || policy.readLogDays === 0) return;
     const now = Date.now();
     const via = viaTenant === undefined ? null : (policies.recentPolicy(viaTenant)?.draftOf ?? viaTenant);
-    const reader = `${Math.floor(now / DAY_MS)} ${readerName(actor)} ${via ?? ''}`;
+    const reader = `${Math.floor(now / DAY_MS)} ${actorId(actor)} ${via ?? ''}`;
     const isDaily = policy.readLog === 'daily';
     this.#noted++;
     this.#reads.add(`${tenant}${path}\n${isDaily ? reader : this.#noted}`, {
@@ -155,13 +155,6 @@ function toRecords(reads: readonly Reads[], fileIds: ReadonlyMap<string, string>
     else merge(same, each);
   }
   return [...records.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
-}
-
-/** Identifies an actor among all actors. A changed label does not make another actor. */
-function readerName(actor: Actor): string {
-  if ('id' in actor) return `${actor.type}:${actor.id}`;
-  if ('subject' in actor) return `${actor.type}:${actor.subject ?? ''}`;
-  return 'name' in actor ? `${actor.type}:${actor.name}` : actor.type;
 }
 
 function hashToUuid(text: string): string {

@@ -1,5 +1,6 @@
 /* Database tables. drizzle-kit writes the migrations from these tables. */
 
+export * from './activity-tables.ts';
 export * from './draft-tables.ts';
 export * from './file-tables.ts';
 export * from './incident-tables.ts';

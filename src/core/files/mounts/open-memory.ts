@@ -180,7 +180,7 @@ export function openMemory(
 ): OpenedMemory | MemoryResult | Promise<OpenedMemory | MemoryResult> {
   const { mounts } = call.policy;
   const rejected = rejectedByRights(command, input, call);
-  if (rejected !== undefined) return rejection(rejected);
+  if (rejected !== undefined) return rejection(rejected, 'outside_rights');
   const route = mounts.length === 0 ? OWN : commandRoute(command, input, mounts);
   switch (route.kind) {
     case 'own':
@@ -194,8 +194,8 @@ export function openMemory(
       );
     }
     case 'rejected':
-      if (call.principal.access === 'read_only') return rejection(readOnly);
-      return (route.isRejection ? rejection : failure)(route.why);
+      if (call.principal.access === 'read_only') return rejection(readOnly, 'read_only');
+      return route.isRejection ? rejection(route.why, 'read_only') : failure(route.why);
     case 'mount':
       return isProposal(command, input, mounts) && !isReader(call.principal)
         ? openProposal(command, input, route.mount, call, services)
@@ -276,7 +276,7 @@ async function openProposal(
       return await openMounted(command, input, await call.openDraft(mount), call, services);
     } catch (error) {
       if (hasReason(error, 'too_many_drafts') || hasReason(error, 'drafts_too_large'))
-        return rejection(tooManyMountDrafts(proposedPath(command, input, mount, call)));
+        return rejection(tooManyMountDrafts(proposedPath(command, input, mount, call)), 'over_quota');
       return describeMountFault(error, mount, call, services);
     }
   };
@@ -314,7 +314,7 @@ function describeMountFault(
 ): MemoryResult {
   if (mountPath(mount) === ROOT) throw error;
   if (hasReason(error, 'tenant_archived') || hasReason(error, 'draft_of_draft'))
-    return rejection(readOnlyMount(mount, mounts));
+    return rejection(readOnlyMount(mount, mounts), 'read_only');
   // The next attempt looks up the mounted tenant again.
   if (hasReason(error, 'tenant_replaced')) policies.forget(mount.draftOf?.tenant ?? mount.tenant);
   // The tenant was deleted while its settings were cached.

@@ -43,8 +43,8 @@ export async function editFile(
 
 /** Returns the result for a rejected write. */
 export function rejectionResult(outcome: Rejection): MemoryResult {
-  const make = outcome.kind === 'over_quota' ? rejection : failure;
-  return make(rejectionMessage(outcome));
+  const message = rejectionMessage(outcome);
+  return outcome.kind === 'over_quota' ? rejection(message, 'over_quota') : failure(message);
 }
 
 /**

@@ -33,7 +33,7 @@ export async function executeCommand(
 ): Promise<Executed> {
   if (command === undefined) return failure(describeUnknown(input.command));
   const isWrite = command.access === 'write';
-  if (isWrite && context.access === 'read_only') return rejection(readOnly);
+  if (isWrite && context.access === 'read_only') return rejection(readOnly, 'read_only');
   const parsed = command.schema.safeParse(input);
   if (!parsed.success) return failure(invalidField(command.name, ...firstProblem(parsed.error.issues)));
   if (!isWrite) return await command.run(parsed.data, context);

@@ -8,6 +8,7 @@ import {
   readCursor,
   readTimes,
   tenantParams,
+  time,
   writeCursor,
 } from '../../../core/admin/fields.ts';
 import { ServiceError } from '../../../core/errors/errors.ts';
@@ -26,6 +27,7 @@ const listSchema = z.object({
   drafts: z.array(draftSchema).meta({ description: 'The newest first.' }),
   total: counted.meta({ description: 'Drafts in this state, on all pages.' }),
   tenants: counted.meta({ description: 'Tenants that have such drafts.' }),
+  oldest_created_at: time.nullable().meta({ description: 'When the oldest such draft was created.' }),
   next,
 });
 
@@ -55,11 +57,12 @@ async function listPage(
 ) {
   const filter = { ...of, state };
   const page = await readDraftPage(database, filter, readCursor(position, after), limit);
-  const { count: total, tenants } = await countDrafts(database, filter);
+  const { count: total, tenants, oldestAt } = await countDrafts(database, filter);
   return {
     drafts: await draftRecords(database.query, config, page.rows),
     total,
     tenants,
+    oldest_created_at: oldestAt,
     next: writeCursor(page.next),
   };
 }
