@@ -4,31 +4,13 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 import { type Prepared, prepareViews, VIEWS, viewHash } from './all-views.ts';
+import { EXCESSES } from './excesses.ts';
 
 const WIDTHS = [
   360, 390, 480, 600, 641, 680, 720, 768, 820, 861, 900, 960, 1000, 1020, 1050, 1080, 1140, 1280, 1600,
 ];
 /** Widths at which axe checks each page, which takes a second. AXE=all checks it at all widths. */
 const CHECKED = new Set(process.env.AXE === 'all' ? WIDTHS : [360, 641, 1000, 1600]);
-
-/**
- * Returns the elements that extend beyond the window, and the cells whose content extends into the next cell. A chart
- * adapts to a new width in the next frame. The function is a string, because it runs in the page.
- */
-const EXCESSES = `(async () => {
-  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-  const width = document.documentElement.clientWidth;
-  const describe = (element) => element.tagName + ' ' + element.className + ' ' + element.textContent.slice(0, 40);
-  const shown = [...document.querySelectorAll('td, th, a, button, input, select, h1, h2, .card, .pane')].filter(
-    (element) => element.checkVisibility() && !element.closest('.visually-hidden'),
-  );
-  return [
-    ...(document.documentElement.scrollWidth > width ? ['the page'] : []),
-    ...shown.filter((element) => element.getBoundingClientRect().right > width + 1).map(describe),
-    ...shown.filter(({ tagName, scrollWidth, clientWidth }) => tagName.startsWith('T') && scrollWidth > clientWidth + 1)
-      .map((cell) => 'cell ' + describe(cell)),
-  ];
-})()`;
 
 async function findViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);

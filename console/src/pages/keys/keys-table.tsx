@@ -31,7 +31,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [rotating, setRotating] = useState<Key | null>(null);
   return (
     <>
-      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1020 : 820}>
+      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1000 : 820}>
         <thead>
           <tr>
             <th scope="col">Key</th>
