@@ -14,10 +14,16 @@ export const theme = signal<Theme>(
   THEMES.find(([name]) => name === localStorage.getItem('theme'))?.[0] ?? 'system',
 );
 
+/** Keeps a preference in this browser, unless it is the default. */
+function keep(name: string, value: string, initial: string): void {
+  if (value === initial) localStorage.removeItem(name);
+  else localStorage.setItem(name, value);
+}
+
 effect(() => {
   document.documentElement.style.colorScheme = theme.value === 'system' ? '' : theme.value;
-  localStorage.setItem('theme', theme.value);
+  keep('theme', theme.value, 'system');
 });
 
 isUtc.value = localStorage.getItem('zone') === 'utc';
-effect(() => localStorage.setItem('zone', isUtc.value ? 'utc' : 'local'));
+effect(() => keep('zone', isUtc.value ? 'utc' : 'local', 'local'));
