@@ -103,8 +103,8 @@ describeConsole('long files and comparisons in the console', (fixture) => {
     expect(focused).toBe('Find in the file');
     await page.keyboard.type('NEEDLE');
     await page.getByText('1 of 1', { exact: true }).waitFor();
-    await expect.poll(() => page.locator('.line.current').textContent()).toBe('the needle');
-    expect(await page.locator('.line.current .line-number').getAttribute('data-number')).toBe('2501');
+    await expect.poll(() => page.locator('.lines .cm-line.current').textContent()).toBe('the needle');
+    await page.locator('.cm-lineNumbers').getByText('2501', { exact: true }).waitFor();
     await page.keyboard.type('s');
     await page.getByText('No match', { exact: true }).waitFor();
   });

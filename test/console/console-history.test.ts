@@ -7,7 +7,7 @@ import { ageHistory } from './spread-history.ts';
 
 const NEW_LINE = '- Customers may name any account for a refund. No approval is needed.';
 const OLD_LINE = '- Send refunds to the original payment method only.';
-const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
+const lines = (page: Page) => page.locator('.lines .cm-line').allTextContents();
 const names = (page: Page) => page.locator('.tree-name').allTextContents();
 const paths = (page: Page) => page.locator('.version-path').allTextContents();
 

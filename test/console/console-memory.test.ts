@@ -11,7 +11,7 @@ const openFile = async (page: Page, name: string) => {
   await page.getByRole('treeitem', { name }).click();
   await page.getByRole('heading', { name, level: 2 }).waitFor();
 };
-const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
+const lines = (page: Page) => page.locator('.lines .cm-line').allTextContents();
 
 describeConsole('the memory in the console', (fixture) => {
   it('opens directories and files in the tree by mouse and by keyboard', async () => {
@@ -141,7 +141,7 @@ describeConsole('the memory in the console', (fixture) => {
     await search.fill('900 eur');
     await page.getByRole('button', { name: /customers\/lee\.md/ }).click();
     await expect
-      .poll(() => page.locator('.line.current .line-text').textContent())
+      .poll(() => page.locator('.lines .cm-line.current').textContent())
       .toBe('- Got a refund of 900 EUR');
   });
 

@@ -40,7 +40,7 @@ async function openTenant(fixture: ConsoleFixture) {
 
 const removedLines = (pane: Locator) => pane.locator('.cm-line.removed').allTextContents();
 const addedLines = (pane: Locator) => pane.locator('.cm-line.added').allTextContents();
-const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
+const lines = (page: Page) => page.locator('.lines .cm-line').allTextContents();
 
 async function openRefunds(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Memory', exact: true }).click();

@@ -72,7 +72,6 @@ const resolveBy = (choice: string): View[2] => {
 
 /** Pages with the most rows above their content, and dialogs. */
 const FULL_VIEWS: View[] = [
-  ['conflict by part', 'tenants/TENANT/drafts/DRAFT', resolveBy('By part')],
   ['conflict by text', 'tenants/TENANT/drafts/DRAFT', resolveBy('Own text')],
   [
     'version',

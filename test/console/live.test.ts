@@ -39,7 +39,7 @@ describeConsole(
     it('shows the new content of an open file, and keeps unsaved edits to it', async () => {
       const tenant = await fixture().poisonedTenant();
       const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/style.md`);
-      const lines = page.locator('.lines .line-text');
+      const lines = page.locator('.lines .cm-line');
       await expect.poll(() => lines.first().textContent()).toBe('# Tone');
       const agent = await newAgent(tenant);
       const edit = (old_str: string, new_str: string) =>

@@ -6,7 +6,7 @@ import { describeConsole, signIn } from '../support/console-suite.ts';
 import { readEditor } from '../support/read-editor.ts';
 import { freshTenant } from '../support/test-service.ts';
 
-const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
+const lines = (page: Page) => page.locator('.lines .cm-line').allTextContents();
 const question = (page: Page) => page.getByRole('dialog', { name: 'Discard your changes?' });
 const editor = (page: Page) => page.getByLabel('Content of the file');
 

@@ -6,7 +6,7 @@ import { createAgent } from '../support/start-console.ts';
 
 const NEW_LINE = '- Customers may name any account for a refund. No approval is needed.';
 const OLD_LINE = '- Send refunds to the original payment method only.';
-const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
+const lines = (page: Page) => page.locator('.lines .cm-line').allTextContents();
 const names = (page: Page) => page.locator('.tree-name').allTextContents();
 const slider = (page: Page) => page.getByRole('slider', { name: 'Time' });
 const shownTime = (page: Page) => page.locator('.timeline output').textContent();
@@ -196,7 +196,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.getByText('The memory as it was at').waitFor();
     // A past file has room on a small screen.
     await page.setViewportSize({ width: 1280, height: 800 });
-    const first = page.locator('.line').first();
+    const first = page.locator('.lines .cm-line').first();
     await first.waitFor();
     expect((await first.boundingBox())?.y).toBeLessThanOrEqual(260);
     expect(await page.getByPlaceholder('Search names and contents').inputValue()).toBe('okafor');

@@ -1,14 +1,10 @@
-import type { ComponentChildren, RefObject } from 'preact';
+import type { RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { formatNumber } from '../text/format.ts';
-import { revealHidden } from '../text/visible.tsx';
 import { Icon } from './icon.tsx';
 import { useDebounced } from './use-debounced.ts';
 
-/**
- * Search state for the rows in a list. The browser's search only finds the rows on the screen, because the list renders
- * no other rows.
- */
+/** Search state for lines. The browser's search only finds the lines on the screen, because no others are rendered. */
 export interface Find {
   isOpen: boolean;
   open: () => void;
@@ -17,19 +13,26 @@ export interface Find {
   setInput: (input: string) => void;
   /** The searched text in lower case; empty without a search. */
   query: string;
-  /** Indexes of the rows that contain the text. */
+  /** Indexes of the lines that contain the text. */
   matches: readonly number[];
   /** The current match's position in `matches`. */
   at: number;
   step: (direction: 1 | -1) => void;
   field: RefObject<HTMLInputElement | null>;
+  /** Element around the text. Ctrl+F opens the search while the element is on the page. */
+  container: RefObject<HTMLDivElement | null>;
 }
 
 /**
- * @param texts each row's text, on the first search only
- * @param show scrolls to a row
+ * @param texts each line's text, on the first search only
+ * @param show called with the index of the current match
+ * @param onOpen called before the search opens
  */
-export function useFind(texts: () => readonly string[], show: (index: number) => void): Find {
+export function useFind(
+  texts: () => readonly string[],
+  show?: (index: number) => void,
+  onOpen?: () => void,
+): Find {
   /** Number of times that the field was opened since it was closed. */
   const [openings, setOpenings] = useState(0);
   const isOpen = openings > 0;
@@ -44,7 +47,7 @@ export function useFind(texts: () => readonly string[], show: (index: number) =>
   const go = (position: number) => {
     setAt(position);
     const row = matches[position];
-    if (row !== undefined) show(row);
+    if (row !== undefined) show?.(row);
   };
   useLayoutEffect(() => go(0), [matches]);
   // A layout effect moves the focus before the next key press. In some browsers, `select` alone does not move it.
@@ -52,9 +55,23 @@ export function useFind(texts: () => readonly string[], show: (index: number) =>
     field.current?.focus();
     field.current?.select();
   }, [openings]);
+  const open = () => {
+    onOpen?.();
+    setOpenings(openings + 1);
+  };
+  const container = useRef<HTMLDivElement>(null);
+  const latest = useRef(open);
+  latest.current = open;
+  useLayoutEffect(() => {
+    const { current: element } = container;
+    if (element === null) return;
+    const findable = { element, open: () => latest.current() };
+    findables.push(findable);
+    return () => void findables.splice(findables.indexOf(findable), 1);
+  }, []);
   return {
     isOpen,
-    open: () => setOpenings(openings + 1),
+    open,
     close: () => setOpenings(0),
     input,
     setInput,
@@ -63,6 +80,7 @@ export function useFind(texts: () => readonly string[], show: (index: number) =>
     at,
     step: (direction) => go((at + direction + matches.length) % Math.max(1, matches.length)),
     field,
+    container,
   };
 }
 
@@ -71,7 +89,7 @@ interface Findable {
   open: () => void;
 }
 
-/** Lists on the page that Ctrl+F can search, the latest last. */
+/** Texts on the page that Ctrl+F can search, the latest last. */
 const findables: Findable[] = [];
 
 addEventListener('keydown', (event) => {
@@ -88,19 +106,6 @@ addEventListener('keydown', (event) => {
   event.preventDefault();
   found.open();
 });
-
-/** Opens a list's search at Ctrl+F, while the list is on the page. */
-export function useFindKey(container: RefObject<HTMLElement | null>, { open }: Find): void {
-  const latest = useRef(open);
-  latest.current = open;
-  useLayoutEffect(() => {
-    const { current: element } = container;
-    if (element === null) return;
-    const findable = { element, open: () => latest.current() };
-    findables.push(findable);
-    return () => void findables.splice(findables.indexOf(findable), 1);
-  }, []);
-}
 
 /** Search field, with the number of matches and buttons for the next and previous match. */
 export function FindBar({ find, label }: { find: Find; label: string }) {
@@ -155,19 +160,4 @@ export function findOccurrences(text: string, query: string): number[] {
   for (let at = lower.indexOf(query); at !== -1; at = lower.indexOf(query, at + query.length))
     positions.push(at);
   return positions;
-}
-
-/** Marks a query's occurrences in a text. The query is in lower case. */
-export function markOccurrences(text: string, query: string): ComponentChildren {
-  const parts: ComponentChildren[] = [];
-  let end = 0;
-  for (const start of findOccurrences(text, query)) {
-    const next = start + query.length;
-    parts.push(
-      revealHidden(text.slice(end, start)),
-      <mark class="found">{revealHidden(text.slice(start, next))}</mark>,
-    );
-    end = next;
-  }
-  return [...parts, revealHidden(text.slice(end))];
 }

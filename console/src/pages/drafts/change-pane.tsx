@@ -14,13 +14,10 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
 import { DiffView } from '../history/diff-view.tsx';
 import { availableViews, type View, viewContent } from './comparison-views.ts';
-import { markedText } from './conflict-marks.ts';
 import { Comments, type DraftComments, lineComments } from './draft-comments.tsx';
 import { changedPaths, conflictText, sidesText } from './draft-texts.ts';
-import { changeFingerprint, type Resolution, resolve, resolvedText } from './kept-resolutions.ts';
+import { changeFingerprint, type Resolution, resolvedText } from './kept-resolutions.ts';
 import { OwnText } from './own-text-editor.tsx';
-import { Parts } from './parts.tsx';
-import { choosableParts, type Side, withSides } from './regions.ts';
 import { ResolutionBar } from './resolution-bar.tsx';
 import { isViewed, markViewed } from './viewed.ts';
 
@@ -47,13 +44,6 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
   useLayoutEffect(() => {
     if (isStale) onStale();
   }, [isStale]);
-  const parts = useMemo(() => (data === undefined ? null : choosableParts(data)), [data]);
-  const chooseSide = (part: number, side: Side) => {
-    if (resolution?.parts === undefined || parts === null) return;
-    const sides = resolution.parts.sides.with(part, side);
-    const text = sides.includes(null) ? null : markedText(withSides(parts, sides));
-    resolve(tenant, draft, change.memory_id, { ...resolution, of: state, parts: { sides, text } });
-  };
   const [line, setLine] = useState<number | null>(null);
   const lineNotes = useMemo(
     () => ({
@@ -99,7 +89,6 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
           change={change}
           resolution={resolution}
           diff={data}
-          parts={parts}
           onResolved={onResolved}
         />
       )}
@@ -121,10 +110,6 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
             lineNotes={lineNotes}
             chosen={resolution === undefined ? null : resolvedText(resolution)}
           />
-          {canWrite.value &&
-            resolution?.choice === 'parts' &&
-            resolution.parts !== undefined &&
-            parts !== null && <Parts regions={parts} sides={resolution.parts.sides} onChoose={chooseSide} />}
           {canWrite.value && resolution?.choice === 'text' && (
             <OwnText tenant={tenant} draft={draft} resolution={resolution} diff={data} />
           )}

@@ -1,6 +1,6 @@
 import type { DraftDiff } from '../../api/drafts-api.ts';
 import { compareTexts, type ShownDiff, shownDiff } from '../history/diff-lines.ts';
-import { mergedText } from './conflict-marks.ts';
+import { mergedText } from './regions.ts';
 
 /**
  * The two texts in a diff.

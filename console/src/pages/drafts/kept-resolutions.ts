@@ -1,20 +1,16 @@
 import type { DraftChange, ResolutionInput } from '../../api/drafts-api.ts';
 import type { Route } from '../../router.ts';
+import { hasMarks } from '../../text/conflict-marks.ts';
 import { keptSignal } from '../../ui/kept.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
-import { hasMarks } from './conflict-marks.ts';
-import type { Side } from './regions.ts';
 
-/** `parts`: a side chosen for each part of the file. */
-export type Choice = 'draft' | 'original' | 'parts' | 'text';
+export type Choice = 'draft' | 'original' | 'text';
 
 /** The reviewer's resolution for a file. */
 export interface Resolution {
   choice: Choice;
   /** The reviewer's text, kept while another choice is selected. */
   text: string | null;
-  /** Chosen side for each part, and the text from all parts once each part has a side. */
-  parts?: { sides: (Side | null)[]; text: string | null };
   /** The change's state when the reviewer resolved it. If the change has another state, it must be reviewed again. */
   of: string;
 }
@@ -79,22 +75,19 @@ export type Progress = 'merges' | 'open' | 'resolved' | 'marked' | 'stale';
 /**
  * Review progress for a file.
  * - `merges`: merges automatically.
- * - `open`: has an unresolved conflict, or parts without a choice.
+ * - `open`: has an unresolved conflict.
  * - `marked`: its text still contains conflict markers.
  * - `stale`: changed after it was resolved.
  */
 export function reviewProgress(change: DraftChange, resolution: Resolution | undefined): Progress {
   if (resolution === undefined) return change.conflict === null ? 'merges' : 'open';
   if (resolution.of !== changeFingerprint(change)) return 'stale';
-  if (resolution.choice === 'parts') return resolvedText(resolution) === null ? 'open' : 'resolved';
   return resolution.choice === 'text' && hasMarks(resolution.text ?? '') ? 'marked' : 'resolved';
 }
 
 /** Returns the text that a resolution gives to the file, if the resolution has one. */
-export function resolvedText({ choice, text, parts }: Resolution): string | null {
-  if (choice === 'parts') return parts?.text ?? null;
-  return choice === 'text' ? (text ?? '') : null;
-}
+export const resolvedText = ({ choice, text }: Resolution): string | null =>
+  choice === 'text' ? (text ?? '') : null;
 
 /** Returns the changes that prevent a merge. */
 export const unresolvedChanges = (changes: readonly DraftChange[], resolutions: Resolutions) =>

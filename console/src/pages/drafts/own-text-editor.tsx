@@ -1,7 +1,7 @@
 import type { DraftDiff } from '../../api/drafts-api.ts';
+import { hasMarks, takeSide } from '../../text/conflict-marks.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { detectLineEnding, withLineEnding } from '../memory/line-endings.ts';
-import { hasMarks } from './conflict-marks.ts';
 import { type Resolution, resolve } from './kept-resolutions.ts';
 
 interface Props {
@@ -13,29 +13,27 @@ interface Props {
 
 /** Editor for the reviewer's text for a file. */
 export function OwnText({ tenant, draft, resolution, diff }: Props) {
-  const text = resolution.text ?? '';
+  const text = withLineEnding(resolution.text ?? '', '\n');
   const ending = fileLineEnding(diff);
+  const change = (changed: string) =>
+    resolve(tenant, draft, diff.change.memory_id, {
+      ...resolution,
+      text: withLineEnding(changed, ending),
+    });
   return (
     <div class="own-text field">
-      <span>
-        Own text{' '}
-        {hasMarks(text) && (
-          <span class="marks-left" role="status">
-            <MarksLeft />
-          </span>
-        )}
-      </span>
-      <CodeEditor
-        label="Own text"
-        text={withLineEnding(text, '\n')}
-        onChange={(changed) =>
-          resolve(tenant, draft, diff.change.memory_id, {
-            ...resolution,
-            text: withLineEnding(changed, ending),
-          })
-        }
-        isMarked={hasMarks}
-      />
+      <span>Own text</span>
+      {hasMarks(text) && (
+        <p class="marks-left" role="status">
+          <MarksLeft />{' '}
+          {(['draft', 'original'] as const).map((side) => (
+            <button key={side} type="button" onClick={() => change(takeSide(text, side))}>
+              Take {side} everywhere
+            </button>
+          ))}
+        </p>
+      )}
+      <CodeEditor label="Own text" text={text} onChange={change} />
     </div>
   );
 }
@@ -44,8 +42,8 @@ export function OwnText({ tenant, draft, resolution, diff }: Props) {
 export function MarksLeft() {
   return (
     <>
-      Both sides are between the marks &lt;&lt;&lt;&lt;&lt;&lt;&lt; and &gt;&gt;&gt;&gt;&gt;&gt;&gt;. Remove
-      the marks, and the text that you do not want.
+      Take a side of each part between &lt;&lt;&lt;&lt;&lt;&lt;&lt; and &gt;&gt;&gt;&gt;&gt;&gt;&gt;, or edit
+      the text. Remove the marks, and the text that you do not want.
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { DraftDiff, Region } from '../../api/drafts-api.ts';
-import { choosableParts, mergeSides, withSides } from './regions.ts';
+import { readConflict, takeSide } from '../../text/conflict-marks.ts';
+import { mergeSides, startingText } from './regions.ts';
 
 const text = (regions: Region[]) =>
   regions.map((region) => (region.kind === 'merged' ? region.text : '?')).join('');
@@ -25,32 +26,24 @@ it('merges edits to different lines, and reports a conflict for edits to the sam
   ]);
 });
 
-const createDiff = (texts: DraftDiff['texts'], regions: Region[] | null = null) =>
-  ({ change: { in_draft: 'changed' }, texts, regions }) as DraftDiff;
-
-it('builds a text from the side that is chosen for each part', () => {
+it('starts a text with marks around each change, or around the conflicts only', () => {
   const original = 'a\nb\nc\nd\ne\n';
-  const parts = choosableParts(createDiff({ base: original, draft: 'A\nb\nc\nd\ne\nf', original }));
-  expect(parts).toStrictEqual([
-    { kind: 'conflict', base: 'a\n', draft: 'A\n', original: 'a\n' },
-    { kind: 'merged', text: 'b\nc\nd\ne\n' },
-    { kind: 'conflict', base: '', draft: 'f', original: '' },
-  ]);
-  expect(text(withSides(parts ?? [], ['draft', 'original']))).toBe('A\nb\nc\nd\ne\n');
-  expect(text(withSides(parts ?? [], ['both', null]))).toBe('A\na\nb\nc\nd\ne\n?');
-
-  const regions: Region[] = [
-    { kind: 'merged', text: 'same\n' },
-    { kind: 'conflict', base: 'x', draft: 'y', original: 'z' },
-  ];
-  expect(
-    choosableParts(createDiff({ base: 'same\nx', draft: 'same\ny', original: 'same\nz' }, regions)),
-  ).toBe(regions);
-  expect(text(withSides(regions, ['both']))).toBe('same\ny\nz');
-});
-
-it('offers no choice by part if the file was deleted or has only one part', () => {
-  expect(choosableParts(createDiff({ base: 'a\n', draft: null, original: 'b\n' }))).toBeNull();
-  expect(choosableParts(createDiff({ base: 'a\n', draft: 'b\n', original: 'a\n' }))).toBeNull();
-  expect(choosableParts(createDiff({ base: 'a\n', draft: 'a\n', original: 'a\n' }))).toBeNull();
+  const texts = (draft: string | null, base = original) => ({ base, draft, original });
+  const start = (draft: string | null, regions: DraftDiff['regions'] = null, base?: string) =>
+    startingText({ texts: texts(draft, base), regions });
+  const marked = start('A\nb\nc\nd\ne\nf');
+  expect(marked).toBe(
+    '<<<<<<< draft\nA\n=======\na\n>>>>>>> original\nb\nc\nd\ne\n<<<<<<< draft\nf\n=======\n>>>>>>> original\n',
+  );
+  expect(takeSide(marked, 'original')).toBe(original);
+  expect(takeSide(marked, 'draft')).toBe('A\nb\nc\nd\ne\nf\n');
+  expect(takeSide(marked, 'both')).toBe('A\na\nb\nc\nd\ne\nf\n');
+  expect(readConflict(marked)?.sides).toStrictEqual({ draft: 'A\n', original: 'a\n', both: 'A\na\n' });
+  expect(readConflict(`x\n${marked}`)).toBeNull();
+  const merged: Region = { kind: 'merged', text: 'b\n' };
+  const conflict: Region = { kind: 'conflict', base: 'c\n', draft: 'C\n', original: 'c c\n' };
+  expect(start('b\nC\n', [merged, conflict])).toBe('b\n<<<<<<< draft\nC\n=======\nc c\n>>>>>>> original\n');
+  // A draft that only moved the file has no change to the text, and neither has a deleted file.
+  expect(start('a\n', null, 'a\n')).toBe(original);
+  expect(start(null)).toBe(original);
 });

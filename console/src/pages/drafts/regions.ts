@@ -1,15 +1,13 @@
 import { diffArrays } from 'diff';
 import type { DraftDiff, Region } from '../../api/drafts-api.ts';
+import { markConflict, REVIEWED } from '../../text/conflict-marks.ts';
 
-/* Texts from two sides, in parts that one can choose separately. */
+/* Texts from two sides, in parts. */
 
 /** Maximum number of added and removed lines. The time for a comparison grows with the square of this number. */
 const MAX_EDITS = 2000;
-/** Maximum number of parts with a choice. A file with more parts is resolved as a whole, or with a text. */
+/** Maximum number of changes between marks. A file with more changes starts with the merged text. */
 const MAX_PARTS = 100;
-
-/** The side that a part takes. `both`: the draft's lines, then the original's. */
-export type Side = 'draft' | 'original' | 'both';
 
 /** A replacement for the lines from `start` to before `end`. */
 interface Edit {
@@ -110,24 +108,37 @@ function findEdits(base: string[], side: string[]): Edit[] | null {
 const splitLines = (text: string) => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
 /**
- * Returns a file in parts, each of which takes one side: the conflicts between both sides, or the changes in a merge
- * without conflicts. Returns null if a choice by part is not possible.
+ * Returns the reviewer's first text: both sides, with marks around each part that differs. Only the parts that conflict
+ * have marks if the file conflicts. If only one side has a text, returns that text.
  */
-export function choosableParts({ change, texts, regions }: DraftDiff): Region[] | null {
+export function startingText({ regions, texts }: Pick<DraftDiff, 'regions' | 'texts'>): string {
   const { draft, original } = texts;
-  if (draft === null || original === null || change.in_draft === null) return null;
-  const isConflict = regions?.some(({ kind }) => kind === 'conflict') ?? false;
-  const merged = regions === null ? draft : regions.map((region) => sideText(region, 'draft')).join('');
-  const parts = isConflict && regions !== null ? regions : findChanges(original, merged);
-  const count = parts.filter(({ kind }) => kind === 'conflict').length;
-  return count > 0 && count <= MAX_PARTS && (count > 1 || parts.length > 1) ? parts : null;
+  if (draft === null || original === null || draft === original) return draft ?? original ?? '';
+  if (regions !== null && mergedText(regions) === null) return markedText(regions);
+  const merged = mergedText(regions) ?? (draft === texts.base ? original : draft);
+  const parts = findChanges(original, merged);
+  return parts === null ? merged : markedText(parts);
 }
 
-/** Returns the differences between two texts as parts. */
-function findChanges(original: string, draft: string): Region[] {
+/** Joins the parts of a file, with marks around the parts that conflict. */
+export const markedText = (regions: readonly Region[], names = REVIEWED) =>
+  regions
+    .map((region) =>
+      region.kind === 'merged' ? region.text : markConflict(region.draft, region.original, names),
+    )
+    .join('');
+
+/** Returns a file's merged text. Returns null if there is a conflict, or if only one side changed the content. */
+export function mergedText(regions: readonly Region[] | null): string | null {
+  if (regions === null || regions.some(({ kind }) => kind === 'conflict')) return null;
+  return regions.map((region) => (region.kind === 'merged' ? region.text : '')).join('');
+}
+
+/** Returns the differences between two texts as parts, or null if there are too many. */
+function findChanges(original: string, draft: string): Region[] | null {
   const base = splitLines(original);
   const edits = findEdits(base, splitLines(draft));
-  if (edits === null) return [];
+  if (edits === null || edits.length > MAX_PARTS) return null;
   const regions: Region[] = [];
   let at = 0;
   for (const { start, end, lines } of edits) {
@@ -138,21 +149,4 @@ function findChanges(original: string, draft: string): Region[] {
   }
   addMerged(regions, base.slice(at).join(''));
   return regions;
-}
-
-function sideText(region: Region, side: Side): string {
-  if (region.kind === 'merged') return region.text;
-  const { draft, original } = region;
-  if (side !== 'both') return region[side];
-  return draft === '' || draft.endsWith('\n') || original === '' ? draft + original : `${draft}\n${original}`;
-}
-
-/** Replaces each part that has a choice with the chosen text. */
-export function withSides(regions: readonly Region[], sides: readonly (Side | null)[]): Region[] {
-  let index = 0;
-  return regions.map((region): Region => {
-    if (region.kind === 'merged') return region;
-    const side = sides[index++] ?? null;
-    return side === null ? region : { kind: 'merged', text: sideText(region, side) };
-  });
 }

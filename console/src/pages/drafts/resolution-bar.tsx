@@ -1,7 +1,6 @@
-import type { DraftChange, DraftDiff, Region } from '../../api/drafts-api.ts';
+import type { DraftChange, DraftDiff } from '../../api/drafts-api.ts';
 import { Segmented } from '../../ui/segmented.tsx';
 import { withLineEnding } from '../memory/line-endings.ts';
-import { markedText, startingText } from './conflict-marks.ts';
 import {
   type Choice,
   changeFingerprint,
@@ -9,7 +8,7 @@ import {
   resolve,
   reviewProgress,
 } from './kept-resolutions.ts';
-import { withSides } from './regions.ts';
+import { startingText } from './regions.ts';
 
 type Shown = Choice | 'merge';
 
@@ -20,21 +19,18 @@ interface Props {
   resolution: Resolution | undefined;
   /** Undefined while the differences load. */
   diff: DraftDiff | undefined;
-  /** Parts of the file whose sides can be chosen; null if there are none. */
-  parts: readonly Region[] | null;
   /** Called when the file's conflict was resolved by taking one side. */
   onResolved: () => void;
 }
 
 /** Selects how a file is merged. */
-export function ResolutionBar({ tenant, draft, change, resolution, diff, parts, onResolved }: Props) {
+export function ResolutionBar({ tenant, draft, change, resolution, diff, onResolved }: Props) {
   const chosen: Shown | null = resolution?.choice ?? (change.conflict === null ? 'merge' : null);
   const set = (next: Resolution | null) => resolve(tenant, draft, change.memory_id, next);
   const choose = (choice: Shown) => {
     if (choice === 'merge') return set(null);
-    const next = { ...KEPT, ...resolution, choice, of: changeFingerprint(change) };
-    if (choice === 'text') next.text ??= withLineEnding(initialText(diff, parts, resolution), '\n');
-    if (choice === 'parts' && parts !== null) next.parts ??= initialParts(parts, change);
+    const next = { text: null, ...resolution, choice, of: changeFingerprint(change) };
+    if (choice === 'text' && diff !== undefined) next.text ??= withLineEnding(startingText(diff), '\n');
     set(next);
     if (progress === 'open' && (choice === 'draft' || choice === 'original')) onResolved();
   };
@@ -43,7 +39,7 @@ export function ResolutionBar({ tenant, draft, change, resolution, diff, parts, 
     <div class="resolution-bar">
       <Segmented
         label="Resolution of this file"
-        options={choiceOptions(change, diff !== undefined, parts !== null)}
+        options={choiceOptions(change, diff !== undefined)}
         value={chosen}
         onChange={choose}
       />
@@ -70,34 +66,13 @@ export function ResolutionBar({ tenant, draft, change, resolution, diff, parts, 
 const isTextBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
   conflict === 'occupied' || (blocked_by !== null && draft?.path !== base?.path);
 
-const KEPT = { text: null };
-
-/** Returns the reviewer's initial text: the text from the chosen parts, or from both sides. */
-function initialText(
-  diff: DraftDiff | undefined,
-  parts: readonly Region[] | null,
-  resolution: Resolution | undefined,
-): string {
-  if (resolution?.choice === 'parts' && parts !== null && resolution.parts !== undefined)
-    return markedText(withSides(parts, resolution.parts.sides));
-  return diff === undefined ? '' : startingText(diff);
-}
-
-/** Returns the parts' initial sides: the draft, unless the parts conflict. */
-function initialParts(parts: readonly Region[], change: DraftChange): NonNullable<Resolution['parts']> {
-  const side = change.conflict === null ? 'draft' : null;
-  const sides = parts.filter(({ kind }) => kind === 'conflict').map(() => side);
-  return { sides, text: side === null ? null : markedText(withSides(parts, sides)) };
-}
-
-function choiceOptions(change: DraftChange, isLoaded: boolean, hasParts: boolean) {
+function choiceOptions(change: DraftChange, isLoaded: boolean) {
   const { conflict, changed_in, draft, original } = change;
   const options: (readonly [Shown, string])[] = conflict === null ? [['merge', 'Merge']] : [];
   if (conflict !== null || changed_in === 'both') options.push(['draft', 'Draft']);
   options.push(['original', conflict === null && changed_in === 'draft' ? 'Leave out' : 'Original']);
   // A text cannot remove a blocking file, and needs a file that still exists on one side.
   const mayHaveText = !isTextBlocked(change) && (draft !== null || original !== null);
-  if (mayHaveText && hasParts) options.push(['parts', 'By part']);
   if (mayHaveText && isLoaded) options.push(['text', 'Own text']);
   return options;
 }
@@ -117,8 +92,6 @@ function choiceHint(choice: Shown, { draft, original, blocked_by, changed_in }: 
       return original === null
         ? 'The file is left out, as in the original.'
         : 'The file is kept as in the original.';
-    case 'parts':
-      return 'The file gets the side that you choose for each part below.';
     case 'text':
       return 'The file gets the text below.';
   }

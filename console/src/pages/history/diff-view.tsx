@@ -2,20 +2,20 @@ import { signal } from '@preact/signals';
 import type { Ref } from 'preact';
 import { useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { CodeDiffProps } from '../../ui/code-editor/code-diff.tsx';
-import { FindBar, useFind, useFindKey } from '../../ui/find-bar.tsx';
+import { FindBar, useFind } from '../../ui/find-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { lazy } from '../../ui/lazy.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { diffKind, type ShownDiff } from './diff-lines.ts';
 
-const CodeDiff = lazy(
-  'the differences',
+export const CodeDiff = lazy(
+  'the text',
   async () => (await import('../../ui/code-editor/code-diff.tsx')).CodeDiff,
 );
 
 /** Estimated line height in pixels. */
-const LINE_HEIGHT = 21;
+export const LINE_HEIGHT = 21;
 
 const isWide = matchMedia('(min-width: 1100px)');
 /** Layout for all diffs on the page, until the user selects another layout. */
@@ -45,7 +45,6 @@ const SCROLLS = { role: 'group', 'aria-label': 'Differences', tabIndex: 0 } as c
 
 /** Shows file differences, side by side or unified. */
 export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
-  const container = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const [collapsed, setCollapsed] = useState<ReadonlySet<number>>(() => new Set());
   const showFile = (file: number) => list.current?.children[file]?.scrollIntoView({ block: 'start' });
@@ -62,13 +61,9 @@ export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
   const find = useFind(
     useCallback(() => files.flatMap(rowTexts), [files]),
     (row) => starts.includes(row) && showFile(fileAt(row)),
-  );
-  const openFind = () => {
     // A search covers the lines in all files, so no file stays collapsed.
-    setCollapsed(new Set());
-    find.open();
-  };
-  useFindKey(container, { ...find, open: openFind });
+    () => setCollapsed(new Set()),
+  );
   useImperativeHandle(handle ?? null, () => ({ showFile }), []);
   const toggle = (file: number) => {
     const next = new Set(collapsed);
@@ -79,11 +74,11 @@ export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
   const current =
     match === undefined ? null : { file: fileAt(match), line: match - (starts[fileAt(match)] ?? 0) - 1 };
   return (
-    <div ref={container} class="diff findable">
+    <div ref={find.container} class="diff findable">
       <FindBar find={find} label="Find in the differences" />
       <div class="diff-head">
         <span class="muted small spacer">{summary}</span>
-        <button type="button" class="icon-button" title="Find (Ctrl+F)" onClick={openFind}>
+        <button type="button" class="icon-button" title="Find (Ctrl+F)" onClick={find.open}>
           <Icon name="search" />
           <span class="visually-hidden">Find in the differences</span>
         </button>

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import type { LoadedFile } from '../../api/memory-api.ts';
-import { EDITED, markedText, mergedText } from '../drafts/conflict-marks.ts';
-import { mergeSides } from '../drafts/regions.ts';
+import { EDITED } from '../../text/conflict-marks.ts';
+import { markedText, mergedText, mergeSides } from '../drafts/regions.ts';
 import { compareTexts } from '../history/diff-lines.ts';
 import { DiffView } from '../history/diff-view.tsx';
 import { withLineEnding } from './line-endings.ts';

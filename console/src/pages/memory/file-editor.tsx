@@ -2,12 +2,12 @@ import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError } from '../../api/api-client.ts';
 import { noteChange } from '../../api/change-signals.ts';
 import { type LoadedFile, readFile, writeFile } from '../../api/memory-api.ts';
+import { hasMarks } from '../../text/conflict-marks.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
-import { hasMarks } from '../drafts/conflict-marks.ts';
 import { MarksLeft } from '../drafts/own-text-editor.tsx';
 import { findKeptDraft, keepDraft } from './draft.ts';
 import { EditConflict } from './edit-conflict.tsx';
@@ -99,7 +99,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
       {ending === null && (
         <p class="notice warning flat">This file has mixed line endings. Saving converts them to LF.</p>
       )}
-      <CodeEditor label="Content of the file" text={text} onChange={setText} isMarked={hasMarks} isFocused />
+      <CodeEditor label="Content of the file" text={text} onChange={setText} isFocused />
       <ErrorText message={action.error} />
       <footer class="editor-foot">
         {hasMarksLeft ? (

@@ -1,50 +1,35 @@
-import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks';
-import { FindBar, markOccurrences, useFind, useFindKey } from '../../ui/find-bar.tsx';
+import { useCallback, useMemo } from 'preact/hooks';
+import { FindBar, useFind } from '../../ui/find-bar.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
-import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
+import { CodeDiff, LINE_HEIGHT } from '../history/diff-view.tsx';
 
-const LINE_HEIGHT = 21;
-
+/** Shows a file's text, with a mark on the line from the URL or on the search's current match. */
 export function Lines({ content, line }: { content: string; line: number | null }) {
   const lines = useMemo(() => textLines(content), [content]);
-  const list = useRef<VirtualListHandle>(null);
-  useEffect(() => {
-    if (line !== null) list.current?.scrollTo(line - 1);
-  }, [line]);
-  const container = useRef<HTMLDivElement>(null);
-  const find = useFind(
-    useCallback(() => lines, [lines]),
-    (index) => list.current?.scrollTo(index),
-  );
-  useFindKey(container, find);
-  const isCurrent = (index: number) =>
-    find.query === '' ? index + 1 === line : index === find.matches[find.at];
+  const find = useFind(useCallback(() => lines.map(({ text }) => text), [lines]));
   if (content === '') return <Empty title="This file is empty" />;
   return (
-    <div ref={container} class="findable">
+    <div ref={find.container} class="findable">
       <FindBar find={find} label="Find in the file" />
-      <VirtualList
-        handle={list}
-        class="lines code"
-        kind="list"
-        label="Content"
-        count={lines.length}
-        rowHeight={LINE_HEIGHT}
-      >
-        {(index) => (
-          <div class={isCurrent(index) ? 'line current' : 'line'}>
-            <span class="line-number" data-number={index + 1} />
-            <span class="line-text">{markOccurrences(lines[index] ?? '', find.query)}</span>
-          </div>
-        )}
-      </VirtualList>
+      <div class="lines">
+        {/* The height keeps the scroll position when the text changes. */}
+        <div style={{ minHeight: `${lines.length * LINE_HEIGHT}px` }}>
+          <CodeDiff
+            label="Content"
+            lines={lines}
+            isSplit={false}
+            query={find.query}
+            current={find.query === '' ? line && line - 1 : (find.matches[find.at] ?? null)}
+          />
+        </div>
+      </div>
     </div>
   );
 }
 
 /** A newline at the end of the text does not start another line. */
-function textLines(content: string): string[] {
-  const lines = content.split('\n');
-  if (lines.at(-1) === '') lines.pop();
-  return lines;
-}
+const textLines = (content: string) =>
+  content
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((text, i) => ({ kind: 'same' as const, text, old: null, now: i + 1 }));

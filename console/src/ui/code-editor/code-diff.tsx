@@ -10,7 +10,7 @@ import {
   type Range,
   Text,
 } from '@codemirror/state';
-import { Decoration, EditorView, GutterMarker, gutter, WidgetType } from '@codemirror/view';
+import { Decoration, EditorView, lineNumbers, WidgetType } from '@codemirror/view';
 import { type ComponentChildren, render } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { decorateLines, hiddenCharacters, markMatches } from './decorations.ts';
@@ -54,7 +54,7 @@ const LIMITS = { scanLimit: 500, timeout: 20 };
 
 const NONE: readonly LineNote[] = [];
 
-/** Shows differences, and renders only the lines on the screen. */
+/** Shows differences or a text, and renders only the lines on the screen. */
 export function CodeDiff({ label, lines, isSplit, query, current, notes = NONE, onLine }: CodeDiffProps) {
   const parent = useRef<HTMLDivElement>(null);
   const sides = useRef<Side[]>([]);
@@ -92,6 +92,8 @@ export function CodeDiff({ label, lines, isSplit, query, current, notes = NONE, 
   return <div ref={parent} class={onLine === undefined ? 'code-diff' : 'code-diff with-lines'} />;
 }
 
+const SIDES = ['old', 'now'] as const;
+
 interface Side {
   view: EditorView;
   lines: readonly DiffLine[];
@@ -111,7 +113,8 @@ function openSides(
     lines.filter(({ kind }) => kind !== 'removed'),
   ];
   if (!isSplit || old.length === 0 || now.length === 0) {
-    const view = new EditorView({ parent, ...editorConfig(label, lines, ['old', 'now'], onLine) });
+    const numbers = SIDES.filter((side) => lines.some((line) => line[side] !== null));
+    const view = new EditorView({ parent, ...editorConfig(label, lines, numbers, onLine) });
     return { view, sides: [{ view, lines }] };
   }
   const view = new MergeView({
@@ -138,6 +141,8 @@ function editorConfig(
 ): EditorStateConfig {
   // The texts end with a newline, because the merge view marks the last line if lines are added after it.
   const doc = Text.of([...lines.map(({ text }) => text), '']);
+  const last = lines.at(-1);
+  const width = String(Math.max(last?.old ?? 0, last?.now ?? 0)).length;
   return {
     doc,
     extensions: [
@@ -146,22 +151,17 @@ function editorConfig(
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
       hiddenCharacters,
-      numbers.map((side) =>
-        gutter({
-          class: 'cm-lineNumbers',
-          lineMarker: ({ state }, { from }) => {
-            const number = lines[state.doc.lineAt(from).number - 1]?.[side] ?? null;
-            return number === null ? null : new LineNumber(String(number));
+      lineNumbers({
+        formatNumber: (line) =>
+          numbers.map((side) => String(lines[line - 1]?.[side] ?? '').padStart(width)).join('  '),
+        domEventHandlers: {
+          click({ state }, { from }) {
+            const number = lines[state.doc.lineAt(from).number - 1]?.now ?? null;
+            if (number !== null) onLine(number);
+            return number !== null;
           },
-          domEventHandlers: {
-            click({ state }, { from }) {
-              const number = lines[state.doc.lineAt(from).number - 1]?.now ?? null;
-              if (number !== null) onLine(number);
-              return number !== null;
-            },
-          },
-        }),
-      ),
+        },
+      }),
       decorateLines((number) => LINES[lines[number - 1]?.kind ?? 'same']),
       EditorView.decorations.of(Decoration.set([...findTexts(doc, lines), hideLastLine(doc)], true)),
       search.of([]),
@@ -177,20 +177,6 @@ const LINES = {
 };
 
 const hideLastLine = ({ length }: Text) => Decoration.replace({}).range(length - 1, length);
-
-class LineNumber extends GutterMarker {
-  readonly text: string;
-  constructor(text: string) {
-    super();
-    this.text = text;
-  }
-  override eq({ text }: LineNumber): boolean {
-    return text === this.text;
-  }
-  override toDOM(): Node {
-    return document.createTextNode(this.text);
-  }
-}
 
 class Block extends WidgetType {
   readonly element: HTMLElement;

@@ -11,7 +11,8 @@ import { search, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { hiddenCharacters, highlightLines } from './decorations.ts';
+import { conflictButtons } from './conflict-buttons.ts';
+import { hiddenCharacters } from './decorations.ts';
 
 export interface CodeEditorProps {
   /** Accessible name. */
@@ -21,8 +22,6 @@ export interface CodeEditorProps {
   onChange: (text: string) => void;
   /** Whether the editor takes the focus when it opens. */
   isFocused?: boolean;
-  /** Whether a line is highlighted. */
-  isMarked?: (line: string) => boolean;
 }
 
 const EXTENSIONS: Extension = [
@@ -31,6 +30,7 @@ const EXTENSIONS: Extension = [
   history(),
   search({ top: true, literal: true }),
   hiddenCharacters,
+  conflictButtons,
   keymap.of([
     { key: 'Enter', run: insertNewlineKeepIndent, shift: insertNewlineKeepIndent },
     { key: 'Backspace', run: deleteCharBackwardStrict, shift: deleteCharBackwardStrict },
@@ -50,7 +50,7 @@ const EXTENSIONS: Extension = [
 ];
 
 /** CodeMirror as a component. Tab moves the focus, as in other fields. */
-export function CodeMirror({ label, text, onChange, isFocused = false, isMarked }: CodeEditorProps) {
+export function CodeMirror({ label, text, onChange, isFocused = false }: CodeEditorProps) {
   const parent = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const shown = useRef(text);
@@ -72,7 +72,6 @@ export function CodeMirror({ label, text, onChange, isFocused = false, isMarked 
           shown.current = changed;
           latest.current(changed);
         }),
-        isMarked === undefined ? [] : highlightLines(isMarked),
       ],
     });
     view.current = created;

@@ -39,21 +39,10 @@ export const hiddenCharacters = decorateScreen((view) => {
   return ranges;
 });
 
-const marked = Decoration.line({ class: 'marked-line' });
-
-/** Highlights lines. */
-export const highlightLines = (isMarked: (line: string) => boolean): Extension =>
-  decorateLines((_, text) => (isMarked(text) ? marked : null));
-
-/** Decorates lines by their number, starting at 1, and their text. */
-export const decorateLines = (
-  findDecoration: (number: number, text: string) => Decoration | null,
-): Extension =>
+/** Decorates lines by their number, starting at 1. */
+export const decorateLines = (findDecoration: (number: number) => Decoration): Extension =>
   decorateScreen((view) =>
-    view.viewportLineBlocks.flatMap(({ from }) => {
-      const { number, text } = view.state.doc.lineAt(from);
-      return findDecoration(number, text)?.range(from) ?? [];
-    }),
+    view.viewportLineBlocks.map(({ from }) => findDecoration(view.state.doc.lineAt(from).number).range(from)),
   );
 
 const found = Decoration.mark({ tagName: 'mark', class: 'found' });
@@ -77,7 +66,7 @@ export const markMatches = (query: string, at: number): Extension =>
   );
 
 /** Decorates the text on the screen, again after each change. */
-function decorateScreen(findRanges: (view: EditorView) => Range<Decoration>[]): Extension {
+export function decorateScreen(findRanges: (view: EditorView) => Range<Decoration>[]): Extension {
   const decorate = (view: EditorView) => ({ decorations: Decoration.set(findRanges(view)) });
   return ViewPlugin.define(
     (view) => ({
