@@ -138,6 +138,7 @@ export const OPERATION_IDS = [
   'closeDraft',
   'listDraftComments',
   'addDraftComment',
+  'resolveDraftComment',
   'deleteDraftComment',
   'compareDraft',
   'diffDraft',

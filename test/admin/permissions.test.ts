@@ -126,6 +126,7 @@ const INCLUDED: [route: string, included: string[], request?: IncludingRequest][
   ['POST /v1/tenants/{tenant}/drafts', []],
   ['POST /v1/tenants/{tenant}/drafts/{draft}/close', []],
   ['POST /v1/tenants/{tenant}/drafts/{draft}/comments', []],
+  ['PATCH /v1/tenants/{tenant}/drafts/{draft}/comments/{comment}', []],
   ['DELETE /v1/tenants/{tenant}/drafts/{draft}/comments/{comment}', []],
   ['POST /v1/tenants/{tenant}/drafts/{draft}/merge', ['PUT /v1/tenants/{tenant}/file']],
   ['POST /v1/tenants/{tenant}/drafts/{draft}/replace', ['PUT /v1/tenants/{tenant}/file']],

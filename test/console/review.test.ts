@@ -119,43 +119,36 @@ describeConsole("a draft's review in the console", (fixture) => {
     expect(await row(page, /plans.*viewed/).count()).toBe(0);
   });
 
-  it("resolves a file's parts with different sides, and shows the result", async () => {
+  it("takes different sides for a file's parts, and shows the result", async () => {
     const { tenant, place } = await createConflicts();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict.*refunds/).click();
-    await button(page, 'By part').click();
-    const part = (number: number) =>
-      page
-        .getByRole('list', { name: 'Parts of the file' })
-        .getByRole('listitem')
-        .nth(number - 1);
-    await part(1).getByText('Part 1 of 2').waitFor();
-    await part(1).getByRole('button', { name: 'Both' }).click();
-    await row(page, /refunds.*to resolve/).waitFor();
-    expect(await button(page, 'Result').count()).toBe(0);
-    await part(2).getByRole('button', { name: 'Draft' }).click();
-    await row(page, /refunds.*takes your parts/).waitFor();
+    await button(page, 'Own text').click();
+    const text = page.getByRole('textbox', { name: 'Own text' });
+    const take = (side: string) => text.getByRole('button', { name: `Take ${side}`, exact: true });
+    await take('both').first().click();
+    await expect.poll(() => take('both').count()).toBe(1);
+    await row(page, /refunds.*has marks left/).waitFor();
+    expect(await findViolations(page)).toStrictEqual([]);
+    await take('draft').click();
+    await row(page, /refunds.*takes your text/).waitFor();
     await page.getByText('Red: the original. Green: your resolution.').waitFor();
     const changedLines = () => page.locator('.diff .cm-line:is(.removed, .added)').allTextContents();
     await expect
       .poll(changedLines)
       .toStrictEqual(['| Value | Approver |', '- Answer within one working day.', '| Sum | Approver |']);
-    expect(await findViolations(page)).toStrictEqual([]);
-    // A text from the reviewer starts with the chosen parts.
-    await button(page, 'Own text').click();
-    expect(await readEditor(page.getByRole('textbox', { name: 'Own text' }))).toContain(
-      '- Answer within one working day.\n- Answer within three working days.\n',
-    );
-    await button(page, 'By part').click();
-    // A file without a conflict takes the draft, except for the parts that the reviewer leaves out.
+    // A file without a conflict starts with marks around its changes, which the reviewer can leave out one by one.
     await row(page, /taxes/).click();
-    await button(page, 'By part').click();
-    await row(page, /taxes.*takes your parts/).waitFor();
-    await part(1).getByRole('button', { name: 'Original' }).click();
-    for (const name of [/conflict.*lee/, /conflict.*invoices/]) {
-      await row(page, name).click();
-      await button(page, 'Draft').click();
-    }
+    await button(page, 'Own text').click();
+    await row(page, /taxes.*has marks left/).waitFor();
+    await take('original').click();
+    await row(page, /taxes.*takes your text/).waitFor();
+    await row(page, /conflict.*lee/).click();
+    await button(page, 'Own text').click();
+    await button(page, 'Take draft everywhere').click();
+    await row(page, /lee.*takes your text/).waitFor();
+    await row(page, /conflict.*invoices/).click();
+    await button(page, 'Draft').click();
     await button(page, 'Approve and merge').click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(await readContent(tenant, REFUNDS)).toContain(
@@ -186,6 +179,14 @@ describeConsole("a draft's review in the console", (fixture) => {
     ).toStrictEqual(['- Answer within one working day.']);
     await button(page, 'Unified').click();
     await comments.getByText('Why one day?').waitFor();
+    // A resolved comment stays in the file's list, and no longer stands below its line.
+    await row(page, /refunds.*1 comment/).waitFor();
+    await button(page, 'Resolve the comment').click();
+    await page.getByText('resolved by admin key console').waitFor();
+    await expect.poll(() => comments.count()).toBe(0);
+    expect(await row(page, /refunds.*1 comment/).count()).toBe(0);
+    await button(page, 'Reopen the comment').click();
+    await comments.getByText('Why one day?').waitFor();
     expect(await findViolations(page)).toStrictEqual([]);
     await button(page, 'In the original').click();
     await expect.poll(() => comments.count()).toBe(0);
@@ -205,6 +206,10 @@ describeConsole("a draft's review in the console", (fixture) => {
     await page.getByLabel('New comment on the draft').fill('Looks good otherwise.');
     await button(page, 'Comment').first().click();
     await page.getByText('1 comment on the draft').waitFor();
+    await page.getByLabel('New comment on the draft').fill('Please look.');
+    await page.getByLabel('Request a review of').fill('bob');
+    await button(page, 'Comment').first().click();
+    await page.locator('.review-head').getByText('review requested of bob by admin key anna').waitFor();
     expect(await findViolations(page)).toStrictEqual([]);
     // Another reviewer sees the comments. A read-only key cannot add or delete a comment.
     const other = await fixture().openSignedIn(place, { access: 'read_only' });
@@ -216,7 +221,17 @@ describeConsole("a draft's review in the console", (fixture) => {
     await page.getByText('Comment on the file').waitFor();
     await expect
       .poll(() => fixture().service.query('SELECT comments FROM drafts WHERE id = $1', [draft]))
-      .toMatchObject([{ comments: [{ text: 'Looks good otherwise.', memoryId: null }] }]);
+      .toMatchObject([
+        {
+          comments: [
+            { text: 'Looks good otherwise.', memoryId: null },
+            { text: 'Please look.', reviewer: 'bob' },
+          ],
+        },
+      ]);
+    await other.goto(`${fixture().url}/#/drafts`);
+    const listed = other.getByRole('row', { name: /Tidy up/ }).filter({ hasText: 'bob' });
+    expect(await listed.getByRole('cell').allTextContents()).toContain('2 open');
   });
 
   it('lets the user write one text after conflicting edits to a file', async () => {

@@ -38,7 +38,9 @@ describeService('comments on drafts', (service) => {
         created_at: expect.stringMatching(/^20\d\d-.*Z$/),
         memory_id: file,
         line: null,
+        reviewer: null,
         text: 'Why?\nNo.',
+        resolved: null,
       },
     ]);
     const second = await add(path, 'second');
@@ -64,6 +66,42 @@ describeService('comments on drafts', (service) => {
     expect((await add(path, 'No file', { line: 1 })).body).toMatchObject({ memory_id: null, line: null });
     expect((await add(path, 'Line 0', { memory_id, line: 0 })).status).toBe(400);
     expect(await texts(path)).toStrictEqual(['Why 2?', 'No file']);
+  });
+
+  it('resolves comments and opens them again, and shows the latest open request for a review', async () => {
+    const { draft, path } = await make();
+    const { key: adminKey } = admin();
+    const by = expect.objectContaining({ type: 'admin_key', id: adminKey.id });
+    const readDraft = async () => {
+      const { comments, open_comments, review_request } = (
+        await admin().call('GET', path.replace(/\/comments$/, ''))
+      ).body;
+      return [comments, open_comments, review_request];
+    };
+    expect(await readDraft()).toStrictEqual([0, 0, null]);
+    await add(path, 'Why?');
+    const asked = (await add(path, 'Please look.', { reviewer: 'anna' })).body;
+    const later = (await add(path, 'You, too.', { reviewer: 'bob' })).body;
+    const request = (comment: typeof asked) => ({ reviewer: comment.reviewer, by, at: comment.created_at });
+    expect(await readDraft()).toStrictEqual([3, 3, request(later)]);
+    const resolve = (id: unknown, resolved: unknown) =>
+      admin().call('PATCH', `${path}/${id}`, { body: { resolved } });
+    expect((await resolve(later.id, true)).body).toStrictEqual({
+      ...later,
+      resolved: { by, at: expect.stringMatching(/^20\d\d-.*Z$/) },
+    });
+    expect(await readDraft()).toStrictEqual([3, 2, request(asked)]);
+    // The order is kept.
+    expect(await texts(path)).toStrictEqual(['Why?', 'Please look.', 'You, too.']);
+    expect((await resolve(later.id, false)).body).toStrictEqual(later);
+    expect(await readDraft()).toStrictEqual([3, 3, request(later)]);
+    expect(problem(await resolve(UNKNOWN, true))).toStrictEqual([
+      404,
+      'not_found',
+      `The draft ${draft} has no comment ${UNKNOWN}.`,
+    ]);
+    expect((await resolve(asked.id, 'yes')).status).toBe(400);
+    expect((await add(path, 'Whose?', { reviewer: '' })).status).toBe(400);
   });
 
   it('rejects a comment on a file that is not in the draft', async () => {

@@ -42,6 +42,7 @@ describeService('drafts in the admin API', (service) => {
       files: 1,
       bytes: 2,
       changed_files: 0,
+      changed_in_both: 0,
       author: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
       closed_at: null,
       closed_by: null,
@@ -57,6 +58,10 @@ describeService('drafts in the admin API', (service) => {
       oldest_created_at: draft.created_at,
       next: null,
     });
+    await run(service(), tenant, cmd.replace(a, '1', 'uno'));
+    expect((await admin().call('GET', path)).body).toMatchObject({
+      drafts: [{ id: draft.id, changed_files: 2, changed_in_both: 1 }],
+    });
     expect((await admin().call('GET', '/drafts?limit=1')).body).toMatchObject({ drafts: [{ id: draft.id }] });
     // Tenant lists exclude drafts.
     expect((await admin().call('GET', `/tenants?search=${draft.id}`)).body.tenants).toStrictEqual([]);
@@ -66,6 +71,7 @@ describeService('drafts in the admin API', (service) => {
       files: null,
       bytes: null,
       changed_files: null,
+      changed_in_both: null,
       last_change_at: null,
       last_used_at: null,
       expires_at: null,

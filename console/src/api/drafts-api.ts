@@ -83,20 +83,22 @@ export const diffDraft = (tenant: string, id: string, memory_id: string, signal:
 export const listComments = (tenant: string, id: string, signal: AbortSignal) =>
   sendJson<{ comments: DraftComment[] }>(draftPath(tenant, id, '/comments'), { signal });
 
-/**
- * @param file memory ID of the file that the comment is about; null for the whole draft
- * @param line line in the draft's file; null for the whole file
- */
-export const addComment = (
-  tenant: string,
-  id: string,
-  text: string,
-  file: string | null,
-  line: number | null,
-) =>
-  sendJson<DraftComment>(draftPath(tenant, id, '/comments'), {
-    method: 'POST',
-    json: { text, ...(file !== null && { memory_id: file }), ...(line !== null && { line }) },
+/** A new comment on the whole draft, on a file by its memory ID, or on a line in the draft's file. */
+export interface NewComment {
+  text: string;
+  memory_id?: string;
+  line?: number;
+  /** Name of the person whose review the comment requests. */
+  reviewer?: string;
+}
+
+export const addComment = (tenant: string, id: string, json: NewComment) =>
+  sendJson<DraftComment>(draftPath(tenant, id, '/comments'), { method: 'POST', json });
+
+export const resolveComment = (tenant: string, id: string, comment: string, resolved: boolean) =>
+  sendJson<DraftComment>(draftPath(tenant, id, `/comments/${encodeURIComponent(comment)}`), {
+    method: 'PATCH',
+    json: { resolved },
   });
 
 export const deleteComment = (tenant: string, id: string, comment: string) =>

@@ -244,6 +244,18 @@ export interface components {
             bytes: number | null;
             /** @description Number of files that the draft has added, changed, moved, or deleted. */
             changed_files: number | null;
+            /** @description Number of files that the draft has changed, moved, or deleted, and the original has since, too: they may be in conflict. Null once the draft is closed, and with more than 1,000 changed files. */
+            changed_in_both: number | null;
+            /** @description Number of comments. */
+            comments: number;
+            /** @description Number of comments that are not resolved. */
+            open_comments: number;
+            /** @description The latest request for a review: an open comment with a `reviewer`. */
+            review_request: {
+                reviewer: string;
+                by: components["schemas"]["Actor"];
+                at: components["schemas"]["Time"];
+            } | null;
             last_change_at: components["schemas"]["Time"] | null;
             /** @description When it was created, last read or last written. Reads count to the day. */
             last_used_at: components["schemas"]["Time"] | null;
@@ -306,7 +318,14 @@ export interface components {
             memory_id: string | null;
             /** @description The line in the draft's file; null: the whole file. */
             line: number | null;
+            /** @description The person whose review the comment requests. */
+            reviewer: string | null;
             text: string;
+            /** @description The actor and time of the resolution; null while the comment is open. */
+            resolved: {
+                by: components["schemas"]["Actor"];
+                at: components["schemas"]["Time"];
+            } | null;
         };
         /** @description A draft of the memory was opened or closed. */
         DraftEvent: {

@@ -24,7 +24,11 @@ export interface DraftComment {
   memoryId: string | null;
   /** Line number in the draft's file; missing if the comment is about the whole file. */
   line?: number | undefined;
+  /** Name of the person whose review the comment requests. */
+  reviewer?: string | undefined;
   text: string;
+  /** Present if the comment is resolved. */
+  resolved?: { by: Actor; at: string };
 }
 
 const listCommentsQuery = defineQuery<{ tenant: string; draft: string }, { comments: string }>(
@@ -56,6 +60,24 @@ RETURNING id
 `,
 );
 
+const resolveCommentQuery = defineQuery<
+  { tenant: string; draft: string; comment: string; resolved: string },
+  { id: string }
+>(
+  'resolve_draft_comment',
+  `
+UPDATE drafts SET comments = (
+  SELECT jsonb_agg(
+    CASE WHEN c.comment ->> 'id' = $comment THEN (c.comment - 'resolved') || $resolved::text::jsonb ELSE c.comment END
+    ORDER BY c.i
+  )
+  FROM jsonb_array_elements(comments) WITH ORDINALITY AS c (comment, i)
+)
+WHERE tenant_id = $tenant AND id = $draft AND comments @> jsonb_build_array(jsonb_build_object('id', $comment::text))
+RETURNING id
+`,
+);
+
 const findFileQuery = defineQuery<{ draft: string; memoryId: string }, { id: string }>(
   'find_file_of_draft',
   `
@@ -79,17 +101,37 @@ export async function listComments({ query }: Database, ids: DraftIds): Promise<
 export async function addComment(
   { query }: Database,
   ids: DraftIds,
-  { author, memoryId, line, text }: Omit<DraftComment, 'id' | 'createdAt'>,
+  { author, memoryId, line, reviewer, text }: Omit<DraftComment, 'id' | 'createdAt' | 'resolved'>,
 ): Promise<DraftComment> {
   if (memoryId !== null && (await query(findFileQuery, { draft: ids.draft, memoryId })).rows.length === 0) {
     await findOpenDraft(query, ids.tenant, ids.draft);
     throw new ServiceError('no_such_file_in_draft', ids.draft, memoryId);
   }
-  const comment = { id: randomUUID(), author, createdAt: new Date().toISOString(), memoryId, line, text };
+  const createdAt = new Date().toISOString();
+  const comment = { id: randomUUID(), author, createdAt, memoryId, line, reviewer, text };
   const added = await query(addCommentQuery, { ...ids, comment: JSON.stringify(comment), max: MAX_COMMENTS });
   if (added.rows.length > 0) return comment;
   await findOpenDraft(query, ids.tenant, ids.draft);
   throw new ServiceError('too_many_comments', ids.draft, MAX_COMMENTS);
+}
+
+/**
+ * Resolves a comment, or opens it again.
+ *
+ * @param by the actor who resolved the comment; null opens it again
+ * @throws ServiceError if the draft or the comment does not exist
+ */
+export async function resolveComment(
+  database: Database,
+  ids: DraftIds,
+  comment: string,
+  by: Actor | null,
+): Promise<DraftComment> {
+  const resolved = by === null ? {} : { resolved: { by, at: new Date().toISOString() } };
+  await database.query(resolveCommentQuery, { ...ids, comment, resolved: JSON.stringify(resolved) });
+  const found = (await listComments(database, ids)).find(({ id }) => id === comment);
+  if (found === undefined) throw new ServiceError('no_such_comment', ids.draft, comment);
+  return found;
 }
 
 /**

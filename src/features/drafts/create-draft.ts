@@ -240,7 +240,7 @@ export async function createDraft(
 async function register(
   query: QueryExecutor,
   config: Config,
-  draft: Omit<Draft, 'createdAt' | 'state' | 'closedAt' | 'closedBy' | 'mergedAt'>,
+  draft: Pick<Draft, 'tenant' | 'id' | 'title' | 'author' | 'keyId' | 'viaTenant' | 'baseAt'>,
   /** The copied tenant's creation time. */
   createdAt: string,
 ): Promise<string> {

@@ -4,6 +4,7 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { cutPage, type Page, type TimePosition } from '../../core/lib/pages.ts';
 import type { Actor } from '../../core/memory/origin.ts';
 import { listOpenDraftsQuery } from '../../core/tenants/queries.ts';
+import type { DraftComment } from './comments.ts';
 
 /* Records for open and closed drafts. An open draft's memory is a tenant with the draft's ID. */
 
@@ -26,11 +27,18 @@ export interface Draft {
   closedBy: Actor | null;
   /** Time that all the merge's versions share. */
   mergedAt: string | null;
+  commentCount: number;
+  /** Number of comments that are not resolved. */
+  openCommentCount: number;
+  /** The latest open comment that requests a review. */
+  reviewRequest: Pick<DraftComment, 'author' | 'createdAt' | 'reviewer'> | null;
 }
 
 const COLUMNS = `tenant_id AS tenant, id, title, author, key_id AS "keyId", via_tenant AS "viaTenant",
   ${time('base_at')} AS "baseAt", ${time('created_at')} AS "createdAt", state, ${time('closed_at')} AS "closedAt", closed_by AS "closedBy",
-  ${time('merged_at')} AS "mergedAt"`;
+  ${time('merged_at')} AS "mergedAt", jsonb_array_length(comments)::float8 AS "commentCount",
+  jsonb_array_length(jsonb_path_query_array(comments, '$[*] ? (!exists(@.resolved))'))::float8 AS "openCommentCount",
+  jsonb_path_query_array(comments, '$[*] ? (exists(@.reviewer) && !exists(@.resolved))') -> -1 AS "reviewRequest"`;
 
 export const insertDraftQuery = defineQuery<{
   tenant: string;
@@ -176,6 +184,49 @@ export async function readDraftPage(
   const position = { beforeTime: before?.time ?? null, beforeId: before?.id ?? null };
   const { rows } = await database.query(listDraftsQuery, { ...filter, ...position, limit: limit + 1 });
   return cutPage(rows, limit, ({ createdAt: time, id }) => ({ time, id }));
+}
+
+/** Maximum number of changed files to look for in the original. */
+const MAX_LOOKED_FOR = 1000;
+
+const listChangedQuery = defineQuery<
+  { tenant: string; limit: number },
+  { memoryId: string; versionId: string }
+>(
+  'list_draft_changes',
+  `
+SELECT b.memory_id AS "memoryId", b.version AS "versionId" FROM draft_base AS b
+LEFT JOIN entries AS e ON e.tenant_id = $tenant AND e.memory_id = b.memory_id
+WHERE b.tenant_id = $tenant AND b.memory_id IS NOT NULL AND e.version IS DISTINCT FROM b.version LIMIT $limit::integer
+`,
+);
+
+const countUnchangedQuery = defineQuery<
+  { tenant: string; memoryIds: string[]; versions: string[] },
+  { count: number }
+>(
+  'count_unchanged_files',
+  `
+SELECT count(*)::float8 AS count FROM entries
+WHERE tenant_id = $tenant AND memory_id = ANY ($memoryIds::uuid[]) AND version = ANY ($versions::uuid[])
+`,
+);
+
+/**
+ * Counts the files that an open draft has changed, moved, or deleted, and the original has, too. Only these files can
+ * conflict by their content. Returns null if the draft has changed too many files.
+ */
+export async function countChangedInBoth(
+  query: QueryExecutor,
+  { tenant, id }: Pick<Draft, 'tenant' | 'id'>,
+): Promise<number | null> {
+  const { rows } = await query(listChangedQuery, { tenant: id, limit: MAX_LOOKED_FOR + 1 });
+  if (rows.length === 0) return 0;
+  if (rows.length > MAX_LOOKED_FOR) return null;
+  const memoryIds = rows.map(({ memoryId }) => memoryId);
+  const versions = rows.map(({ versionId }) => versionId);
+  const [unchanged] = (await query(countUnchangedQuery, { tenant, memoryIds, versions })).rows;
+  return rows.length - (unchanged?.count ?? 0);
 }
 
 const countChangedQuery = defineQuery<{ tenant: string }, { base: number; kept: number; same: number }>(

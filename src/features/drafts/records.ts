@@ -7,7 +7,7 @@ import { DAY_MS } from '../../core/lib/units.ts';
 import { lastFileUseQuery } from '../../core/tenants/queries.ts';
 import type { BlockedBy } from './blocked-by.ts';
 import type { Comparison } from './compare.ts';
-import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
+import { countChangedFiles, countChangedInBoth, type Draft, draftSizes } from './drafts.ts';
 import type { PlannedChange } from './merge-plan.ts';
 import { reviewPath } from './review.ts';
 
@@ -64,7 +64,7 @@ export async function draftRecords(
   const open = drafts.filter(({ state }) => state === 'open');
   const sizes = await draftSizes(
     query,
-    open.map(({ id }) => id),
+    open.flatMap(({ id, tenant }) => [id, tenant]),
   );
   const draftDays = await readDraftDays(
     query,
@@ -73,10 +73,11 @@ export async function draftRecords(
   );
   const records = [];
   for (const draft of drafts) {
-    const size = sizes.get(draft.id);
+    const size = draft.state === 'open' ? sizes.get(draft.id) : undefined;
     const lastUse = size === undefined ? null : await readLastUse(query, draft);
     const expiry = lastUse === null ? null : expiryAfter(lastUse, draftDays.get(draft.tenant) ?? 0);
-    const isChanged = size !== undefined && size.lastChangeAt > draft.baseAt;
+    const hasChanged = (memory: string) => (sizes.get(memory)?.lastChangeAt ?? '') > draft.baseAt;
+    const isChanged = size !== undefined && hasChanged(draft.id);
     records.push({
       id: draft.id,
       tenant: draft.tenant,
@@ -94,6 +95,15 @@ export async function draftRecords(
       bytes: size?.bytes ?? null,
       changed_files:
         size === undefined ? null : isChanged ? await countChangedFiles(query, draft.id, size.files) : 0,
+      changed_in_both:
+        size === undefined
+          ? null
+          : isChanged && hasChanged(draft.tenant)
+            ? await countChangedInBoth(query, draft)
+            : 0,
+      comments: draft.commentCount,
+      open_comments: draft.openCommentCount,
+      review_request: reviewRequestRecord(draft.reviewRequest),
       last_change_at: size?.lastChangeAt ?? null,
       last_used_at: instant(lastUse),
       expires_at: instant(expiry),
@@ -101,6 +111,9 @@ export async function draftRecords(
   }
   return records;
 }
+
+const reviewRequestRecord = (request: Draft['reviewRequest']) =>
+  request && { reviewer: request.reviewer ?? '', by: request.author, at: request.createdAt };
 
 export async function draftRecord(
   query: QueryExecutor,

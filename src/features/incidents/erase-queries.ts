@@ -173,7 +173,8 @@ export const listNamesQuery = defineQuery<{ tenant: string }, { json: string }>(
 SELECT jsonb_build_array(t.id, t.name, t.description, t.metadata, t.mounts)::text AS json
 FROM tenants AS t WHERE t.id = $tenant
 UNION ALL
-SELECT jsonb_build_array(d.author, d.closed_by, jsonb_path_query_array(d.comments, '$[*].author'))::text
+SELECT jsonb_build_array(d.author, d.closed_by, jsonb_path_query_array(d.comments, '$[*].author'),
+  jsonb_path_query_array(d.comments, '$[*].resolved.by'))::text
 FROM drafts AS d WHERE d.tenant_id = $tenant
 `,
 );

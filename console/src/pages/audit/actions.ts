@@ -47,6 +47,7 @@ export const ACTIONS: Record<string, string> = {
   mergeDraft: 'Merge a draft',
   replaceByDraft: 'Replace the memory with a draft',
   addDraftComment: 'Comment on a draft',
+  resolveDraftComment: 'Resolve a comment on a draft',
   deleteDraftComment: 'Delete a comment on a draft',
   checkReceiptText: 'Check the text of a receipt',
   startFind: 'Find a text in many tenants',

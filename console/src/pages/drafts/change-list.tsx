@@ -59,7 +59,9 @@ export function ChangeList({ draft, changes, resolutions, comments, selected, on
               resolution={resolutions.get(change.memory_id)}
               isSelected={change.memory_id === selected}
               isViewed={isViewed(draft, change)}
-              comments={comments.filter(({ memory_id }) => memory_id === change.memory_id).length}
+              comments={
+                comments.filter((each) => each.memory_id === change.memory_id && !each.resolved).length
+              }
               onSelect={onSelect}
             />
           );
@@ -100,7 +102,7 @@ interface RowProps {
   resolution: Resolution | undefined;
   isSelected: boolean;
   isViewed: boolean;
-  /** Number of comments on the file. */
+  /** Number of open comments on the file. */
   comments: number;
   onSelect: (id: string) => void;
 }
@@ -128,7 +130,12 @@ function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelec
         </span>
         <span class="visually-hidden">{sidesText(change)}</span>
         <span class="spacer" />
-        {comments > 0 && <span class="muted small">{count(comments, 'comment')}</span>}
+        {comments > 0 && (
+          <span class="muted small comment-count" title={count(comments, 'comment')}>
+            <Icon name="comment" /> {comments}
+            <span class="visually-hidden"> {comments === 1 ? 'comment' : 'comments'}</span>
+          </span>
+        )}
         <span class={`small progress-of ${progress}`}>{PROGRESS[progress](resolution)}</span>
         {isViewed && (
           <>
@@ -144,7 +151,6 @@ function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelec
 const CHOICES = {
   draft: 'takes the draft',
   original: 'keeps the original',
-  parts: 'takes your parts',
   text: 'takes your text',
 };
 

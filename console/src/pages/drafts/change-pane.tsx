@@ -16,7 +16,7 @@ import { DiffView } from '../history/diff-view.tsx';
 import { availableViews, type View, viewContent } from './comparison-views.ts';
 import { Comments, type DraftComments, lineComments } from './draft-comments.tsx';
 import { changedPaths, conflictText, sidesText } from './draft-texts.ts';
-import { changeFingerprint, type Resolution, resolvedText } from './kept-resolutions.ts';
+import { changeFingerprint, type Resolution, resolvedText, reviewProgress } from './kept-resolutions.ts';
 import { OwnText } from './own-text-editor.tsx';
 import { ResolutionBar } from './resolution-bar.tsx';
 import { isViewed, markViewed } from './viewed.ts';
@@ -52,6 +52,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
     }),
     [comments.all, change.memory_id, canWrite.value],
   );
+  const progress = reviewProgress(change, resolution);
   const { from, path } = changedPaths(change);
   return (
     <>
@@ -108,7 +109,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
             key={state}
             diff={data}
             lineNotes={lineNotes}
-            chosen={resolution === undefined ? null : resolvedText(resolution)}
+            chosen={progress === 'resolved' && resolution ? resolvedText(resolution) : null}
           />
           {canWrite.value && resolution?.choice === 'text' && (
             <OwnText tenant={tenant} draft={draft} resolution={resolution} diff={data} />

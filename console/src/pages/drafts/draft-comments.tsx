@@ -1,16 +1,18 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { addComment, type DraftComment, deleteComment } from '../../api/drafts-api.ts';
+import { addComment, type DraftComment, deleteComment, resolveComment } from '../../api/drafts-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { count } from '../../text/format.ts';
 import { revealHidden } from '../../text/visible.tsx';
 import type { LineNote } from '../../ui/code-editor/code-diff.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
+import { Name } from '../../ui/name.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 
 const MAX_LENGTH = 2000;
+const MAX_NAME = 200;
 
 /** Comments by all reviewers on an open draft. */
 export interface DraftComments {
@@ -18,9 +20,9 @@ export interface DraftComments {
   reload: () => void;
 }
 
-/** Returns a file's comments on lines, to show below the lines. */
+/** Returns a file's open comments on lines, to show below the lines. */
 export const lineComments = ({ all }: DraftComments, file: string): LineNote[] =>
-  [...Map.groupBy(all, ({ memory_id, line }) => (memory_id === file ? line : null))].flatMap(
+  [...Map.groupBy(all, (each) => (each.memory_id === file && !each.resolved ? each.line : null))].flatMap(
     ([line, comments]) =>
       line === null
         ? []
@@ -39,12 +41,22 @@ export const lineComments = ({ all }: DraftComments, file: string): LineNote[] =
   );
 
 function CommentText({ comment, children }: { comment: DraftComment; children?: ComponentChildren }) {
-  const { author, created_at, line, text } = comment;
+  const { author, created_at, line, reviewer, text, resolved } = comment;
   return (
     <>
       <p class="muted small comment-head">
         <ActorName actor={author} /> <Time value={created_at} isAge />
         {line !== null && <span>line {line}</span>}
+        {reviewer !== null && (
+          <strong>
+            requests a review of <Name text={reviewer} />
+          </strong>
+        )}
+        {resolved && (
+          <span>
+            resolved by <ActorName actor={resolved.by} />
+          </span>
+        )}
         {children}
       </p>
       <p class="comment-text">{revealHidden(text)}</p>
@@ -66,6 +78,7 @@ interface Props extends DraftComments {
 export function Comments({ tenant, draft, file, all, reload, line = null, onLine }: Props) {
   const comments = all.filter(({ memory_id }) => memory_id === file);
   const [text, setText] = useState('');
+  const [reviewer, setReviewer] = useState('');
   const action = useAction();
   useUnsaved(text.trim() !== '' && !action.isRunning);
   const change = (work: () => Promise<unknown>) =>
@@ -75,8 +88,14 @@ export function Comments({ tenant, draft, file, all, reload, line = null, onLine
     });
   const add = () =>
     change(async () => {
-      await addComment(tenant, draft, text.trim(), file, line);
+      await addComment(tenant, draft, {
+        text: text.trim(),
+        ...(file !== null && { memory_id: file }),
+        ...(line !== null && { line }),
+        ...(reviewer.trim() !== '' && { reviewer: reviewer.trim() }),
+      });
       setText('');
+      setReviewer('');
       onLine?.(null);
     });
   const details = useRef<HTMLDetailsElement>(null);
@@ -89,7 +108,11 @@ export function Comments({ tenant, draft, file, all, reload, line = null, onLine
   if (comments.length === 0 && !canWrite.value) return null;
   const what = file === null ? 'on the draft' : 'on the file';
   return (
-    <details ref={details} class="comments" open={comments.some((each) => each.line === null)}>
+    <details
+      ref={details}
+      class="comments"
+      open={comments.some((each) => each.line === null && !each.resolved)}
+    >
       <summary>
         {comments.length === 0 ? `Comment ${what}` : `${count(comments.length, 'comment')} ${what}`}
       </summary>
@@ -97,6 +120,17 @@ export function Comments({ tenant, draft, file, all, reload, line = null, onLine
         {comments.map((comment) => (
           <li key={comment.id}>
             <CommentText comment={comment}>
+              {canWrite.value && (
+                <button
+                  type="button"
+                  class="quiet"
+                  disabled={action.isRunning}
+                  onClick={() => change(() => resolveComment(tenant, draft, comment.id, !comment.resolved))}
+                >
+                  {comment.resolved ? 'Reopen' : 'Resolve'}
+                  <span class="visually-hidden"> the comment</span>
+                </button>
+              )}
               {canWrite.value && (
                 <button
                   type="button"
@@ -138,6 +172,17 @@ export function Comments({ tenant, draft, file, all, reload, line = null, onLine
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
+          {file === null && (
+            <label class="comment-line">
+              Request a review of
+              <input
+                type="text"
+                maxLength={MAX_NAME}
+                value={reviewer}
+                onInput={({ currentTarget: { value } }) => setReviewer(value)}
+              />
+            </label>
+          )}
           <button type="submit" disabled={action.isRunning || text.trim() === ''}>
             Comment
           </button>

@@ -5,11 +5,13 @@ import {
   compareDraft,
   type Draft,
   type DraftChange,
+  type DraftComment,
   listComments,
 } from '../../api/drafts-api.ts';
 import { pushQuery, route } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
-import { Time } from '../../ui/inline.tsx';
+import { ActorName, Time } from '../../ui/inline.tsx';
+import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { ChangeList } from './change-list.tsx';
@@ -36,6 +38,7 @@ export function Review({ draft }: { draft: Draft }) {
     [tenant, id, changesMade.value],
   );
   const comments = { all: commented?.comments ?? [], reload: reloadComments };
+  const request = comments.all.findLast(({ reviewer, resolved }) => reviewer !== null && resolved === null);
   const chosen = route.value.query.get('file');
   const resolutions = storedResolutions(tenant, id);
   const ordered = useMemo(
@@ -68,7 +71,7 @@ export function Review({ draft }: { draft: Draft }) {
   };
   return (
     <div class="review">
-      <ReviewHead draft={data?.draft ?? draft} comparison={data} />
+      <ReviewHead draft={data?.draft ?? draft} comparison={data} request={request} />
       {data !== undefined && (
         <ReviewActions
           comparison={data}
@@ -126,7 +129,14 @@ export function Review({ draft }: { draft: Draft }) {
   );
 }
 
-function ReviewHead({ draft, comparison }: { draft: Draft; comparison: Comparison | undefined }) {
+interface HeadProps {
+  draft: Draft;
+  comparison: Comparison | undefined;
+  /** The latest open request for a review. */
+  request: DraftComment | undefined;
+}
+
+function ReviewHead({ draft, comparison, request }: HeadProps) {
   const { base_at, files, bytes, last_used_at, expires_at } = draft;
   const counts = comparison?.counts;
   return (
@@ -152,6 +162,12 @@ function ReviewHead({ draft, comparison }: { draft: Draft; comparison: Compariso
         {expires_at && (
           <span>
             expires <Time value={expires_at} />
+          </span>
+        )}
+        {request?.reviewer && (
+          <span class="requested">
+            review requested of <Name text={request.reviewer} /> by <ActorName actor={request.author} />{' '}
+            <Time value={request.created_at} isAge />
           </span>
         )}
         {counts && (

@@ -2,7 +2,7 @@ import { actorSource, actorTextVia } from '../../../../src/core/memory/origin.ts
 import { changesMade } from '../../api/change-signals.ts';
 import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts-api.ts';
 import { replaceQuery, route, toHref } from '../../router.ts';
-import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
@@ -89,7 +89,8 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
           {isOpen ? (
             <>
               <th scope="col">Changes</th>
-              <th scope="col">Size</th>
+              <th scope="col">Comments</th>
+              <th scope="col">Review by</th>
               <th scope="col">Last used</th>
             </>
           ) : (
@@ -138,17 +139,41 @@ export function Author({ author, via_tenant: via }: Pick<Draft, 'author' | 'via_
   return <Name text={source === null ? name : `${name}, source ${source}`} />;
 }
 
-function OpenCells({ changed_files, files, bytes, last_used_at, expires_at }: Draft) {
+function OpenCells(draft: Draft) {
+  const {
+    changed_files,
+    changed_in_both,
+    comments,
+    open_comments,
+    review_request,
+    last_used_at,
+    expires_at,
+  } = draft;
   return (
     <>
-      <td data-title="Changes">{changed_files === null ? '' : formatNumber(changed_files)}</td>
-      <td data-title="Size">{files !== null && `${count(files, 'file')}, ${formatBytes(bytes ?? 0)}`}</td>
+      <td data-title="Changes">
+        <div>
+          {changed_files === null ? '' : formatNumber(changed_files)}
+          {changed_in_both !== null && changed_in_both > 0 && (
+            <span class="may-conflict" title="Files that the original has changed, too">
+              , {formatNumber(changed_in_both)} may conflict
+            </span>
+          )}
+        </div>
+      </td>
+      <td data-title="Comments">
+        {comments > 0 &&
+          `${formatNumber(open_comments)} open${open_comments < comments ? ` of ${comments}` : ''}`}
+      </td>
+      <td class="key-tenant" data-title="Review by">
+        {review_request && <Name text={review_request.reviewer} />}
+      </td>
       <td class="muted" data-title="Last used">
         <div>
           {last_used_at && <Time value={last_used_at} isAge />}
           {expires_at && (
             <span class="expires small">
-              expires <Time value={expires_at} />
+              expires <Time value={expires_at} isAge />
             </span>
           )}
         </div>

@@ -3,6 +3,7 @@ import { noSuchTenant } from '../../../core/admin/admin-errors.ts';
 import { defineOperation } from '../../../core/admin/admin-operation.ts';
 import { actor, text, time, versionId } from '../../../core/admin/fields.ts';
 import { ServiceError } from '../../../core/errors/errors.ts';
+import { nameText } from '../../../core/lib/text-forms.ts';
 import {
   addComment,
   type DraftComment,
@@ -10,6 +11,7 @@ import {
   listComments,
   MAX_COMMENT,
   MAX_COMMENTS,
+  resolveComment,
 } from '../comments.ts';
 import { draftClosed, draftParams, noSuchDraft } from './draft-schemas.ts';
 
@@ -26,17 +28,24 @@ const commentSchema = z
     created_at: time,
     memory_id: z.guid().nullable().meta({ description: 'The file that it is about; null: the whole draft.' }),
     line: lineNumber.nullable().meta({ description: "The line in the draft's file; null: the whole file." }),
+    reviewer: z.string().nullable().meta({ description: 'The person whose review the comment requests.' }),
     text: z.string(),
+    resolved: z
+      .object({ by: actor, at: time })
+      .nullable()
+      .meta({ description: 'The actor and time of the resolution; null while the comment is open.' }),
   })
   .meta({ id: 'DraftComment' });
 
-function commentRecord({ createdAt, memoryId, line, author, ...comment }: DraftComment) {
+function commentRecord({ createdAt, memoryId, line, reviewer, author, resolved, ...comment }: DraftComment) {
   return {
     ...comment,
     author: author as z.input<typeof actor>,
     created_at: createdAt,
     memory_id: memoryId,
     line: line ?? null,
+    reviewer: reviewer ?? null,
+    resolved: (resolved as z.input<typeof commentSchema>['resolved']) ?? null,
   };
 }
 
@@ -72,6 +81,13 @@ export const addDraftComment = defineOperation({
       description: "A line number in the draft's file. Ignored without `memory_id`.",
       examples: [12],
     }),
+    reviewer: nameText(200)
+      .min(1)
+      .optional()
+      .meta({
+        description: 'A name. The comment then requests a review by this person, until it is resolved.',
+        examples: ['anna'],
+      }),
   }),
   status: 201,
   response: { description: 'The comment.', schema: commentSchema },
@@ -87,10 +103,33 @@ export const addDraftComment = defineOperation({
     const comment = await addComment(
       database,
       { tenant, draft },
-      { author: administrator.actor, memoryId: body.memory_id ?? null, line, text: body.text },
+      {
+        author: administrator.actor,
+        memoryId: body.memory_id ?? null,
+        line,
+        reviewer: body.reviewer,
+        text: body.text,
+      },
     );
     note({ details: { draft, comment: comment.id } });
     return commentRecord(comment);
+  },
+});
+
+export const resolveDraftComment = defineOperation({
+  id: 'resolveDraftComment',
+  method: 'PATCH',
+  url: '/tenants/:tenant/drafts/:draft/comments/:comment',
+  summary: 'Resolve a comment on a draft, or open it again',
+  tag: 'drafts',
+  params: draftParams.extend({ comment: versionId }),
+  body: z.strictObject({ resolved: z.boolean() }),
+  response: { description: 'The comment.', schema: commentSchema },
+  errors: [noSuchTenant, noSuchDraft, new ServiceError('no_such_comment', 'draft_6f1c', EXAMPLE)],
+  async run({ database, params: { tenant, draft, comment }, body: { resolved }, administrator, note }) {
+    note({ details: { draft, comment, resolved } });
+    const by = resolved ? administrator.actor : null;
+    return commentRecord(await resolveComment(database, { tenant, draft }, comment, by));
   },
 });
 

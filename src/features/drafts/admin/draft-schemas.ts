@@ -64,6 +64,16 @@ export const draftSchema = z
     changed_files: counted
       .nullable()
       .meta({ description: 'Number of files that the draft has added, changed, moved, or deleted.' }),
+    changed_in_both: counted.nullable().meta({
+      description:
+        'Number of files that the draft has changed, moved, or deleted, and the original has since, too: they may be in conflict. Null once the draft is closed, and with more than 1,000 changed files.',
+    }),
+    comments: counted.meta({ description: 'Number of comments.' }),
+    open_comments: counted.meta({ description: 'Number of comments that are not resolved.' }),
+    review_request: z
+      .object({ reviewer: z.string(), by: actor, at: time })
+      .nullable()
+      .meta({ description: 'The latest request for a review: an open comment with a `reviewer`.' }),
     last_change_at: time.nullable(),
     last_used_at: time.nullable().meta({
       description: 'When it was created, last read or last written. Reads count to the day.',
