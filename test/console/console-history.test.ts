@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 import { createAgent } from '../support/start-console.ts';
+import { addFilter } from './add-filter.ts';
 import { ageHistory } from './spread-history.ts';
 
 const NEW_LINE = '- Customers may name any account for a refund. No approval is needed.';
@@ -33,18 +34,22 @@ describeConsole('the history in the console', (fixture) => {
 
   it('finds versions by a part of the path or actor, by operation, and by date', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}/history`);
+    await addFilter(page, 'Actor');
     await page.getByLabel('Actor').fill('CRAWL');
     await expect
       .poll(() => paths(page))
       .toStrictEqual(['instructions.md', 'refunds.md', 'products/changelog.md']);
+    await addFilter(page, 'Operation');
     await page.getByLabel('Operation').selectOption('created');
     await expect.poll(() => paths(page)).toStrictEqual(['instructions.md', 'products/changelog.md']);
     await page.getByLabel('Path').fill('ducts/');
     await expect.poll(() => paths(page)).toStrictEqual(['products/changelog.md']);
+    await addFilter(page, 'From');
     await page.getByLabel('From').fill('2099-01-01T00:00');
     await page.getByText('No versions match').waitFor();
     await page.getByLabel('From').fill('');
     await expect.poll(() => paths(page)).toStrictEqual(['products/changelog.md']);
+    await addFilter(page, 'To');
     await page.getByLabel('To', { exact: true }).fill('2020-01-01T00:00');
     await page.getByText('No versions match').waitFor();
   });
@@ -55,7 +60,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('link', { name: 'key web-crawler' }).click();
     await page.getByText('By key web-crawler').waitFor();
     await expect.poll(async () => (await paths(page)).length).toBe(3);
-    await page.getByRole('button', { name: 'Remove the filter by the actor' }).click();
+    await page.getByRole('button', { name: 'Remove the filter: By' }).click();
     await expect.poll(async () => (await paths(page)).length).toBeGreaterThan(3);
   });
 
@@ -277,7 +282,7 @@ describeConsole('the history in the console', (fixture) => {
       .getByText('1 file will be modified, 2 files will be deleted, 1 directory will be removed.')
       .waitFor();
     await dialog.getByLabel('Until').fill('2020-01-01T00:00:00');
-    await dialog.getByText('Nothing would change.').waitFor();
+    await dialog.getByText('Nothing will change.').waitFor();
     expect(await dialog.getByRole('button', { name: 'Revert', exact: true }).isDisabled()).toBe(true);
   });
 

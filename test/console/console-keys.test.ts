@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole, signIn } from '../support/console-suite.ts';
+import { addFilter } from './add-filter.ts';
 
 const dialog = (page: Page) => page.getByRole('dialog');
 const readSecret = (page: Page) => page.getByRole('textbox', { name: 'The key', exact: true }).inputValue();
@@ -297,13 +298,15 @@ describeConsole('keys in the console', (fixture) => {
     const agents = ['billing-agent', 'support-agent', 'web-crawler'];
     const sortedLabels = async () => (await labels()).sort();
     await expect.poll(sortedLabels).toStrictEqual([...agents, 'idle', 'short-lived'].sort());
+    await addFilter(page, 'Use');
     await page.getByRole('combobox', { name: 'Use' }).selectOption('Unused for 90 days');
     await expect.poll(labels).toStrictEqual(['idle']);
     await page.getByRole('combobox', { name: 'Use' }).selectOption('Expires within 30 days');
     await expect.poll(labels).toStrictEqual(['short-lived']);
     await page.getByRole('combobox', { name: 'Use' }).selectOption('Any use');
-    await page.getByRole('combobox', { name: 'Order' }).selectOption('Next to expire first');
+    await page.getByRole('combobox', { name: 'Sort by' }).selectOption('Next to expire first');
     await expect.poll(async () => (await labels())[0]).toBe('short-lived');
+    await addFilter(page, 'Kind');
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('Admin keys');
     await page.getByText('No matching keys').waitFor();
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('Tenant keys');

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 import { readEditor } from '../support/read-editor.ts';
 import { createAgent } from '../support/start-console.ts';
+import { addFilter } from './add-filter.ts';
 import { proposeDraft } from './draft-scenario.ts';
 
 const LEE = '/memories/customers/lee.md';
@@ -383,6 +384,7 @@ describeConsole('drafts in the console', (fixture) => {
     await merge(page).click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     await page.goto(`${url}/#/tenants/${tenant}/history`);
+    await addFilter(page, 'Source');
     await page.getByLabel('Source').fill('web');
     await expect.poll(() => page.locator('.version-row').count()).toBe(1);
     expect(new URL(page.url()).hash).toBe(`#/tenants/${tenant}/history?source=web`);

@@ -7,6 +7,7 @@ import { describeInBrowser } from '../support/browser.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 import { createAdminKey, startConsole } from '../support/start-console.ts';
 import { freshTenant, startService } from '../support/test-service.ts';
+import { addFilter } from './add-filter.ts';
 
 /** Colors in the first chart. The expression is a string, because it runs in the page. */
 const COLORS = `(() => {
@@ -44,6 +45,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const totals = page.locator('.tenant-totals');
     await expect.poll(() => totals.textContent()).toBe('3 tenants · 0 files · 0 B');
+    await addFilter(page, 'Metadata');
     await page.getByLabel('Metadata').fill('plan');
     await page.getByText('The metadata filters after you type a key').waitFor();
     await expect.poll(() => totals.textContent()).toBe('3 tenants · 0 files · 0 B');

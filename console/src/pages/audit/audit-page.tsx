@@ -1,12 +1,13 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AuditEvent } from '../../api/api-types.ts';
 import { type AuditQuery, listAudit } from '../../api/audit-api.ts';
-import { replaceQuery, route, toHref } from '../../router.ts';
+import { route, toHref } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
+import { type Filter, FilterBar } from '../../ui/filter-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
-import { Options } from '../../ui/options.tsx';
 import { save } from '../../ui/save.ts';
 import { Empty, ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
@@ -17,14 +18,6 @@ import { IncidentLink } from '../incidents/incident-link.tsx';
 import { ACTIONS, actionText, canUndo, findActions } from './actions.ts';
 import { exportAudit } from './audit-export.ts';
 
-const OUTCOMES = { '': 'Any outcome', ok: 'Done', failed: 'Failed' };
-const SPANS = {
-  '': 'Any time',
-  '1h': 'Last hour',
-  '1d': 'Last day',
-  '7d': 'Last 7 days',
-  '30d': 'Last 30 days',
-};
 const CHANNELS = {
   admin_api: 'admin API',
   console: 'console',
@@ -32,7 +25,23 @@ const CHANNELS = {
   memory_stores_api: 'Memory Stores API',
   sharing_api: 'Sharing API',
 };
-const FIELDS = { tenant_contains: 'Tenant', by_contains: 'Actor', action: 'Action' };
+const SEARCH = { name: 'action', title: 'Action', suggestions: Object.values(ACTIONS) };
+const FILTERS: Record<string, Filter> = {
+  tenant_contains: { title: 'Tenant' },
+  by_contains: { title: 'Actor' },
+  outcome: { title: 'Outcome', texts: { '': 'Any outcome', ok: 'Done', failed: 'Failed' } },
+  since: {
+    title: 'Time',
+    texts: {
+      '': 'Any time',
+      '1h': 'Last hour',
+      '1d': 'Last day',
+      '7d': 'Last 7 days',
+      '30d': 'Last 30 days',
+    },
+  },
+  tenant: { title: 'Exact tenant', show: (id) => <Name text={id} /> },
+};
 
 /** Lists the audit trail with the admins' changes, newest first. */
 export function AuditPage() {
@@ -64,36 +73,7 @@ export function AuditPage() {
           Refresh
         </button>
       </div>
-      <div class="filters audit-filters">
-        {Object.entries(FIELDS).map(([name, title]) => (
-          <label key={name}>
-            <span class="visually-hidden">{title}</span>
-            <input
-              type="search"
-              placeholder={title}
-              {...(name === 'action' && { list: 'actions' })}
-              value={queryValue(name)}
-              onInput={(event) => replaceQuery({ [name]: event.currentTarget.value })}
-            />
-          </label>
-        ))}
-        <datalist id="actions">
-          {Object.entries(ACTIONS).map(([action, text]) => (
-            <option key={action} value={text} />
-          ))}
-        </datalist>
-        <Choice name="outcome" title="Outcome" texts={OUTCOMES} value={queryValue('outcome')} />
-        <Choice name="since" title="Time" texts={SPANS} value={queryValue('since')} />
-        {filter.tenant !== '' && (
-          <p class="chip">
-            <span class="muted">Of</span> <Name text={filter.tenant} />
-            <button type="button" class="icon-button" onClick={() => replaceQuery({ tenant: null })}>
-              <Icon name="close" />
-              <span class="visually-hidden">Remove the filter by the tenant</span>
-            </button>
-          </p>
-        )}
-      </div>
+      <FilterBar query={query} search={SEARCH} filters={FILTERS} />
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
       {pages.items !== undefined && (
         <Events events={pages.items} isFiltered={Object.values(filter).some(({ length }) => length > 0)} />
@@ -130,42 +110,47 @@ function ExportButton({ query }: { query: AuditQuery }) {
   );
 }
 
-function Choice(props: { name: string; title: string; texts: Record<string, string>; value: string }) {
-  return (
-    <label>
-      <span class="visually-hidden">{props.title}</span>
-      <select
-        value={props.value}
-        onChange={(event) => replaceQuery({ [props.name]: event.currentTarget.value })}
-      >
-        <Options texts={props.texts} />
-      </select>
-    </label>
-  );
-}
-
 function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: boolean }) {
   if (events.length === 0) return <Empty title={isFiltered ? 'No matching changes' : 'No changes yet'} />;
   return (
     <ol class="audit-events">
       {events.map((event) => (
         <li key={event.id}>
-          <p class="audit-line">
-            <strong title={event.action}>{actionText(event.action)}</strong>
-            {event.dry_run && <Badge kind="neutral">dry run</Badge>}
-            <Outcome outcome={event.outcome} />
-            {event.tenant !== null && (
-              <a class="name-link" href={toHref(['tenants', event.tenant])}>
-                <Name text={event.tenant} />
-              </a>
-            )}
-            {event.key !== null && <code>{event.key}</code>}
-          </p>
-          <p class="muted small audit-line">
-            <Time value={event.at} /> · by <ActorName actor={event.actor} /> · {CHANNELS[event.channel]},{' '}
-            {event.address} {canUndo(event) && <IncidentLink actor={event.actor} since={event.at} />}
-          </p>
-          <Details details={event.details} />
+          <details>
+            <summary>
+              <Icon name="chevron" />
+              <span class="audit-action">
+                <strong title={event.action}>{actionText(event.action)}</strong>
+                {event.dry_run && <Badge kind="neutral">dry run</Badge>}
+                <Outcome outcome={event.outcome} />
+              </span>
+              <span class="audit-target">
+                {event.tenant !== null && (
+                  <a class="name-link" href={toHref(['tenants', event.tenant])}>
+                    <Name text={event.tenant} />
+                  </a>
+                )}
+                {event.key !== null && <code>{event.key}</code>}
+              </span>
+              <span class="audit-actor muted small">
+                by <ActorName actor={event.actor} />
+              </span>
+              <span class="muted small">
+                <Time value={event.at} />
+              </span>
+              {canUndo(event) && <IncidentLink actor={event.actor} since={event.at} />}
+            </summary>
+            <dl class="audit-details small">
+              <Detail name="from">
+                {CHANNELS[event.channel]}, {event.address}
+              </Detail>
+              {Object.entries(event.details).map(([name, value]) => (
+                <Detail key={name} name={name}>
+                  {formatChange(name, value)}
+                </Detail>
+              ))}
+            </dl>
+          </details>
         </li>
       ))}
     </ol>
@@ -177,28 +162,20 @@ function Outcome({ outcome }: { outcome: string | null }) {
   return outcome === 'ok' ? null : <Badge kind="bad">{outcome}</Badge>;
 }
 
-/** Lists an audit event's details. A changed value shows the old and the new value. */
-function Details({ details }: { details: AuditEvent['details'] }) {
-  const rows = Object.entries(details);
-  if (rows.length === 0) return null;
+function Detail({ name, children }: { name: string; children: ComponentChildren }) {
   return (
-    <dl class="audit-details small">
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt class="muted">{name}</dt>
-          <dd>
-            {(name === 'job' || name === 'dry_run') && typeof value === 'string' ? (
-              <a href={toHref(['incidents', value])}>{value}</a>
-            ) : isChange(value) ? (
-              `${formatDetail(value.old)} → ${formatDetail(value.new)}`
-            ) : (
-              formatDetail(value)
-            )}
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <div>
+      <dt class="muted">{name}</dt>
+      <dd>{children}</dd>
+    </div>
   );
+}
+
+/** Formats a detail: a link to a job, a changed value's old and new value, or the value. */
+function formatChange(name: string, value: unknown): ComponentChildren {
+  if ((name === 'job' || name === 'dry_run') && typeof value === 'string')
+    return <a href={toHref(['incidents', value])}>{value}</a>;
+  return isChange(value) ? `${formatDetail(value.old)} → ${formatDetail(value.new)}` : formatDetail(value);
 }
 
 function isChange(value: unknown): value is { old: unknown; new: unknown } {

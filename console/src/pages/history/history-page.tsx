@@ -44,7 +44,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
   return (
     <div class={selected === null ? 'panes history' : 'panes history has-file'}>
       <section class="pane" aria-label="Versions">
-        <Filters filter={filter} versions={items ?? []} />
+        <Filters query={query} versions={items ?? []} />
         {error !== undefined ? (
           <LoadError error={error} onRetry={reload} />
         ) : items === undefined ? (

@@ -1,9 +1,8 @@
 import type { KeyQuery } from '../../api/tenants-api.ts';
-import { replaceQuery } from '../../router.ts';
-import { Icon } from '../../ui/icon.tsx';
-import { Options } from '../../ui/options.tsx';
+import { type Filter, FilterBar, SortField } from '../../ui/filter-bar.tsx';
 
-const CHOICES = {
+const FIELDS: Record<string, Filter> = {
+  tenant: { title: 'Tenant' },
   kind: {
     title: 'Kind',
     texts: { '': 'All kinds', tenant: 'Tenant keys', service: 'Service keys', admin: 'Admin keys' },
@@ -16,11 +15,9 @@ const CHOICES = {
     title: 'Use',
     texts: { '': 'Any use', unused: 'Unused for 90 days', expiring: 'Expires within 30 days' },
   },
-  sort: {
-    title: 'Order',
-    texts: { '': 'Newest first', used: 'Longest unused first', expires: 'Next to expire first' },
-  },
-} as const;
+};
+
+const SORTS = { '': 'Newest first', used: 'Longest unused first', expires: 'Next to expire first' };
 
 const UNUSED_DAYS = 90;
 const EXPIRING_DAYS = 30;
@@ -41,36 +38,13 @@ export function readKeyQuery(query: URLSearchParams): KeyQuery {
 
 /** Whether a URL has a filter, so that an empty list does not mean that there are no keys. */
 export const isFiltered = (query: URLSearchParams) =>
-  ['tenant', 'search', 'kind', 'status', 'use'].some((name) => query.has(name));
+  ['search', ...Object.keys(FIELDS)].some((name) => query.has(name));
 
-/** Search, filters, and order for the list of keys. The URL holds their values. */
+/** Search, filters, and order for the list of keys. */
 export function KeyFilters({ query }: { query: URLSearchParams }) {
-  const texts = { search: 'Label or ID', tenant: 'Tenant' };
   return (
-    <div class="filters key-filters">
-      {Object.entries(texts).map(([name, title]) => (
-        <label key={name} class={name === 'search' ? 'search-field' : ''}>
-          <span class="visually-hidden">{title}</span>
-          {name === 'search' && <Icon name="search" />}
-          <input
-            type="search"
-            placeholder={title}
-            value={query.get(name) ?? ''}
-            onInput={(event) => replaceQuery({ [name]: event.currentTarget.value })}
-          />
-        </label>
-      ))}
-      {Object.entries(CHOICES).map(([name, { title, texts: options }]) => (
-        <label key={name}>
-          <span class="visually-hidden">{title}</span>
-          <select
-            value={query.get(name) ?? ''}
-            onChange={(event) => replaceQuery({ [name]: event.currentTarget.value })}
-          >
-            <Options texts={options} />
-          </select>
-        </label>
-      ))}
-    </div>
+    <FilterBar query={query} search={{ name: 'search', title: 'Label or ID' }} filters={FIELDS}>
+      <SortField texts={SORTS} query={query} />
+    </FilterBar>
   );
 }

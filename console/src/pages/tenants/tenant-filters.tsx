@@ -1,7 +1,5 @@
 import type { TenantQuery } from '../../api/tenants-api.ts';
-import { replaceQuery } from '../../router.ts';
-import { Icon } from '../../ui/icon.tsx';
-import { Options } from '../../ui/options.tsx';
+import { type Filter, FilterBar, SortField } from '../../ui/filter-bar.tsx';
 
 const SORTS = {
   id: 'ID',
@@ -56,55 +54,22 @@ export function viewQuery(query: URLSearchParams): string {
   return view.toString();
 }
 
-/** Search, filters, and order for the list of tenants. The URL holds their values. */
+const FIELDS: Record<string, Filter> = {
+  state: { title: 'State', texts: STATES },
+  metadata: { title: 'Metadata', placeholder: 'plan=pro' },
+};
+
+/** Search, filters, and order for the list of tenants. */
 export function TenantFilters({ query }: { query: URLSearchParams }) {
   const metadata = query.get('metadata') ?? '';
   return (
-    <div class="filters tenant-filters">
-      <label class="search-field">
-        <span class="visually-hidden">Search tenants</span>
-        <Icon name="search" />
-        <input
-          type="search"
-          placeholder="Search tenants"
-          value={query.get('search') ?? ''}
-          onInput={(event) => replaceQuery({ search: event.currentTarget.value })}
-        />
-      </label>
-      <label>
-        <span class="visually-hidden">Metadata</span>
-        <input
-          type="search"
-          spellcheck={false}
-          placeholder="Metadata: plan=pro"
-          title="A key and its exact value, such as plan=pro"
-          value={metadata}
-          onInput={(event) => replaceQuery({ metadata: event.currentTarget.value })}
-        />
-      </label>
-      <label>
-        <span class="visually-hidden">State</span>
-        <select
-          value={query.get('state') ?? ''}
-          onChange={(event) => replaceQuery({ state: event.currentTarget.value })}
-        >
-          <Options texts={STATES} />
-        </select>
-      </label>
-      <label class="inline">
-        Sort by
-        <select
-          value={query.get('sort') ?? 'id'}
-          onChange={(event) => replaceQuery({ sort: event.currentTarget.value })}
-        >
-          <Options texts={SORTS} />
-        </select>
-      </label>
+    <FilterBar query={query} search={{ name: 'search', title: 'Search tenants' }} filters={FIELDS}>
+      <SortField texts={SORTS} query={query} />
       {metadata !== '' && !isPair(metadata) && (
         <p class="muted small filter-hint" role="status">
           The metadata filters after you type a key, an equals sign, and a value, such as plan=pro.
         </p>
       )}
-    </div>
+    </FilterBar>
   );
 }
