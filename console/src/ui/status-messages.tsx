@@ -49,11 +49,12 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+/** Lines in place of a page's part, until the part loads. They appear only if the load takes longer than 150 ms. */
 export function Loading({ what }: { what: string }) {
   return (
-    <p class="loading" role="status">
-      <span class="spinner" aria-hidden="true" /> Loading {what}…
-    </p>
+    <div class="loading" role="status">
+      <span class="visually-hidden">Loading {what}…</span>
+    </div>
   );
 }
 
