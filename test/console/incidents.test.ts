@@ -141,10 +141,10 @@ describeConsole(
       const [edited = '', ...others] = tenants;
       const { page, clicks, click } = await start();
       await click('incident', incident(page));
-      await click('undo an actor', button(page, "Undo an actor's changes…"));
+      await click('undo an actor', button(page, 'Undo the changes by an actor…'));
       await page.getByRole('dialog').getByLabel('Actor', { exact: true }).fill(crawler);
       await click('dry run', button(page, 'Dry run'));
-      await page.getByText('1 conflict; would change 2 files.').waitFor();
+      await page.getByText('1 conflict; will change 2 files.').waitFor();
       const rows = page.getByRole('group', { name: 'Tenants' }).getByRole('listitem');
       await expect.poll(() => rows.count()).toBe(3);
       await expect.poll(() => rows.first().textContent()).toContain(edited);
@@ -269,7 +269,7 @@ describeConsole(
       await button(page, `Hits in ${last}`).click();
       await button(page, `Undo this actor…, key ${crawler}`).click();
       await button(page, 'Dry run').click();
-      await page.getByText('Would change 1 file.').waitFor();
+      await page.getByText('Will change 1 file.').waitFor();
       await page.getByText(`tenants of an earlier job, except ${left}`).waitFor();
       // In another tab, the service has no text any more.
       const other = await fixture().openSignedIn('#/incidents', { access: 'operate' });
@@ -289,11 +289,11 @@ describeConsole(
       await page.goto(`${fixture().url}/#/tenants/${tenants[0]}/history`);
       await page.getByRole('button', { name: new RegExp(`${crawler}`) }).click();
       await page.getByRole('link', { name: 'Undo in all tenants…' }).click();
-      await button(page, "Undo an actor's changes…").click();
+      await button(page, 'Undo the changes by an actor…').click();
       const dialog = page.getByRole('dialog');
       expect(await dialog.getByLabel('Actor', { exact: true }).inputValue()).toMatch(/^key_/);
       await button(dialog, 'Dry run').click();
-      await page.getByText(/^1 conflict; would change/).waitFor();
+      await page.getByText(/^1 conflict; will change/).waitFor();
       expect(page.url()).not.toContain(phrase);
       await createFile(tenants[0] ?? '');
       await page.goto(`${fixture().url}/#/audit`);
@@ -381,11 +381,11 @@ describeConsole(
       await button(page, 'Erase this text…').click();
       await check('erase');
       await page.keyboard.press('Escape');
-      await button(page, "Undo an actor's changes…").click();
+      await button(page, 'Undo the changes by an actor…').click();
       await page.getByRole('dialog').getByLabel('Actor', { exact: true }).fill(crawler);
       await check('undo');
       await button(page, 'Dry run').click();
-      await page.getByText('1 conflict; would change 1 file.').waitFor();
+      await page.getByText('1 conflict; will change 1 file.').waitFor();
       await check('dry run');
       await incident(page).click();
       await page.getByRole('link', { name: `Dry run: undo ${crawler}` }).waitFor();

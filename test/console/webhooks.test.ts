@@ -77,7 +77,7 @@ describeConsole('webhooks in the console', (fixture) => {
     await dialog(page).getByLabel('Path').fill('/memories/customers');
     await page.keyboard.press('Enter');
     const secret = await takeSecret(page);
-    expect(await webhooks(page).locator('p').first().textContent()).toBe(`${receiver.url}?…enabled`);
+    expect(await webhooks(page).locator('p').first().textContent()).toBe(`${receiver.url}?…`);
     expect(await webhooks(page).locator('p').nth(1).textContent()).toMatch(
       /^File created, File deleted, at or below \/memories\/customers, with contents · wh_\w{12}$/,
     );
@@ -102,7 +102,7 @@ describeConsole('webhooks in the console', (fixture) => {
       .waitFor();
     receiver.respond = status(204);
     await clickButton(page, /^Try now/);
-    await webhooks(page).getByText('enabled', { exact: true }).waitFor();
+    await webhooks(page).getByText('failing', { exact: true }).waitFor({ state: 'hidden' });
     await deliver();
     expect(receiver.messages.at(-1)?.payload.data.content).toBe('Prefers calls');
     await webhooks(page)
@@ -138,7 +138,7 @@ describeConsole('webhooks in the console', (fixture) => {
     await dialog(page).getByRole('button', { name: 'Disable' }).click();
     await webhooks(page).getByText('disabled', { exact: true }).waitFor();
     await clickButton(page, /^Enable/);
-    await webhooks(page).getByText('enabled', { exact: true }).waitFor();
+    await webhooks(page).getByText('disabled', { exact: true }).waitFor({ state: 'hidden' });
     await clickButton(page, /^Delete/);
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No webhooks').waitFor();
@@ -202,7 +202,7 @@ describeConsole('webhooks in the console', (fixture) => {
     await page.keyboard.press('Enter');
     await takeSecret(page);
     const item = webhooks(page).filter({ hasText: url });
-    expect(await item.locator('p').first().textContent()).toBe(`${url}enabledall tenants`);
+    expect(await item.locator('p').first().textContent()).toBe(`${url}all tenants`);
     await item.getByRole('button', { name: /^Delete/ }).click();
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
     await expect.poll(() => item.count()).toBe(0);

@@ -49,7 +49,18 @@ function Sidebar() {
   useEffect(() => element.current?.hidePopover(), [segments.join('/')]);
   return (
     <aside ref={element} id="sidebar" class="sidebar" popover="auto" aria-label="Console">
-      <Brand />
+      <div class="side-head">
+        <Brand />
+        <button
+          type="button"
+          class="icon-button quiet"
+          popovertarget="sidebar"
+          popovertargetaction="hide"
+          aria-label="Close the menu"
+        >
+          <Icon name="close" />
+        </button>
+      </div>
       <GoTo />
       <Nav
         label="Main"

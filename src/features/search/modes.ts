@@ -56,7 +56,7 @@ const entries = {
     use: '(RE2 syntax, line by line) for a pattern',
     hint: () =>
       'The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.',
-    form: { label: 'Expression', hint: 'A regular expression in RE2 syntax, matched line by line.' },
+    form: { label: 'Regular expression', hint: 'A regular expression in RE2 syntax, matched line by line.' },
     compiles: true,
   },
 } satisfies Record<string, SearchMode>;

@@ -101,7 +101,7 @@ export function ChangesPreview({ tenant, changes, review, opensConflict = false 
         </p>
       )}
       <p>
-        <strong>{rows.length === 0 ? 'Nothing would change.' : `${plannedText(changes)}.`}</strong>
+        <strong>{rows.length === 0 ? 'Nothing will change.' : `${plannedText(changes)}.`}</strong>
       </p>
       {rows.length > 0 && (
         <VirtualList

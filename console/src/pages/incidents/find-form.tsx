@@ -111,7 +111,7 @@ export function FindForm() {
           disabled={'problem' in tenants || action.isRunning}
           onClick={() => setIsUndoing(true)}
         >
-          <Icon name="restore" /> Undo an actor's changes…
+          <Icon name="restore" /> Undo the changes by an actor…
         </button>
         {request === undefined && input.text !== '' && 'problem' in find && (
           <span class="muted small" role="status">

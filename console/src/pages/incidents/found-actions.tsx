@@ -47,7 +47,7 @@ export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
       <section class="bulk" aria-label="Actions">
         <strong>{where} selected</strong>
         <button type="button" disabled={isDisabled} onClick={() => onUndo('')}>
-          <Icon name="restore" /> Undo an actor's changes…
+          <Icon name="restore" /> Undo the changes by an actor…
         </button>
         {isLiteral && (
           <button type="button" class="danger-quiet" disabled={isDisabled} onClick={() => setDialog('erase')}>

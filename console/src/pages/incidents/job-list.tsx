@@ -109,6 +109,6 @@ function jobResult(job: Job): string {
   if (kind === 'find') return foundText(job, !isActive(job));
   if (kind === 'erase') return erasedText(job, !isActive(job));
   const conflicts = counts.conflicts ?? 0;
-  const verb = storedRequest(job).isDryRun ? 'would change ' : 'changed ';
+  const verb = storedRequest(job).isDryRun ? 'will change ' : 'changed ';
   return `${verb}${changesText(counts)}${conflicts > 0 ? `, ${count(conflicts, 'conflict')}` : ''}`;
 }

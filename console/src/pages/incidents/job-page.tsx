@@ -126,7 +126,7 @@ function describeJob(job: Job): string {
   if (job.kind === 'erase') return `${literalText(storedRequest(job))}${keepsOut ? ', kept out' : ''}`;
   const start = since ? ` since ${formatTime(since)}` : '';
   const end = until ? ` until ${formatTime(until)}` : '';
-  return `changes ${by ? `by ${actorName(by)}` : 'of all actors'}${start}${end}`;
+  return `changes ${by ? `by ${actorName(by)}` : 'by all actors'}${start}${end}`;
 }
 
 /** Describes a job's result so far. */
@@ -134,10 +134,10 @@ function resultText(job: Job): string {
   const isEnded = !isActive(job);
   if (job.kind === 'find') return foundText(job, isEnded);
   const { isDryRun } = storedRequest(job);
-  if (job.kind === 'erase') return `${isDryRun ? 'would erase' : 'erased'} ${erasedText(job, isEnded)}`;
+  if (job.kind === 'erase') return `${isDryRun ? 'will erase' : 'erased'} ${erasedText(job, isEnded)}`;
   const { conflicts = 0 } = job.counts;
   const left = conflicts > 0 ? `${isDryRun ? '' : 'not undone: '}${count(conflicts, 'conflict')}; ` : '';
-  return `${left}${isDryRun ? 'would change' : 'changed'} ${changesText(job.counts)}`;
+  return `${left}${isDryRun ? 'will change' : 'changed'} ${changesText(job.counts)}`;
 }
 
 const EMPTY: Record<Job['kind'], string> = {

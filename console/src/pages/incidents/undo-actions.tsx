@@ -60,7 +60,7 @@ export function UndoActions({ job, choice, total }: Props) {
       <ErrorText message={action.error} />
       {isAsking && (
         <FormDialog
-          title={`Undo the changes of ${by ? actorName(by) : 'all actors'}?`}
+          title={`Undo the changes by ${by ? actorName(by) : 'all actors'}?`}
           verb="Undo"
           request={applyRequest(job.id)}
           action={action}
@@ -68,8 +68,8 @@ export function UndoActions({ job, choice, total }: Props) {
           onSubmit={() => start(applyRequest(job.id))}
         >
           <p>
-            Changes <strong>{changesText(job.counts)}</strong> in {count(total, 'tenant')}, exactly as in the
-            dry run. A tenant that has changed since then stays unchanged.
+            Will change <strong>{changesText(job.counts)}</strong> in {count(total, 'tenant')}, exactly as in
+            the dry run. A tenant that has changed since then will stay unchanged.
           </p>
           {kept_out > 0 && <p class="notice warning">{keptOutText(kept_out)}</p>}
           {conflicts > 0 && (

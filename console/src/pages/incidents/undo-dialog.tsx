@@ -36,7 +36,7 @@ export function UndoDialog({ fields, tenants, where, onClose }: Props) {
     });
   return (
     <FormDialog
-      title="Undo an actor's changes"
+      title="Undo the changes by an actor"
       verb="Dry run"
       isReady={request !== undefined}
       request={request}
@@ -45,8 +45,8 @@ export function UndoDialog({ fields, tenants, where, onClose }: Props) {
       onSubmit={start}
     >
       <p>
-        Undoes the changes of one actor, or of the keys of one source, in <strong>{where}</strong>. Changes of
-        others in other lines stay. The dry run only lists the changes.
+        Will undo the changes by one actor, or by the keys of one source, in <strong>{where}</strong>. Changes
+        by others in other lines will stay. The dry run only lists the changes.
       </p>
       <ActorFields input={input} onChange={(changes) => setInput({ ...input, ...changes })} isFocused />
     </FormDialog>

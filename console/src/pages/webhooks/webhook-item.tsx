@@ -130,7 +130,7 @@ const DELETE = {
 
 function State({ enabled, failing_since }: Webhook) {
   if (!enabled) return <Badge kind="neutral">disabled</Badge>;
-  return failing_since === null ? <Badge kind="good">enabled</Badge> : <Badge kind="bad">failing</Badge>;
+  return failing_since === null ? null : <Badge kind="bad">failing</Badge>;
 }
 
 /** Says why a webhook sends nothing, whether changes were lost, and until when an old secret signs. */
