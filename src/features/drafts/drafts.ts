@@ -4,7 +4,6 @@ import { ServiceError } from '../../core/errors/errors.ts';
 import { cutPage, type Page, type TimePosition } from '../../core/lib/pages.ts';
 import type { Actor } from '../../core/memory/origin.ts';
 import { listOpenDraftsQuery } from '../../core/tenants/queries.ts';
-import type { DraftComment } from './comments.ts';
 
 /* Records for open and closed drafts. An open draft's memory is a tenant with the draft's ID. */
 
@@ -31,7 +30,7 @@ export interface Draft {
   /** Number of comments that are not resolved. */
   openCommentCount: number;
   /** The latest open comment that requests a review. */
-  reviewRequest: Pick<DraftComment, 'author' | 'createdAt' | 'reviewer'> | null;
+  reviewRequest: { author: Actor; createdAt: string; reviewer: string } | null;
 }
 
 const COLUMNS = `tenant_id AS tenant, id, title, author, key_id AS "keyId", via_tenant AS "viaTenant",

@@ -113,7 +113,7 @@ export async function draftRecords(
 }
 
 const reviewRequestRecord = (request: Draft['reviewRequest']) =>
-  request && { reviewer: request.reviewer ?? '', by: request.author, at: request.createdAt };
+  request && { reviewer: request.reviewer, by: request.author, at: request.createdAt };
 
 export async function draftRecord(
   query: QueryExecutor,
