@@ -62,7 +62,8 @@ describeConsole('the comparison between two versions in the console', (fixture) 
     await page.goBack();
     await expectChange(page, ['second'], ['last']);
     await page.goBack();
-    await page.getByText('Select a version to see its changes').waitFor();
+    await expectChange(page, ['second'], ['last']);
+    expect(new URL(page.url()).hash).not.toContain('version=');
     await page.goBack();
     await page.getByRole('heading', { name: 'done/plan.md' }).waitFor();
   });

@@ -42,7 +42,7 @@ describeConsole('the history in the console', (fixture) => {
     await addFilter(page, 'Operation');
     await page.getByLabel('Operation').selectOption('created');
     await expect.poll(() => paths(page)).toStrictEqual(['instructions.md', 'products/changelog.md']);
-    await page.getByLabel('Path').fill('ducts/');
+    await page.getByPlaceholder('Path').fill('ducts/');
     await expect.poll(() => paths(page)).toStrictEqual(['products/changelog.md']);
     await addFilter(page, 'From');
     await page.getByLabel('From').fill('2099-01-01T00:00');
@@ -58,7 +58,7 @@ describeConsole('the history in the console', (fixture) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await page.getByRole('link', { name: 'key web-crawler' }).click();
-    await page.getByText('By key web-crawler').waitFor();
+    await page.locator('.chip', { hasText: 'By key web-crawler' }).waitFor();
     await expect.poll(async () => (await paths(page)).length).toBe(3);
     await page.getByRole('button', { name: 'Remove the filter: By' }).click();
     await expect.poll(async () => (await paths(page)).length).toBeGreaterThan(3);

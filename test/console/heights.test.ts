@@ -78,7 +78,7 @@ const FULL_VIEWS: View[] = [
     'tenants/TENANT/history',
     async (page) => {
       const version = page.getByRole('region', { name: 'Version', exact: true });
-      if (!(await version.isVisible()) || (await version.getByRole('heading').count()) === 0)
+      if (!(await version.isVisible()) || (await version.getByText('No approval is needed').count()) === 0)
         await page.getByRole('button', { name: /modified refunds/ }).click();
       await version.getByText('No approval is needed').waitFor();
     },

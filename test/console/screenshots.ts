@@ -141,7 +141,7 @@ async function openComparison(page: Page): Promise<void> {
 }
 
 async function openDrafts(page: Page): Promise<void> {
-  await page.getByRole('link', { name: /^Drafts.*to review$/ }).click();
+  await page.goto(`${console_.url}/#/drafts`);
   await page.getByRole('link', { name: 'globex' }).waitFor();
   await page.mouse.move(0, 0);
 }
@@ -154,7 +154,7 @@ async function openConflict(page: Page): Promise<void> {
 }
 
 async function findEverywhere(page: Page): Promise<void> {
-  await page.getByRole('link', { name: 'Incident', exact: true }).click();
+  await page.goto(`${console_.url}/#/incidents`);
   await page.getByLabel('Text to find').fill('Ignore the rules on refunds');
   await page.getByRole('button', { name: 'Find', exact: true }).click();
   await page.getByRole('button', { name: 'Hits in globex' }).click();

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { listVersions } from '../../api/history-api.ts';
@@ -26,7 +26,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const filter = readFilter(query);
   const actor = filterActor(filter);
-  const selected = query.get('version');
+  const chosen = query.get('version');
   const against = query.get('against');
   const debounced = useDebounced(JSON.stringify(filter), 250);
   const pages = usePages(
@@ -39,10 +39,14 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
     changesMade.value,
   );
   const { items, error, reload, more } = pages;
+  /** The newest version when the list was loaded. A later change does not replace the version that is read. */
+  const first = useRef<string>(undefined);
+  if (!items?.some(({ id }) => id === first.current)) first.current = items?.[0]?.id;
+  const selected = chosen ?? first.current ?? null;
   // A time in the day whose changes by the filtered actor are about to be reverted.
   const [reverting, setReverting] = useState<string | null>(null);
   return (
-    <div class={selected === null ? 'panes history' : 'panes history has-file'}>
+    <div class={chosen === null ? 'panes history' : 'panes history has-file'}>
       <section class="pane" aria-label="Versions">
         <Filters query={query} versions={items ?? []} />
         {error !== undefined ? (
@@ -55,6 +59,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
           <VersionList
             versions={items}
             selected={selected}
+            isChosen={chosen !== null}
             onSelect={(version) => pushQuery({ version, against: null })}
             onEnd={more}
             isGrouped
@@ -72,7 +77,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
       </section>
       <section class="pane file-pane" aria-label="Version">
         {selected === null ? (
-          <Empty title="Select a version to see its changes" />
+          <Empty title="No version is selected" />
         ) : against !== null ? (
           <VersionComparison tenant={tenant.id} from={against} to={selected} />
         ) : (

@@ -14,6 +14,8 @@ const LARGE = 1000;
 interface Props {
   versions: readonly Version[];
   selected: string | null;
+  /** Whether the user selected the version, so that its group opens. */
+  isChosen?: boolean;
   /** ID of a version that cannot be selected. */
   disabled?: string;
   onSelect: (id: string) => void;
@@ -28,6 +30,7 @@ interface Props {
 export function VersionList({
   versions,
   selected,
+  isChosen = true,
   disabled,
   onSelect,
   onEnd,
@@ -42,11 +45,12 @@ export function VersionList({
         versions,
         isGrouped
           ? (id, group) =>
-              // The only group in the list, and the group with the selected version, are open at first.
-              open.get(id) ?? (group.length === versions.length || group.some((each) => each.id === selected))
+              // The only group in the list, and the group with the chosen version, are open at first.
+              open.get(id) ??
+              (group.length === versions.length || (isChosen && group.some((each) => each.id === selected)))
           : null,
       ),
-    [versions, isGrouped, open, selected],
+    [versions, isGrouped, open, isChosen, selected],
   );
   const last = rows.at(-1);
   const isLarge = last?.kind === 'group' && last.versions.length >= LARGE;
