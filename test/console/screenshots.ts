@@ -148,7 +148,7 @@ async function openDrafts(page: Page): Promise<void> {
 
 async function openConflict(page: Page): Promise<void> {
   await page.goto(`${console_.url}/#/tenants/globex/drafts/${draft.id}`);
-  await page.getByRole('button', { name: /conflict/ }).click();
+  await page.getByRole('button', { name: /^conflict/ }).click();
   await page.getByText('- Refund: 900 EUR, paid').first().waitFor();
   await page.mouse.move(0, 0);
 }
