@@ -12,6 +12,7 @@ import { documentTitle } from './title.ts';
 import { Questions } from './ui/confirm.tsx';
 import { lazy } from './ui/lazy.tsx';
 import { isPaletteOpen, onPaletteKey } from './ui/palette-state.ts';
+import { rememberedScroll } from './ui/remembered-scroll.ts';
 import { focusHeading, focusMain, onShortcut } from './ui/shortcuts.ts';
 import { LoadError, Loading, Toasts } from './ui/status-messages.tsx';
 
@@ -57,7 +58,7 @@ function Console() {
   useEffect(() => {
     // A screen reader continues at the new page. Signing in opens no other page.
     if (lastPage.current !== null && page !== null && page !== lastPage.current) {
-      scrollTo(0, 0);
+      scrollTo(0, rememberedScroll() ?? 0);
       focusHeading();
       setAnnounced(title);
     }

@@ -1,6 +1,8 @@
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { QueryObserver, type QueryObserverOptions } from '@tanstack/query-core';
+import { useCallback, useLayoutEffect, useState } from 'preact/hooks';
 import { errorMessage, isAborted } from '../api/api-client.ts';
 import { dismissDone } from './toasts.ts';
+import { useQuery, useQueryKey } from './use-query.ts';
 
 export interface Loaded<T> {
   /** Result from the last successful load, kept while the next load runs. */
@@ -17,52 +19,28 @@ export type Reload = () => Promise<void>;
  * Loads data now, and again when `dependencies` change. A superseded load is aborted.
  *
  * @param load throws an error whose message is shown to the user
+ * @param name name under which the result is kept. The view shows a kept result immediately when it opens again. Each
+ *   change loads kept results again. The name and the dependencies, which JSON can represent, identify the result.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],
+  name?: string,
 ): Loaded<T> {
-  const { round, reload, endReload } = useReload();
-  const wanted = useMemo(() => ({}), [...dependencies, round]);
-  const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, of: null });
-  useLayoutEffect(() => {
-    const controller = new AbortController();
-    load(controller.signal).then(
-      (data) => {
-        if (controller.signal.aborted) return;
-        setState({ data, error: undefined, of: wanted });
-        endReload();
-      },
-      (error: unknown) => {
-        if (controller.signal.aborted || isAborted(error)) return;
-        setState({ data: undefined, error, of: wanted });
-        endReload();
-      },
-    );
-    return () => controller.abort();
-  }, [wanted]);
-  const { data, error, of } = state;
-  return { data, error, isLoading: of !== wanted, reload };
+  const { data, error, isFetching, refetch } = useQuery(QueryObserver<T>, {
+    ...useQueryKey(dependencies, name),
+    queryFn: ({ signal }) => load(signal),
+  } satisfies QueryObserverOptions<T>);
+  return {
+    data: error === null ? data : undefined,
+    error: error ?? undefined,
+    isLoading: isFetching,
+    reload: useReload(refetch),
+  };
 }
 
-/** Counts reloads, and resolves their promises when the newest load ends. */
-export function useReload(): { round: number; reload: Reload; endReload: () => void } {
-  const [round, setRound] = useState(0);
-  const waiting = useRef<(() => void)[]>([]);
-  const reload = useCallback(() => {
-    setRound((n) => n + 1);
-    return new Promise<void>((resolve) => waiting.current.push(resolve));
-  }, []);
-  const endReload = useCallback(() => {
-    for (const resolve of waiting.current.splice(0)) resolve();
-  }, []);
-  return { round, reload, endReload };
-}
-
-interface State<T> extends Pick<Loaded<T>, 'data' | 'error'> {
-  /** The load that produced the result. If it is not the wanted load, the wanted load is running. */
-  of: object | null;
-}
+export const useReload = (refetch: () => Promise<unknown>): Reload =>
+  useCallback(async () => void (await refetch()), []);
 
 export interface Action {
   isRunning: boolean;

@@ -1,15 +1,22 @@
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { isAborted } from '../api/api-client.ts';
-import { rememberedList, rememberList } from './remembered-lists.ts';
+import {
+  type InfiniteData,
+  InfiniteQueryObserver,
+  type InfiniteQueryObserverOptions,
+  type QueryKey,
+} from '@tanstack/query-core';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { rememberedScroll, rememberScroll } from './remembered-scroll.ts';
 import { type Reload, useReload } from './use-load.ts';
+import { useQuery, useQueryKey } from './use-query.ts';
 
 export interface Page<T> {
   items: T[];
   next: string | null;
 }
 
-export interface Pages<T> {
+export interface Pages<T, Extra> {
   items: T[] | undefined;
+  first: (Page<T> & Extra) | undefined;
   error: unknown;
   isLoading: boolean;
   /** Loads the next page; undefined on the last page. */
@@ -17,83 +24,54 @@ export interface Pages<T> {
   reload: Reload;
 }
 
-interface State<T> {
-  items: T[] | undefined;
-  next: string | null;
-  error: unknown;
-  isLoading: boolean;
-}
-
-const START = { items: undefined, next: null, error: undefined, isLoading: true };
-
 /**
- * Loads a list page by page, and from the start when `dependencies` change. When `revision` changes, loads as many rows
- * again. After Back, the list has the same rows and scroll position as before.
+ * Loads a list page by page, and from the start when `dependencies` change. A reload loads as many pages again. After
+ * Back, the list has the same scroll position as before.
+ *
+ * @param load may add facts about the list to a page
+ * @param name name under which the list is kept, as for `useLoad`
  */
-export function usePages<T>(
-  load: (after: string | null, signal: AbortSignal) => Promise<Page<T>>,
+export function usePages<T, Extra = object>(
+  load: (after: string | null, signal: AbortSignal) => Promise<Page<T> & Extra>,
   dependencies: readonly unknown[],
-  revision?: unknown,
-): Pages<T> {
-  const [state, setState] = useState<State<T>>(START);
-  const { round, reload, endReload } = useReload();
-  const controller = useRef<AbortController>(undefined);
-  const latestLoad = useRef(load);
-  latestLoad.current = load;
-  const returned = useRef(rememberedList());
-  /** Number of rows to load at least. */
-  const wanted = useRef(returned.current?.count ?? 0);
-  const list = useMemo(() => ({}), dependencies);
-  const loadedList = useRef(list);
-
-  const loadPage = useCallback((after: string | null, previous: T[] | undefined) => {
-    controller.current = new AbortController();
-    const { signal } = controller.current;
-    setState((old) => ({ ...old, isLoading: true }));
-    latestLoad.current(after, signal).then(
-      ({ items: loaded, next }) => {
-        if (signal.aborted) return;
-        const items = [...(previous ?? []), ...loaded];
-        if (next !== null && items.length < wanted.current) return loadPage(next, items);
-        setState({ items, next, error: undefined, isLoading: false });
-        endReload();
-      },
-      (error: unknown) => {
-        if (signal.aborted || isAborted(error)) return;
-        setState({ items: previous, next: null, error, isLoading: false });
-        endReload();
-      },
-    );
-  }, []);
-  const { items, next, error, isLoading } = state;
-  useLayoutEffect(() => {
-    if (loadedList.current !== list) wanted.current = 0;
-    loadedList.current = list;
-    loadPage(null, undefined);
-    return () => controller.current?.abort();
-  }, [list, revision, round]);
-
-  useLayoutEffect(() => {
-    if (items === undefined) return;
-    const { current: before } = returned;
-    returned.current = undefined;
-    wanted.current = items.length;
-    if (before !== undefined) scrollTo(0, before.scroll);
-    rememberList(items.length);
-  }, [items]);
-  useEffect(() => {
-    const remember = () => items !== undefined && rememberList(items.length);
-    addEventListener('scroll', remember);
-    return () => removeEventListener('scroll', remember);
-  }, [items]);
+  name?: string,
+): Pages<T, Extra> {
+  type Loaded = Page<T> & Extra;
+  const { data, error, isFetching, hasNextPage, fetchNextPage, refetch } = useQuery(
+    InfiniteQueryObserver<Loaded, Error, InfiniteData<Loaded>, QueryKey, string | null>,
+    {
+      ...useQueryKey(dependencies, name),
+      queryFn: ({ pageParam, signal }) => load(pageParam, signal),
+      initialPageParam: null,
+      getNextPageParam: ({ next }) => next,
+    } satisfies InfiniteQueryObserverOptions<Loaded, Error, InfiniteData<Loaded>, QueryKey, string | null>,
+  );
+  const items = useMemo(() => data?.pages.flatMap((page) => page.items), [data]);
   const more = useCallback(() => {
-    if (next !== null && !isLoading) loadPage(next, items);
-  }, [next, isLoading, items]);
+    if (!isFetching) void fetchNextPage();
+  }, [isFetching, data]);
+  useRememberedScroll(items !== undefined);
   return {
     items,
-    error,
-    isLoading,
-    more: next === null ? undefined : more,
-    reload,
+    first: data?.pages[0],
+    error: error ?? undefined,
+    isLoading: isFetching,
+    more: hasNextPage && error === null ? more : undefined,
+    reload: useReload(refetch),
   };
+}
+
+/** Scrolls to the entry's last position when the first rows are shown, and remembers the position from then on. */
+function useRememberedScroll(hasItems: boolean): void {
+  const returned = useRef(rememberedScroll());
+  useLayoutEffect(() => {
+    if (!hasItems) return;
+    if (returned.current !== undefined) scrollTo(0, returned.current);
+    returned.current = undefined;
+  }, [hasItems]);
+  useEffect(() => {
+    if (!hasItems) return;
+    addEventListener('scroll', rememberScroll);
+    return () => removeEventListener('scroll', rememberScroll);
+  }, [hasItems]);
 }

@@ -62,6 +62,7 @@ export function AuditPage() {
       return { items: events, next };
     },
     [debounced],
+    'audit',
   );
   return (
     <main>

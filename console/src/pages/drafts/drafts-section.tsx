@@ -1,5 +1,4 @@
 import { actorSource, actorTextVia } from '../../../../src/core/memory/origin.ts';
-import { changesMade } from '../../api/change-signals.ts';
 import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts-api.ts';
 import { replaceQuery, route, toHref } from '../../router.ts';
 import { formatNumber } from '../../text/format.ts';
@@ -29,7 +28,8 @@ export function DraftsSection({ tenant }: { tenant?: string }) {
       const { drafts, next } = await listDrafts(tenant, { state, after }, signal);
       return { items: drafts, next };
     },
-    [tenant, state, changesMade.value],
+    [tenant, state],
+    'drafts',
   );
   return (
     <>

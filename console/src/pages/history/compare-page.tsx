@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
-import { changesMade } from '../../api/change-signals.ts';
 import { compareTimes } from '../../api/history-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { count } from '../../text/format.ts';
@@ -40,7 +39,7 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
       return { items: changes, next };
     },
     [tenant.id, times],
-    changesMade.value,
+    'comparison',
   );
   const { items, more } = pages;
   const files = useMemo(() => items?.map(shownDiff), [items]);

@@ -1,6 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
-import { changesMade } from '../../api/change-signals.ts';
 import { listVersions } from '../../api/history-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { pushQuery, route } from '../../router.ts';
@@ -36,7 +35,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
       return { items: versions, next };
     },
     [tenant.id, debounced],
-    changesMade.value,
+    'versions',
   );
   const { items, error, reload, more } = pages;
   /** The newest version when the list was loaded. A later change does not replace the version that is read. */

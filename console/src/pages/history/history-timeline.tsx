@@ -2,7 +2,6 @@ import { effect, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Activity, Tenant } from '../../api/api-types.ts';
-import { changesMade } from '../../api/change-signals.ts';
 import { readActivity } from '../../api/history-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { formatChosenTime, formatExactTime } from '../../text/format.ts';
@@ -47,8 +46,9 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
   const range = { since: query.get('since'), until: query.get('until') };
   const isShown = !isHidden.value;
   const { data, error, reload } = useLoad(
-    async (signal) => (isShown ? readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal) : undefined),
-    [tenant.id, range.since, range.until, isShown, changesMade.value],
+    async (signal) => (isShown ? readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal) : null),
+    [tenant.id, range.since, range.until, isShown],
+    'timeline',
   );
   const colors = useMemo(() => actorColors(tenant.id, data?.actors ?? []), [tenant.id, data]);
   const moveTo: MoveTo = async (time) => {

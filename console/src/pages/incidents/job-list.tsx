@@ -24,10 +24,14 @@ const MIN_WIDTH = 760;
 
 /** Lists the jobs from the last 30 days, newest first. Active jobs show their progress. */
 export function JobList() {
-  const pages = usePages<Job>(async (after, signal) => {
-    const { jobs, next } = await listJobs(after, signal);
-    return { items: jobs, next };
-  }, []);
+  const pages = usePages<Job>(
+    async (after, signal) => {
+      const { jobs, next } = await listJobs(after, signal);
+      return { items: jobs, next };
+    },
+    [],
+    'jobs',
+  );
   const [newer, setNewer] = useState<ReadonlyMap<string, Job>>(new Map());
   const jobs = pages.items?.map((job) => newer.get(job.id) ?? job);
   const { lost, onResult } = useLost();

@@ -28,6 +28,7 @@ export function KeptOutSection({ tenant }: { tenant: string | null }) {
       return { items: entries, next };
     },
     [tenant],
+    'kept-out',
   );
   const mayRemove = tenant === null ? canManageFleet.value : canWrite.value;
   return (

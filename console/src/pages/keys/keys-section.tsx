@@ -24,6 +24,7 @@ export function KeysSection({ tenant }: { tenant?: string }) {
       return { items: keys, next };
     },
     [wanted],
+    'keys',
   );
   return (
     <>

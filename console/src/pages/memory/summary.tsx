@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import type { Tenant } from '../../api/api-types.ts';
-import { changesMade } from '../../api/change-signals.ts';
 import { listVersions } from '../../api/history-api.ts';
 import { readInstructions } from '../../api/memory-api.ts';
 import { toHref } from '../../router.ts';
@@ -85,7 +84,8 @@ export function MemorySummary({ tenant, at, size }: Props) {
 function LastChanges({ tenant, at }: { tenant: string; at: string | null }) {
   const { data, error, reload } = useLoad(
     (signal) => listVersions(tenant, { limit: SHOWN_CHANGES, ...(at && { until: at }) }, signal),
-    [tenant, at, changesMade.value],
+    [tenant, at],
+    'last-changes',
   );
   return (
     <section aria-label="Last changes">
@@ -113,7 +113,11 @@ function LastChanges({ tenant, at }: { tenant: string; at: string | null }) {
 
 /** @param props.mounts identifies the mounts that the text names */
 function Instructions({ tenant, mounts }: { tenant: string; mounts: string }) {
-  const { data, error, reload } = useLoad((signal) => readInstructions(tenant, signal), [tenant, mounts]);
+  const { data, error, reload } = useLoad(
+    (signal) => readInstructions(tenant, signal),
+    [tenant, mounts],
+    'instructions',
+  );
   return (
     <section aria-label="Prompt">
       <h2>Text that agents read about the memory</h2>

@@ -32,13 +32,14 @@ interface Request {
   reveal: string | null;
 }
 
-export const START: LoadedTree = { tree: undefined, error: undefined, isLoading: true, total: undefined };
+const START: LoadedTree = { tree: undefined, error: undefined, isLoading: true, total: undefined };
 
 /** Loads a memory's open directories at a time, and later at other times. */
 export class TreeLoader {
   state = START;
+  /** Called with the new state after each change. */
+  onChange: (state: LoadedTree) => void = () => {};
   readonly #tenant: string;
-  readonly #onChange: (state: LoadedTree) => void;
   /** Directories that were opened or closed, by the user or by the loader. */
   readonly #isOpen = new Map<string, boolean>([[ROOT, true]]);
   #request: Request = { at: null, isSmall: false, reveal: null };
@@ -48,10 +49,8 @@ export class TreeLoader {
   #revealed: string | null = null;
   #controller = new AbortController();
 
-  /** @param onChange called with the new state after each change */
-  constructor(tenant: string, onChange: (state: LoadedTree) => void) {
+  constructor(tenant: string) {
     this.#tenant = tenant;
-    this.#onChange = onChange;
   }
 
   isOpen = (path: string) => this.#isOpen.get(path) ?? false;
@@ -142,7 +141,7 @@ export class TreeLoader {
 
   #set(changes: Partial<LoadedTree>): void {
     this.state = { ...this.state, ...changes };
-    this.#onChange(this.state);
+    this.onChange(this.state);
   }
 
   #openAbove(path: string): void {

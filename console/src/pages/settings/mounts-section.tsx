@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { sendEmpty } from '../../api/api-client.ts';
 import type { Mounts } from '../../api/api-types.ts';
-import { changesMade, noteChange } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { canManage } from '../../api/session-state.ts';
 import { listShares } from '../../api/sharing-api.ts';
 import { listMounts, mounting, setMount, unmounting } from '../../api/tenants-api.ts';
@@ -46,7 +46,8 @@ export function MountsSection({ tenant }: { tenant: string }) {
       }));
       return { ...listed, mounts };
     },
-    [tenant, changesMade.value],
+    [tenant],
+    'mounts',
   );
   return (
     <>

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { errorMessage } from '../../api/api-client.ts';
 import type { Activity, Tenant, UsageDay } from '../../api/api-types.ts';
-import { changesMade } from '../../api/change-signals.ts';
 import { readActivity } from '../../api/history-api.ts';
 import { getUsage, listUsageDays } from '../../api/tenants-api.ts';
 import { toHref } from '../../router.ts';
@@ -19,7 +18,7 @@ import { findBurst } from './burst.ts';
 /** A tenant's current usage, and its usage over time. */
 export function Usage({ tenant }: { tenant: Tenant }) {
   const { files, bytes, history_bytes, history_versions, effective, created_at } = tenant;
-  const { data, error } = useLoad((signal) => getUsage(tenant.id, signal), [tenant.id, changesMade.value]);
+  const { data, error } = useLoad((signal) => getUsage(tenant.id, signal), [tenant.id], 'usage');
   return (
     <>
       <h2>Usage</h2>
@@ -86,7 +85,8 @@ const CALLS = [
 function DayCharts({ tenant, days }: { tenant: string; days: number }) {
   const { data, error, reload } = useLoad(
     (signal) => listUsageDays(tenant, `${days - 1}d`, signal),
-    [tenant, days, changesMade.value],
+    [tenant, days],
+    'activity',
   );
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (data === undefined) return <Loading what="the usage by day" />;
@@ -146,7 +146,8 @@ function HourCharts({ tenant }: { tenant: string }) {
         signal,
       );
     },
-    [tenant, changesMade.value],
+    [tenant],
+    'busy-hours',
   );
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (data === undefined) return <Loading what="the changes by hour" />;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
-import { changesMade, noteChange } from '../../api/change-signals.ts';
+import { noteChange } from '../../api/change-signals.ts';
 import { canManage, session } from '../../api/session-state.ts';
 import {
   type GivenShare,
@@ -50,7 +50,8 @@ export function SharingSection({ tenant }: { tenant: string }) {
       ]);
       return { invitations, ...shares };
     },
-    [tenant, changesMade.value],
+    [tenant],
+    'sharing',
   );
   const isEmpty = data && data.invitations.length + data.given.length + data.received.length === 0;
   return (

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
 import { canManageFleet, canWrite } from '../../api/session-state.ts';
-import { listTenants, type TenantTotals } from '../../api/tenants-api.ts';
+import { listTenants } from '../../api/tenants-api.ts';
 import { route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -27,16 +27,16 @@ export function TenantsPage() {
   const { query } = route.value;
   const view = useDebounced(viewQuery(query), 200);
   const wanted = readTenantQuery(new URLSearchParams(view));
-  const [totals, setTotals] = useState<TenantTotals | null>(null);
   const pages = usePages(
     async (after, signal) => {
       const sort = new URLSearchParams(view).get('sort') ?? 'id';
       const page = await listTenants({ ...wanted, sort, after, totals: after === null }, signal);
-      if (page.totals !== null) setTotals(page.totals);
-      return { items: page.tenants, next: page.next };
+      return { ...page, items: page.tenants };
     },
     [view, finishedBulks.value],
+    'tenants',
   );
+  const totals = pages.first?.totals ?? null;
   const selection = useSelection(pages.items ?? [], view);
   // A layout effect clears the selection before the next click can extend it.
   useLayoutEffect(() => selection.set([]), [finishedBulks.value]);

@@ -18,7 +18,7 @@ const STEP = 100;
 export function WebhooksSection({ tenant }: { tenant: string | null }) {
   const [isCreating, setIsCreating] = useState(false);
   const [shown, setShown] = useState(STEP);
-  const { data, error, reload } = useLoad((signal) => listWebhooks(tenant, signal), [tenant]);
+  const { data, error, reload } = useLoad((signal) => listWebhooks(tenant, signal), [tenant], 'webhooks');
   const mayCreate = tenant === null ? canManageFleet.value : canManage.value;
   return (
     <>
