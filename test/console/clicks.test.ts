@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { type ConsoleFixture, describeConsole } from '../support/console-suite.ts';
 import { entry } from '../support/create-archive.ts';
+import { runJobs } from '../support/run-jobs.ts';
 import { createAgent } from '../support/start-console.ts';
 import { freshTenant } from '../support/test-service.ts';
 import { proposeDraft } from './draft-scenario.ts';
@@ -126,6 +127,33 @@ const TASKS: Record<string, Task> = {
       await operator.click(operator.dialog.getByRole('button', { name: 'The secret leaked' }));
       await operator.confirm('Rotate');
       await operator.page.getByRole('heading', { name: 'The new secret of the key' }).waitFor();
+    },
+  },
+  'revoke a leaked key and undo its writes': {
+    limit: 6,
+    async run(operator, tenant, { service }) {
+      const { app, database } = service;
+      const label = `stolen ${tenant}`;
+      const agent = await createAgent(app, database, tenant, label);
+      await agent({ command: 'create', path: '/memories/stolen.md', file_text: 'Hostile' });
+      const stopJobs = runJobs(service);
+      try {
+        await operator.click(operator.link('Keys'));
+        const search = operator.page.getByPlaceholder('Label or ID');
+        await search.waitFor();
+        await operator.page.keyboard.press('/');
+        await operator.type(search, label);
+        await expect.poll(() => operator.page.getByRole('rowheader').count()).toBe(1);
+        await operator.click(operator.page.getByRole('button', { name: /^Writes/ }));
+        await operator.click(operator.dialog.getByLabel('Revoke the key now. This cannot be undone.'));
+        await operator.confirm('Revoke and dry run');
+        await operator.click(operator.button('Undo in 1 tenant…'));
+        await operator.confirm('Undo');
+        await operator.see('Changed 1 file.');
+        await operator.see('2 of 2 done');
+      } finally {
+        await stopJobs();
+      }
     },
   },
   'mount a memory into five tenants': {

@@ -33,6 +33,26 @@ describeConsole('kept-out texts in the console', (fixture) => {
     }
   });
 
+  it('keeps a text out of all memories or one memory before any file contains it', async () => {
+    const tenant = await fixture().poisonedTenant();
+    for (const [place, where] of [
+      ['#/incidents', 'All tenants'],
+      [`#/tenants/${tenant}/settings`, 'This tenant'],
+    ] as const) {
+      const page = await fixture().openSignedIn(place);
+      await page.getByRole('button', { name: 'Keep a text out' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Keep a text out' });
+      await dialog.getByLabel('Text', { exact: true }).fill('The account 4929 1234 5678 9012');
+      await dialog.getByLabel('Label').fill('prevention');
+      await dialog.getByRole('combobox').selectOption(where);
+      await dialog.getByRole('button', { name: 'Keep out', exact: true }).click();
+      await page.getByRole('row', { name: 'prevention' }).getByText('admin key console').waitFor();
+      await page.getByRole('button', { name: /^Allow again/ }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Allow again', exact: true }).click();
+      await page.getByText('No texts are kept out').waitFor();
+    }
+  });
+
   it('hides Allow again from keys without that access, and the list for all memories from scoped keys', async () => {
     const tenant = await fixture().poisonedTenant();
     await keepOut('kept-out', 'of all', 'The account 4929 1234 5670');

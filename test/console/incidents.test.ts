@@ -192,6 +192,44 @@ describeConsole(
       await page.getByText('No hits').waitFor();
     });
 
+    it('completes an incident on one page, and shows the steps after a reload and to a second operator', async () => {
+      const { phrase, crawler } = await poison(2);
+      const { page } = await openFound(phrase, { access: 'read_write' });
+      const steps = page.getByRole('region', { name: 'Steps' });
+      await steps.getByText('0 of 6 done').waitFor();
+      await button(steps, 'Revoke…').click();
+      await button(page.getByRole('dialog'), 'Revoke 2 keys').click();
+      await steps.getByText('1 of 6 done').waitFor();
+      // The keys of both tenants have one label, so one job undoes their changes.
+      await button(steps, `Dry run key ${crawler}`).click();
+      await page.getByText('1 conflict; would change 1 file.').waitFor();
+      await page.getByText('others changed the same lines').waitFor();
+      await button(page, 'Undo in 2 tenants…').click();
+      await button(page.getByRole('dialog'), 'Undo').click();
+      await steps.getByText('2 of 6 done').waitFor();
+      await button(steps, 'Erase this text…').click();
+      await page.getByLabel('Erase 2 hits in 2 tenants. This cannot be undone.').check();
+      await button(page.getByRole('dialog'), 'Erase').click();
+      await steps.getByText('4 of 6 done').waitFor();
+      await button(steps, 'Keep out…').click();
+      await button(page.getByRole('dialog'), 'Keep out').click();
+      await steps.getByText('5 of 6 done').waitFor();
+      await button(steps, 'Find again…').click();
+      await button(page.getByRole('dialog'), 'Find').click();
+      await steps.getByText('6 of 6 done').waitFor();
+      expect(page.url()).not.toContain(encodeURIComponent(phrase).slice(0, 8));
+      await page.reload();
+      await steps.getByText('6 of 6 done').waitFor();
+      const second = await fixture().openSignedIn(new URL(page.url()).hash, { access: 'operate' });
+      const seen = second.getByRole('region', { name: 'Steps' });
+      await seen.getByText('6 of 6 done').waitFor();
+      await seen.getByText('by admin key console').first().waitFor();
+      await seen.getByText(/^Find again .*: 0 hits in 0 files\./).waitFor();
+      // Only the first tab knows the text.
+      await button(seen, 'Find again…').click();
+      await second.getByText('Type the text again.').waitFor();
+    });
+
     it('finds a text despite other case and spacing, unless the search is exact', async () => {
       const { phrase } = await poison(1);
       const { page } = await openFound(phrase.toUpperCase().replaceAll(' ', '  '));

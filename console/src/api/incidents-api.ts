@@ -1,15 +1,35 @@
 import type { Mode } from '../../../src/features/search/modes.ts';
 import { type ApiRequest, type Query, sendJson, sendRequest } from './api-client.ts';
-import type { Hit, Job, JobOutcome, KeptOut, SignedReceipt, TenantSelectionInput } from './schema.ts';
+import type {
+  FoundActor,
+  Hit,
+  Job,
+  JobOutcome,
+  KeptOut,
+  SignedReceipt,
+  TenantSelectionInput,
+} from './schema.ts';
 import { tenantPath } from './tenants-api.ts';
 
-export type { Hit, Job, JobOutcome, KeptOut, TenantSelectionInput as TenantSelection } from './schema.ts';
+export type {
+  FoundActor,
+  Hit,
+  Job,
+  JobOutcome,
+  KeptOut,
+  TenantSelectionInput as TenantSelection,
+} from './schema.ts';
 
 export type Counts = Job['counts'];
 export type Part = 'both' | 'content' | 'path';
 export type Place = 'current' | 'superseded' | 'drafts';
 
-export interface FindBody {
+/** The job that began the incident, for a later job. */
+interface InIncident {
+  incident?: string;
+}
+
+export interface FindBody extends InIncident {
   text: string;
   mode: Mode;
   /** Whether to compare byte for byte, not in the normal form. */
@@ -26,16 +46,18 @@ export interface FindBody {
 }
 
 /** The changes to undo: made by an actor, or written with the keys from a source. */
-export interface UndoBody {
+export interface UndoBody extends InIncident {
   by?: string;
   source?: string;
   since: string;
   until?: string;
+  /** The resolution for all conflicts. */
+  take_all?: 'reverted' | 'current';
   tenants: TenantSelectionInput;
 }
 
 /** The text to erase. */
-export interface EraseBody {
+export interface EraseBody extends InIncident {
   text: string;
   exact: boolean;
   ignore_case: boolean;
@@ -91,6 +113,26 @@ export const sendKeepOut = (request: ApiRequest) => sendRequest<KeptOut>(request
 
 export const listJobs = (after: string | null, signal: AbortSignal) =>
   sendJson<{ jobs: Job[]; next: string | null }>('jobs', { query: { after, limit: 20 }, signal });
+
+/** Lists the last 100 jobs after an incident's first job, newest first. */
+export const listIncidentJobs = (incident: string, signal: AbortSignal) =>
+  sendJson<{ jobs: Job[] }>('jobs', { query: { incident, limit: 100 }, signal });
+
+export const listActors = (job: string, signal: AbortSignal) =>
+  sendJson<{ actors: FoundActor[] }>(jobPath(job, '/actors'), { signal });
+
+/** @param tenant lists the files that a revert left unchanged in this tenant */
+export const listConflicts = (job: string, tenant: string, signal: AbortSignal) =>
+  sendJson<{ conflicts: JobConflict[]; next: string | null }>(
+    jobPath(job, `/tenants/${encodeURIComponent(tenant)}/conflicts`),
+    { query: { limit: 200 }, signal },
+  );
+
+export interface JobConflict {
+  path: string | null;
+  memory_id: string | null;
+  reason: string;
+}
 
 export const getJob = (job: string, signal: AbortSignal) => sendJson<Job>(jobPath(job), { signal });
 

@@ -208,7 +208,10 @@ const COMMANDS: Record<string, ToCommand> = {
     args: [tenant, String(query?.path)],
     options: { recursive: query?.recursive === true || undefined },
   }),
-  'POST find': (_, { json: { text, mode, exact, ignore_case, in: part, places, tenants, ...filter } }) => ({
+  'POST find': (
+    _,
+    { json: { text, mode, exact, ignore_case, in: part, places, tenants, incident: _incident, ...filter } },
+  ) => ({
     words: ['find'],
     args: [text],
     options: {
@@ -235,9 +238,9 @@ const COMMANDS: Record<string, ToCommand> = {
     // The command removes one line break from the end.
     input: `${text}\n`,
   }),
-  'POST revert': (_, { json: { tenants, ...filter } }) => ({
+  'POST revert': (_, { json: { tenants, take_all, incident: _incident, ...filter } }) => ({
     words: ['revert'],
-    options: { ...filter, ...selectionOptions(tenants) },
+    options: { ...filter, 'take-all': take_all, ...selectionOptions(tenants) },
   }),
   'POST jobs/:/cancel': (args) => ({ words: ['jobs', 'cancel'], args }),
   'POST kept-out': (_, { json: { text, label } }) => ({

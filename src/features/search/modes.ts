@@ -41,7 +41,7 @@ const entries = {
     hint: () => 'Matching is exact and case-sensitive. Mode `words` is more tolerant.',
     form: {
       label: 'Text',
-      hint: 'This text, also in another case, with other spaces, or in another Unicode form.',
+      hint: 'Compared like a kept-out text: in any case, spacing, grouping of digits, and Unicode form.',
     },
   },
   regex: {

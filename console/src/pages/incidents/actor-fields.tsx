@@ -23,7 +23,6 @@ interface Props {
 /** Fields for an actor or a source, and for a period's start. */
 export function ActorFields({ input, onChange, always, isFocused = false }: Props) {
   const { actorKind, actor, since } = input;
-  const isSpan = since === '' || since in SPANS;
   return (
     <div class="actor-fields">
       <label>
@@ -47,12 +46,30 @@ export function ActorFields({ input, onChange, always, isFocused = false }: Prop
           onInput={(event) => onChange({ actor: event.currentTarget.value })}
         />
       </label>
+      <SinceField since={since} onChange={(time) => onChange({ since: time })} always={always} />
+    </div>
+  );
+}
+
+interface SinceProps {
+  /** A duration before now, a time, or empty for any time. */
+  since: string;
+  onChange: (since: string) => void;
+  /** As for `ActorFields`. */
+  always?: string | undefined;
+}
+
+/** Field for a period's start. */
+export function SinceField({ since, onChange, always }: SinceProps) {
+  const isSpan = since === '' || since in SPANS;
+  return (
+    <>
       <label>
         Since
         <select
           value={isSpan ? since : AT}
           onChange={({ currentTarget: { value } }) =>
-            onChange({ since: value === AT ? new Date(Date.now() - 86_400_000).toISOString() : value })
+            onChange(value === AT ? new Date(Date.now() - 86_400_000).toISOString() : value)
           }
         >
           <Options texts={{ ...(always === undefined ? {} : { '': always }), ...SPANS, [AT]: 'A time…' }} />
@@ -63,9 +80,9 @@ export function ActorFields({ input, onChange, always, isFocused = false }: Prop
           label="Time"
           value={since}
           isRequired
-          onChange={(time) => time !== null && onChange({ since: time })}
+          onChange={(time) => time !== null && onChange(time)}
         />
       )}
-    </div>
+    </>
   );
 }

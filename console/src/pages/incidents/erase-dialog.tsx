@@ -5,6 +5,7 @@ import { goTo, toHref } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { keepText } from './state.ts';
+import { TextField } from './text-field.tsx';
 
 const REPLACEMENT = '[erased]';
 
@@ -18,11 +19,13 @@ interface Props {
   reads: string;
   /** The places in words, if the job has read all of them. Undefined if a dry run must still be made. */
   places: string | undefined;
+  /** The incident's first job. */
+  incident: string;
   onClose: () => void;
 }
 
 /** Erases a text. If its places are not all known, the dialog first starts a dry run. */
-export function EraseDialog({ text: known, comparison, tenants, reads, places, onClose }: Props) {
+export function EraseDialog({ text: known, comparison, tenants, reads, places, incident, onClose }: Props) {
   const [text, setText] = useState(known ?? '');
   const [replacement, setReplacement] = useState(REPLACEMENT);
   const [keepsOut, setKeepsOut] = useState(false);
@@ -39,6 +42,7 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, o
     keep_out: keepsOut,
     tenants,
     dry_run: isDryRun,
+    incident,
   });
   const isReady = text.trim() !== '' && (isDryRun || isSure);
   const start = () =>
@@ -59,19 +63,7 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, o
       onClose={onClose}
       onSubmit={start}
     >
-      <label>
-        Text
-        <textarea
-          rows={2}
-          spellcheck={false}
-          autofocus={known === undefined}
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        {known === undefined && (
-          <span class="hint">The service has deleted the text of the job. Type the text again.</span>
-        )}
-      </label>
+      <TextField text={text} isKnown={known !== undefined} onInput={setText} />
       <p>
         Reads <strong>{reads}</strong>, also those where the find had no hit, and erases the text wherever it
         is: replaces it in current files and drafts, renames paths, and redacts versions and stored results.{' '}

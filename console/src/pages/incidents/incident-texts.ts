@@ -20,6 +20,8 @@ export interface StoredRequest {
   keepsOut?: 'all' | 'tenants' | null;
   isDryRun?: boolean;
   dryRunOf?: string | null;
+  /** The incident's first job. Missing in this job. */
+  incident?: string;
 }
 
 export const storedRequest = ({ request }: Pick<Job, 'request'>) => request as StoredRequest;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { cancelRequest, type Job, type JobOutcome, sendJob } from '../../api/incidents-api.ts';
-import { canWrite, onlyTenants } from '../../api/session-state.ts';
+import { canWrite } from '../../api/session-state.ts';
 import { toHref } from '../../router.ts';
 import { count, formatNumber, formatTime, keptOutText } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
@@ -9,7 +9,7 @@ import { Name } from '../../ui/name.tsx';
 import { ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useAction } from '../../ui/use-load.ts';
-import { FoundActions } from './found-actions.tsx';
+import { Checklist } from './checklist.tsx';
 import { Hits } from './hits.tsx';
 import {
   actorName,
@@ -24,15 +24,16 @@ import {
   literalText,
   storedRequest,
 } from './incident-texts.ts';
+import { JobConflicts } from './job-conflicts.tsx';
 import { StateBadge } from './job-list.tsx';
 import { OutcomeList } from './outcome-list.tsx';
-import { Receipts } from './receipt-list.tsx';
 import { choose, keptChoice } from './state.ts';
 import { ReviewButton, UndoActions } from './undo-actions.tsx';
+import { useIncident } from './use-incident.ts';
 import { isActive, useJob } from './use-job.ts';
 import { useOutcomes } from './use-outcomes.ts';
 
-/** Shows a job: its progress, its results by tenant, and the actions on these. */
+/** Shows a job: its progress, the incident's steps, and the job's results by tenant. */
 export function JobPage({ id }: { id: string }) {
   const { job, error, lost, reload, update } = useJob(id);
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
@@ -153,38 +154,50 @@ function Results({ job }: { job: Job }) {
   const outcomes = useOutcomes(job.id, debounced, job.tenants_done, active);
   const [undoing, setUndoing] = useState<string | null>(null);
   const choice = keptChoice(job.id);
-  const { isDryRun } = storedRequest(job);
-  const isFind = job.kind === 'find' || (job.kind === 'erase' && isDryRun === true);
+  const { isDryRun, incident: first = job.id } = storedRequest(job);
+  const { incident, lost, reload } = useIncident(first);
+  const isFound = job.kind === 'find' || (job.kind === 'erase' && isDryRun === true);
   const isUndo = job.kind === 'revert';
   // A search lists only some tenants. The actions apply to all chosen tenants.
   const [total, setTotal] = useState<number>();
   if (debounced === '' && outcomes.outcomes !== undefined && outcomes.total !== total)
     setTotal(outcomes.total);
-  const canChoose = canWrite.value && !active && (isFind || (isUndo && isDryRun === true));
+  const canChoose = canWrite.value && !active && (isFound ? first === job.id : isUndo && isDryRun === true);
   return (
     <>
-      {!active && canWrite.value && isFind && total !== undefined && (
-        <FoundActions job={job} choice={choice} total={total} undoing={undoing} onUndo={setUndoing} />
+      <LostNotice lost={lost} what="The steps may have changed." />
+      {incident && (
+        <Checklist
+          incident={incident}
+          current={job.id}
+          choice={keptChoice(first)}
+          undoing={undoing}
+          onUndo={setUndoing}
+          onChange={reload}
+        />
       )}
       {!active && canWrite.value && isUndo && total !== undefined && (
         <UndoActions job={job} choice={choice} total={total} />
-      )}
-      {!active && job.kind === 'erase' && !isDryRun && onlyTenants.value === null && (
-        <Receipts job={job.id} />
       )}
       <OutcomeList
         outcomes={outcomes}
         search={search}
         onSearch={setSearch}
-        choice={canChoose ? { value: choice, onChange: (next) => choose(job.id, next) } : undefined}
+        choice={
+          canChoose
+            ? { value: choice, total: total ?? 0, onChange: (next) => choose(job.id, next) }
+            : undefined
+        }
         empty={active ? 'No results yet' : EMPTY[job.kind]}
         describe={(outcome) => describeOutcome(job, outcome)}
-        {...(isFind && {
+        {...(isFound && {
           details: ({ tenant, counts }: JobOutcome) => (
             <Hits job={job.id} tenant={tenant} total={counts.hits ?? 0} onUndo={setUndoing} />
           ),
         })}
         {...(isUndo && {
+          below: ({ tenant, counts }: JobOutcome) =>
+            (counts.conflicts ?? 0) > 0 && <JobConflicts job={job.id} tenant={tenant} />,
           actions: (outcome: JobOutcome) => <ReviewButton job={job} outcome={outcome} />,
         })}
       />

@@ -7,54 +7,78 @@ import { Options } from '../../ui/options.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { type Choice, isChosen } from './choice.ts';
+import { TextField } from './text-field.tsx';
 
 /** Maximum number of tenants for which the console adds separate entries. */
 const MAX_TENANTS = 200;
 
-interface Props {
-  text: string | undefined;
-  job: string;
-  choice: Choice;
-  /** Number of chosen tenants. */
-  chosen: number;
-  onClose: () => void;
+/** Places to keep a text out of, by the value in the field. */
+type Places = Record<string, Place>;
+
+interface Place {
+  name: string;
+  /** Lists the tenants; null for all tenants, present and future. */
+  tenants: ((signal: AbortSignal) => Promise<string[]>) | null;
 }
 
-/** Keeps a text out of all memories, or out of the chosen tenants' memories. */
-export function KeepOutDialog({ text: known = '', job, choice, chosen, onClose }: Props) {
-  const mayChoose = chosen > 0 && chosen <= MAX_TENANTS;
-  const places: Record<string, string> = {
-    ...(canManageFleet.value && { all: 'All tenants' }),
-    ...(mayChoose && { chosen: `The ${count(chosen, 'chosen tenant')}` }),
+export const EVERYWHERE: Places = { all: { name: 'All tenants', tenants: null } };
+
+/** Returns the places for a job's chosen tenants, as far as the session may use them. */
+export function placesFor(job: string, choice: Choice, chosen: number): Places {
+  const name = `The ${count(chosen, 'chosen tenant')}`;
+  const tenants = (signal: AbortSignal) => chosenIds(job, choice, signal);
+  return {
+    ...(canManageFleet.value && EVERYWHERE),
+    ...(chosen > 0 && chosen <= MAX_TENANTS && { chosen: { name, tenants } }),
   };
-  const [place, setPlace] = useState(Object.keys(places)[0]);
+}
+
+interface Props {
+  text: string | undefined;
+  label: string;
+  places: Places;
+  /** Whether the text is a job's, so that only the tab that started the job knows it. */
+  isNew?: boolean;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+/** Keeps a text out of new writes. */
+export function KeepOutDialog({
+  text: known = '',
+  label: given,
+  places,
+  isNew = false,
+  onClose,
+  onDone,
+}: Props) {
+  const [value, setValue] = useState(Object.keys(places)[0] ?? '');
   const [text, setText] = useState(known);
-  const [label, setLabel] = useState('');
-  const [done, setDone] = useState(0);
+  const [label, setLabel] = useState(given);
+  const [progress, setProgress] = useState('Keeping the text out');
   const action = useAction();
+  const place = places[value];
   const body = { text, label };
   const keepOut = () =>
     action.run(async (signal) => {
-      if (place === 'all') await sendKeepOut(keepOutRequest(null, body));
-      else {
-        const tenants = await chosenIds(job, choice, signal);
-        for (const [i, tenant] of tenants.entries()) {
-          if (signal.aborted) return;
-          setDone(i);
-          await sendKeepOut(keepOutRequest(tenant, body));
-        }
+      const tenants = (await place?.tenants?.(signal)) ?? [null];
+      for (const [i, tenant] of tenants.entries()) {
+        if (signal.aborted) return;
+        if (tenant !== null) setProgress(`${formatNumber(i)} of ${count(tenants.length, 'tenant')}`);
+        await sendKeepOut(keepOutRequest(tenant, body));
       }
       toast('The text is kept out of new writes.');
+      onDone();
       onClose();
     });
   return (
     <FormDialog
       title="Keep a text out"
       verb="Keep out"
-      doing={place === 'all' ? 'Keeping the text out' : `${formatNumber(done)} of ${count(chosen, 'tenant')}`}
+      doing={progress}
       isReady={text !== '' && place !== undefined}
-      hasInput={text !== known || label !== ''}
-      request={place === 'all' ? keepOutRequest(null, body) : undefined}
+      hasInput={text !== known || label !== given}
+      request={place?.tenants === null ? keepOutRequest(null, body) : undefined}
       action={action}
       onClose={onClose}
       onSubmit={keepOut}
@@ -65,27 +89,15 @@ export function KeepOutDialog({ text: known = '', job, choice, chosen, onClose }
         </p>
       ) : (
         <p>
-          New writes that contain the text are rejected or masked. Stored files keep it, so erase the text
-          first. The service stores only a keyed hash.
+          New writes that contain the text are rejected or masked, also in other case, spacing, or grouping of
+          digits. Stored files keep it, so erase the text first. The service stores only a keyed hash.
         </p>
       )}
-      <label>
-        Text
-        <textarea
-          rows={2}
-          spellcheck={false}
-          autofocus={known === ''}
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        {known === '' && (
-          <span class="hint">The service has deleted the text of the job. Type the text again.</span>
-        )}
-      </label>
+      <TextField text={text} isKnown={isNew || known !== ''} onInput={setText} />
       <label>
         Where
-        <select value={place} onChange={(event) => setPlace(event.currentTarget.value)}>
-          <Options texts={places} />
+        <select value={value} onChange={(event) => setValue(event.currentTarget.value)}>
+          <Options texts={Object.fromEntries(Object.entries(places).map(([key, { name }]) => [key, name]))} />
         </select>
       </label>
       <label>

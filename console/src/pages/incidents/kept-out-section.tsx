@@ -4,6 +4,7 @@ import { allowRequest, type KeptOut, listKeptOut } from '../../api/incidents-api
 import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -11,6 +12,7 @@ import { Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { usePages } from '../../ui/use-pages.ts';
+import { EVERYWHERE, KeepOutDialog } from './keep-out-dialog.tsx';
 
 const MIN_WIDTH = 560;
 const NO_LABEL = 'no label';
@@ -21,6 +23,7 @@ const NO_LABEL = 'no label';
  * @param tenant null for the texts that are kept out of all memories
  */
 export function KeptOutSection({ tenant }: { tenant: string | null }) {
+  const [isAdding, setIsAdding] = useState(false);
   const [removing, setRemoving] = useState<KeptOut | null>(null);
   const pages = usePages<KeptOut>(
     async (after, signal) => {
@@ -30,10 +33,17 @@ export function KeptOutSection({ tenant }: { tenant: string | null }) {
     [tenant],
     'kept-out',
   );
-  const mayRemove = tenant === null ? canManageFleet.value : canWrite.value;
+  const mayChange = tenant === null ? canManageFleet.value : canWrite.value;
   return (
     <>
-      <h2>Texts kept out{tenant === null && ' of all memories'}</h2>
+      <div class="page-head">
+        <h2>Texts kept out{tenant === null && ' of all memories'}</h2>
+        {mayChange && (
+          <button type="button" onClick={() => setIsAdding(true)}>
+            <Icon name="plus" /> Keep a text out
+          </button>
+        )}
+      </div>
       <p class="muted small">
         New writes of these texts are rejected or masked. The service stores a keyed hash of each, so only the
         label says which text it is.
@@ -67,7 +77,7 @@ export function KeptOutSection({ tenant }: { tenant: string | null }) {
                   <Time value={entry.created_at} isAge /> by <ActorName actor={entry.created_by} />
                 </td>
                 <td class="actions">
-                  {mayRemove && (
+                  {mayChange && (
                     <button type="button" class="quiet" onClick={() => setRemoving(entry)}>
                       Allow again…<span class="visually-hidden"> {entry.label || entry.id}</span>
                     </button>
@@ -82,6 +92,18 @@ export function KeptOutSection({ tenant }: { tenant: string | null }) {
         <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
           Show more texts
         </button>
+      )}
+      {isAdding && (
+        <KeepOutDialog
+          isNew
+          text={undefined}
+          label=""
+          places={
+            tenant === null ? EVERYWHERE : { one: { name: 'This tenant', tenants: async () => [tenant] } }
+          }
+          onClose={() => setIsAdding(false)}
+          onDone={pages.reload}
+        />
       )}
       {removing !== null && (
         <AllowDialog

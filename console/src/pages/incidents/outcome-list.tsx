@@ -19,12 +19,14 @@ interface Props {
   search: string;
   onSearch: (search: string) => void;
   /** Undefined if no tenants can be chosen. */
-  choice: { value: Choice; onChange: (choice: Choice) => void } | undefined;
+  choice: { value: Choice; total: number; onChange: (choice: Choice) => void } | undefined;
   /** Title for an empty list. */
   empty: string;
   describe: (outcome: JobOutcome) => ComponentChildren;
   /** Details about a tenant, which open below the tenant's row. */
   details?: (outcome: JobOutcome) => ComponentChildren;
+  /** Content that is always shown below the tenant's row. */
+  below?: (outcome: JobOutcome) => ComponentChildren;
   /** A row's buttons. */
   actions?: (outcome: JobOutcome) => ComponentChildren;
 }
@@ -50,6 +52,9 @@ export function OutcomeList({ outcomes, search, onSearch, choice, empty, ...row 
             />
             {isNarrowed ? 'All tenants of the job' : `All ${count(total, 'tenant')}`}
           </label>
+        )}
+        {choice && total > 0 && (
+          <strong>{count(chosenTenants(choice.value, choice.total), 'tenant')} selected</strong>
         )}
         <label class="search-field">
           <span class="visually-hidden">Search the results</span>
@@ -94,13 +99,13 @@ export function OutcomeList({ outcomes, search, onSearch, choice, empty, ...row 
   );
 }
 
-interface RowProps extends Pick<Props, 'choice' | 'describe' | 'details' | 'actions'> {
+interface RowProps extends Pick<Props, 'choice' | 'describe' | 'details' | 'below' | 'actions'> {
   outcome: JobOutcome;
   isOpen: boolean;
   onToggle: () => void;
 }
 
-function OutcomeRow({ outcome, choice, describe, details, actions, isOpen, onToggle }: RowProps) {
+function OutcomeRow({ outcome, choice, describe, details, below, actions, isOpen, onToggle }: RowProps) {
   const { tenant, error, is_exact, counts } = outcome;
   return (
     <div class={isOpen ? 'outcome is-open' : 'outcome'}>
@@ -134,6 +139,7 @@ function OutcomeRow({ outcome, choice, describe, details, actions, isOpen, onTog
         )}
       </div>
       {isOpen && details?.(outcome)}
+      {below?.(outcome)}
     </div>
   );
 }

@@ -1,6 +1,13 @@
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { applyRequest, type Job, type JobOutcome, sendJob, undoRequest } from '../../api/incidents-api.ts';
+import {
+  applyRequest,
+  type Job,
+  type JobOutcome,
+  sendJob,
+  type UndoBody,
+  undoRequest,
+} from '../../api/incidents-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { goTo, toHref } from '../../router.ts';
 import { count, keptOutText } from '../../text/format.ts';
@@ -23,16 +30,16 @@ interface Props {
 export function UndoActions({ job, choice, total }: Props) {
   const [isAsking, setIsAsking] = useState(false);
   const action = useAction();
-  const { by, since, until, isDryRun, dryRunOf } = storedRequest(job);
+  const { by, since, until, isDryRun, dryRunOf, incident = job.id } = storedRequest(job);
   const chosen = chosenTenants(choice, total);
   const start = (request: Parameters<typeof sendJob>[0]) =>
     action.run(async () => {
       const { id } = await sendJob(request);
       goTo(toHref(['incidents', id]));
     });
-  const repeat = () => {
+  const repeat = (more: Pick<UndoBody, 'take_all'> = {}) => {
     const tenants = chosenSelection(choice, job.id);
-    const changes = { since: since ?? '', ...(until ? { until } : {}), tenants };
+    const changes = { since: since ?? '', ...(until ? { until } : {}), tenants, incident, ...more };
     return start(undoRequest(by ? { ...actorQuery(by), ...changes } : changes));
   };
   if (!isDryRun && (dryRunOf == null || job.tenants_failed === 0)) return null;
@@ -47,9 +54,29 @@ export function UndoActions({ job, choice, total }: Props) {
           </button>
         )}
         {isDryRun && !isEverything(choice) && (
-          <button type="button" class="primary" disabled={chosen === 0 || action.isRunning} onClick={repeat}>
+          <button
+            type="button"
+            class="primary"
+            disabled={chosen === 0 || action.isRunning}
+            onClick={() => repeat()}
+          >
             Repeat the dry run in {count(chosen, 'tenant')}
           </button>
+        )}
+        {isDryRun && conflicts > 0 && (
+          <>
+            <span class="small">{count(conflicts, 'conflict')}: repeat the dry run with</span>
+            <button
+              type="button"
+              disabled={action.isRunning}
+              onClick={() => repeat({ take_all: 'reverted' })}
+            >
+              All reverted
+            </button>
+            <button type="button" disabled={action.isRunning} onClick={() => repeat({ take_all: 'current' })}>
+              All current
+            </button>
+          </>
         )}
         {!isDryRun && dryRunOf != null && (
           <button type="button" disabled={action.isRunning} onClick={() => start(applyRequest(dryRunOf))}>

@@ -15,11 +15,13 @@ interface Props {
   tenants: TenantSelection;
   /** The tenants in words. */
   where: string;
+  /** The incident's first job, if the revert is part of an incident. */
+  incident?: string;
   onClose: () => void;
 }
 
 /** Starts the dry run for a revert over many tenants. */
-export function UndoDialog({ fields, tenants, where, onClose }: Props) {
+export function UndoDialog({ fields, tenants, where, incident, onClose }: Props) {
   const [input, setInput] = useState<Fields>({
     actorKind: fields.actorKind ?? 'by',
     actor: fields.actor ?? '',
@@ -27,7 +29,7 @@ export function UndoDialog({ fields, tenants, where, onClose }: Props) {
   });
   const action = useAction();
   const body = readUndo(input, tenants);
-  const request = body === null ? undefined : undoRequest(body);
+  const request = body === null ? undefined : undoRequest({ ...body, ...(incident && { incident }) });
   const start = () =>
     action.run(async () => {
       if (request === undefined) return;

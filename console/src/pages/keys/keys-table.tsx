@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
 import type { Key } from '../../api/api-types.ts';
-import { canManage } from '../../api/session-state.ts';
+import { canManage, canWrite } from '../../api/session-state.ts';
 import { revocation, secretEnd } from '../../api/tenants-api.ts';
 import { count } from '../../text/format.ts';
 import { revealHidden } from '../../text/visible.tsx';
@@ -14,6 +14,7 @@ import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { type Reload, useAction } from '../../ui/use-load.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
+import { KeyWritesDialog } from './key-writes-dialog.tsx';
 import { RIGHT_TEXTS } from './rights-field.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
@@ -29,6 +30,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [revoking, setRevoking] = useState<Key | null>(null);
   const [ending, setEnding] = useState<Key | null>(null);
   const [rotating, setRotating] = useState<Key | null>(null);
+  const [undoing, setUndoing] = useState<Key | null>(null);
   return (
     <>
       <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1000 : 820}>
@@ -79,6 +81,11 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
                 <Time value={key.created_at} isAge />
               </td>
               <td class="actions">
+                {canWrite.value && (
+                  <button type="button" class="quiet" onClick={() => setUndoing(key)}>
+                    Writes…<span class="visually-hidden"> {key.label || key.id}</span>
+                  </button>
+                )}
                 {canManage.value && key.revoked_at === null && (
                   <>
                     <button type="button" class="quiet" onClick={() => setEditing(key)}>
@@ -109,6 +116,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           }}
         />
       )}
+      {undoing && <KeyWritesDialog apiKey={undoing} onClose={() => setUndoing(null)} />}
       {rotating && <RotateDialog apiKey={rotating} onClose={() => setRotating(null)} onRotated={onChange} />}
       {revoking && (
         <EndDialog
