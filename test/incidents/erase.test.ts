@@ -76,8 +76,8 @@ describeServiceOnOwnDatabase('erasing a text', (service) => {
     await write(tenant, cmd.create('/memories/clean.md', 'clean\n'));
     const draft = await drafting.create(tenant, { title: `about ${SECRET}` });
     const comments = `/tenants/${tenant}/drafts/${draft.id}/comments`;
-    for (const text of [`card ${SECRET}?`, 'kept'])
-      expect((await admin().call('POST', comments, { body: { text } })).status).toBe(201);
+    for (const body of [{ text: `card ${SECRET}?` }, { text: 'by name', reviewer: SECRET }, { text: 'kept' }])
+      expect((await admin().call('POST', comments, { body })).status).toBe(201);
     await write(draft.id, cmd.replace('/memories/a.md', 'second', 'third'));
     await write(draft.id, cmd.create('/memories/draft.md', `${SECRET}\n`));
 

@@ -186,8 +186,8 @@ export async function eraseTitles(
 ): Promise<number> {
   const drafts = (await query(titlesQuery, { tenant })).rows.map(({ comments, ...draft }) => ({
     ...draft,
-    comments: (JSON.parse(comments) as { id: string; text: string }[])
-      .filter(({ text }) => containsText(text, erased))
+    comments: (JSON.parse(comments) as { id: string; text: string; reviewer?: string }[])
+      .filter(({ text, reviewer = '' }) => containsText(text, erased) || containsText(reviewer, erased))
       .map(({ id }) => id),
   }));
   const found = drafts.filter(({ title, comments }) => containsText(title, erased) || comments.length > 0);
