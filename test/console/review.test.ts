@@ -231,7 +231,7 @@ describeConsole("a draft's review in the console", (fixture) => {
       ]);
     await other.goto(`${fixture().url}/#/drafts`);
     const listed = other.getByRole('row', { name: /Tidy up/ }).filter({ hasText: 'bob' });
-    expect(await listed.getByRole('cell').allTextContents()).toContain('2 open');
+    await expect.poll(() => listed.getByRole('cell').allTextContents()).toContain('2 open');
   });
 
   it('lets the user write one text after conflicting edits to a file', async () => {
