@@ -202,7 +202,7 @@ describeConsole(
       await steps.getByText('1 of 6 done').waitFor();
       // The keys of both tenants have one label, so one job undoes their changes.
       await button(steps, `Dry run key ${crawler}`).click();
-      await page.getByText('1 conflict; would change 1 file.').waitFor();
+      await page.getByText('1 conflict; will change 1 file.').waitFor();
       await page.getByText('others changed the same lines').waitFor();
       await button(page, 'Undo in 2 tenants…').click();
       await button(page.getByRole('dialog'), 'Undo').click();
