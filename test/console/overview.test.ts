@@ -60,6 +60,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByPlaceholder('Tenant').fill(tenant);
     const events = page.locator('.audit-events > li');
     await expect.poll(() => events.count()).toBe(1);
+    await events.getByRole('button', { name: 'Details: Change a tenant' }).click();
     expect(await events.textContent()).toMatch(
       /^Change a tenant.*by admin key console.*fromconsole, 127\.0\.0\.1max_filesnone → 50$/,
     );

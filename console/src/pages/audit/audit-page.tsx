@@ -116,45 +116,62 @@ function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: bool
   return (
     <ol class="audit-events">
       {events.map((event) => (
-        <li key={event.id}>
-          <details>
-            <summary>
-              <Icon name="chevron" />
-              <span class="audit-action">
-                <strong title={event.action}>{actionText(event.action)}</strong>
-                {event.dry_run && <Badge kind="neutral">dry run</Badge>}
-                <Outcome outcome={event.outcome} />
-              </span>
-              <span class="audit-target">
-                {event.tenant !== null && (
-                  <a class="name-link" href={toHref(['tenants', event.tenant])}>
-                    <Name text={event.tenant} />
-                  </a>
-                )}
-                {event.key !== null && <code>{event.key}</code>}
-              </span>
-              <span class="audit-actor muted small">
-                by <ActorName actor={event.actor} />
-              </span>
-              <span class="muted small">
-                <Time value={event.at} />
-              </span>
-              {canUndo(event) && <IncidentLink actor={event.actor} since={event.at} />}
-            </summary>
-            <dl class="audit-details small">
-              <Detail name="from">
-                {CHANNELS[event.channel]}, {event.address}
-              </Detail>
-              {Object.entries(event.details).map(([name, value]) => (
-                <Detail key={name} name={name}>
-                  {formatChange(name, value)}
-                </Detail>
-              ))}
-            </dl>
-          </details>
-        </li>
+        <Event key={event.id} event={event} />
       ))}
     </ol>
+  );
+}
+
+/** An event on one line. A button shows the details below the line. */
+function Event({ event }: { event: AuditEvent }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const text = actionText(event.action);
+  return (
+    <li>
+      <div class="audit-row">
+        <button
+          type="button"
+          class="icon-button quiet"
+          aria-expanded={isOpen}
+          aria-label={`Details: ${text}`}
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          <Icon name="chevron" />
+        </button>
+        <span>
+          <strong title={event.action}>{text}</strong>
+          {event.dry_run && <Badge kind="neutral">dry run</Badge>}
+          <Outcome outcome={event.outcome} />
+        </span>
+        <span class="audit-target">
+          {event.tenant !== null && (
+            <a class="name-link" href={toHref(['tenants', event.tenant])}>
+              <Name text={event.tenant} />
+            </a>
+          )}
+          {event.key !== null && <code>{event.key}</code>}
+        </span>
+        <span class="audit-actor muted small">
+          by <ActorName actor={event.actor} />
+        </span>
+        <span class="muted small">
+          <Time value={event.at} />
+        </span>
+        {canUndo(event) && <IncidentLink actor={event.actor} since={event.at} />}
+      </div>
+      {isOpen && (
+        <dl class="audit-details small">
+          <Detail name="from">
+            {CHANNELS[event.channel]}, {event.address}
+          </Detail>
+          {Object.entries(event.details).map(([name, value]) => (
+            <Detail key={name} name={name}>
+              {formatChange(name, value)}
+            </Detail>
+          ))}
+        </dl>
+      )}
+    </li>
   );
 }
 
