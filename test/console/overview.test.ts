@@ -2,9 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
+import { makeKey } from '../support/admin.ts';
 import { describeConsole } from '../support/console-suite.ts';
+import { cmd } from '../support/step-table.ts';
 import { freshTenant } from '../support/test-service.ts';
 import { addFilter } from './add-filter.ts';
+import { proposeDraft } from './draft-scenario.ts';
 
 describeConsole('the overview and the audit page', (fixture) => {
   it('shows totals, usage over time, and the tenants that need attention', async () => {
@@ -47,6 +50,83 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByRole('link', { name: suspended, exact: true }).waitFor();
     await page.getByLabel('State').selectOption('Active');
     await page.getByText('No matching tenants').waitFor();
+  });
+
+  it('shows the calls, rejections, and servers of the last hour, and opens their lists', async () => {
+    const { database, app, execute } = fixture().service;
+    const tenant = freshTenant('busy');
+    await new Tenants(database).create(tenant);
+    const { key, id } = await makeKey(fixture().service, { tenant, label: `agent of ${tenant}` });
+    const send = (input: unknown) => execute(input, { headers: { authorization: `Bearer ${key}` } });
+    await send(cmd.create('/memories/a.md', 'a'));
+    await send(cmd.view('/memories'));
+    // The counts put the key first in lists that other suites also fill.
+    const caller = { tenant, actor: { type: 'api_key' as const, id, label: `agent of ${tenant}` } };
+    app.activity.add(caller, { reads: 199, writes: 0 }, new Array(100).fill('over_quota'));
+    await app.activity.flush();
+    const page = await fixture().openSignedIn('#/overview');
+    const hour = page.getByRole('region', { name: 'Last hour' });
+    const rows = (title: string) =>
+      hour
+        .locator('section.card')
+        .filter({ has: page.getByRole('heading', { name: title }) })
+        .locator('li');
+    const row = (title: string) => rows(title).filter({ hasText: `agent of ${tenant}` });
+    expect(await row('Most calls').textContent()).toBe(`key agent of ${tenant}${tenant}200 reads, 1 write`);
+    expect(await row('Most rejections').textContent()).toBe(`key agent of ${tenant}${tenant}100 over quota`);
+    expect(await rows('Latency').filter({ hasText: 'view' }).textContent()).toMatch(
+      /^view\d+ calls?\d[\d.,]* ms, 95 % within \d[\d.,]* ms$/,
+    );
+    expect((await rows('Servers').allTextContents())[0]).toMatch(/^Embedded Postgres\d/);
+    expect(await rows('Servers').count()).toBeGreaterThan(1);
+
+    // The page reads the activity again without a change.
+    await send(cmd.view('/memories'));
+    await app.activity.flush();
+    await expect.poll(() => row('Most calls').textContent(), { timeout: 30_000 }).toContain('201 reads');
+
+    await row('Most calls').getByRole('link', { name: '1 write' }).click();
+    await page.getByText('a.md', { exact: true }).first().waitFor();
+    await page.goBack();
+    await row('Most calls')
+      .getByRole('link', { name: `agent of ${tenant}` })
+      .click();
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/keys?search=${id}`);
+    await page.goBack();
+    await row('Most rejections').getByRole('link', { name: '100 over quota' }).click();
+    await page.getByRole('textbox', { name: /^Files/ }).waitFor();
+  });
+
+  it('shows waiting drafts with the oldest one, and jobs that failed', async () => {
+    const { database, app, query } = fixture().service;
+    const tenants: string[] = [];
+    for (let i = 0; i < 6; i++) {
+      const tenant = await fixture().poisonedTenant();
+      await proposeDraft(app, database, tenant);
+      tenants.push(tenant);
+    }
+    await query("UPDATE drafts SET created_at = now() - interval '3 days' WHERE tenant_id = $1", [
+      tenants[0],
+    ]);
+    const job = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b51';
+    await query(
+      `INSERT INTO jobs (id, kind, state, request, selection, created_by, created_at, ended_at, tenants, tenants_done, tenants_failed, slice_at)
+       VALUES ($1, 'find', 'done', '{"where":"both","places":["current"],"mode":"literal"}', '{}', '{"type":"anonymous"}', now(), now(), 3, 3, 2, now())`,
+      [job],
+    );
+    const page = await fixture().openSignedIn('#/overview');
+    const card = (name: string) =>
+      page.locator('section.card').filter({ has: page.getByRole('heading', { name }) });
+    await card('Drafts to review')
+      .getByText(/^All \d+$/)
+      .waitFor();
+    expect(await card('Drafts to review').locator('p').textContent()).toMatch(
+      /^All \d+, the oldest 3 days ago$/,
+    );
+    const failed = card('Jobs').locator('li').filter({ hasText: 'failed in 2 tenants' });
+    await failed.getByRole('link').click();
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#/incidents/${job}`);
   });
 
   it("lists admins' changes, and filters them by tenant, actor, action, and outcome", async () => {

@@ -2,6 +2,8 @@
 
 import type {
   ActiveTenant,
+  Caller,
+  CommandLatency,
   Difference,
   DirectorySizes,
   FleetDay,
@@ -10,6 +12,8 @@ import type {
   Mount,
   Mounts,
   OwnSettings,
+  RejectedCalls,
+  Replica,
   Restored,
   Reverted,
   RevertResolutionInput,
@@ -40,6 +44,17 @@ export interface FleetUsage {
   total: FleetTotals;
   days: FleetDay[];
   most_active: ActiveTenant[];
+}
+/** Calls by agents in the last hour. */
+export interface FleetActivity {
+  since: string;
+  total: { reads: number; writes: number; rejected: number };
+  callers: Caller[];
+  rejections: RejectedCalls[];
+  latency: Omit<CommandLatency, 'command'>;
+  latencies: CommandLatency[];
+  replicas: Replica[];
+  database: { kind: 'postgres' | 'citus' | 'pglite'; version: string };
 }
 /** A mount, with its status where that was read. */
 export type TenantMount = Mount & Partial<Pick<Mounts['mounts'][number], 'status'>>;

@@ -11,6 +11,7 @@ export interface DraftsPage {
   drafts: Draft[];
   /** Number of drafts in the requested state, on all pages. */
   total: number;
+  oldest_created_at: string | null;
   next: string | null;
 }
 

@@ -1,6 +1,7 @@
 import { type ApiRequest, sendEmpty, sendJson, sendRequest } from './api-client.ts';
 import type {
   Access,
+  FleetActivity,
   FleetUsage,
   Key,
   KeyKind,
@@ -73,6 +74,9 @@ export const listUsageDays = (tenant: string, since: string, signal: AbortSignal
 /** Returns the total usage by all tenants, now and by day. */
 export const getFleetUsage = (since: string, signal: AbortSignal) =>
   sendJson<FleetUsage>('usage', { query: { since }, signal });
+
+/** Returns the last hour's calls by agents, and the replicas that run. */
+export const getActivity = (signal: AbortSignal) => sendJson<FleetActivity>('activity', { signal });
 
 export const settingsChange = (tenant: string, settings: Partial<Settings>): ApiRequest => ({
   method: 'PATCH',

@@ -1,16 +1,22 @@
-import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { FleetUsage, Tenant } from '../../api/api-types.ts';
-import { getFleetUsage, listTenants } from '../../api/tenants-api.ts';
+import { type DraftsPage, listDrafts } from '../../api/drafts-api.ts';
+import { type Job, listJobs } from '../../api/incidents-api.ts';
+import { getActivity, getFleetUsage, listTenants } from '../../api/tenants-api.ts';
 import { useChanges } from '../../api/use-changes.ts';
 import { replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
 import { Time } from '../../ui/inline.tsx';
-import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
+import { watch } from '../../ui/watch.ts';
+import { CardList, Row, TenantName } from './card-list.tsx';
+import { LastHour } from './last-hour.tsx';
+import { Totals } from './totals.tsx';
+import { Jobs, OpenDrafts } from './waiting.tsx';
 
 const SPANS = { '7': '7 days', '30': '30 days', '90': '90 days' };
 /** Percentage that the service uses for `near_limit`. */
@@ -18,32 +24,102 @@ const NEAR_LIMIT = 90;
 const ROWS = 5;
 /** Minimum time between two loads, because each one reads all tenants' totals. */
 const REST_MS = 5000;
+const POLL_MS = 15_000;
 
-/** Shows the total usage by all tenants, and the tenants that need attention. */
+/** Shows the last hour, items that may need an operator, and the usage by all tenants. */
 export function OverviewPage() {
   const days = Number(route.value.query.get('days') ?? 30);
   const span = days in SPANS ? days : 30;
   const { data, error, reload } = useLoad(
     async (signal) => {
-      const [usage, near, suspended] = await Promise.all([
+      const [activity, usage, near, suspended, drafts, { jobs }] = await Promise.all([
+        getActivity(signal),
         getFleetUsage(`${span - 1}d`, signal),
         listTenants({ near_limit: NEAR_LIMIT, sort: 'used', limit: ROWS }, signal),
         listTenants({ status: 'suspended', sort: 'changed', limit: ROWS }, signal),
+        listDrafts(undefined, { state: 'open', limit: ROWS }, signal),
+        listJobs(null, signal),
       ]);
-      return { usage, near: near.tenants, suspended: suspended.tenants };
+      return { activity, usage, near: near.tenants, suspended: suspended.tenants, drafts, jobs };
     },
     [span],
   );
-  useChanges(data === undefined ? null : 'changes', {
+  const isLoaded = data !== undefined;
+  useChanges(isLoaded ? 'changes' : null, {
     restMs: REST_MS,
     onChange(_signal, isStart) {
-      if (!isStart) reload();
+      if (!isStart) void reload();
     },
   });
+  // Reads, rejections, and jobs are no changes.
+  useEffect(() => watch(() => reload(), { intervalMs: POLL_MS, now: false }), [reload]);
   return (
-    <main>
+    <main class="overview">
       <div class="page-head">
         <h1>Overview</h1>
+      </div>
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="the overview" />}
+      {data && (
+        <>
+          <LastHour activity={data.activity} />
+          <Attention {...data} total={data.usage.total} />
+          <AllTenants usage={data.usage} span={span} />
+        </>
+      )}
+    </main>
+  );
+}
+
+interface AttentionProps {
+  near: Tenant[];
+  suspended: Tenant[];
+  drafts: DraftsPage;
+  jobs: Job[];
+  total: FleetUsage['total'];
+}
+
+/** Tenants, drafts, and jobs that may need an operator. */
+function Attention({ near, suspended, drafts, jobs, total }: AttentionProps) {
+  return (
+    <section aria-labelledby="attention">
+      <h2 id="attention">Attention</h2>
+      <div class="overview-lists">
+        <CardList
+          title="Near a limit"
+          all={toHref([], { state: 'near-limit', sort: 'used' })}
+          empty={`No tenant uses ${NEAR_LIMIT} % of a limit.`}
+          total={total.near_limit}
+        >
+          {near.map(({ id, used_percent: percent }) => (
+            <Row key={id} subject={<TenantName id={id} />}>{`${percent} %`}</Row>
+          ))}
+        </CardList>
+        <CardList
+          title="Suspended"
+          all={toHref([], { state: 'suspended' })}
+          empty="No tenant is suspended."
+          total={total.suspended}
+        >
+          {suspended.map(({ id, suspended_at: since }) => (
+            <Row key={id} subject={<TenantName id={id} />}>
+              {since && <Time value={since} isAge />}
+            </Row>
+          ))}
+        </CardList>
+        <OpenDrafts {...drafts} />
+        <Jobs jobs={jobs} />
+      </div>
+    </section>
+  );
+}
+
+function AllTenants({ usage, span }: { usage: FleetUsage; span: number }) {
+  const { total } = usage;
+  return (
+    <section aria-labelledby="usage">
+      <div class="page-head">
+        <h2 id="usage">All tenants</h2>
         <label class="inline">
           Show
           <select
@@ -54,65 +130,28 @@ export function OverviewPage() {
           </select>
         </label>
       </div>
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Loading what="the overview" />}
-      {data && (
-        <>
-          <Totals total={data.usage.total} />
-          <Charts usage={data.usage} days={lastDays(span)} />
-          <div class="overview-lists">
-            <TenantList
-              title="Near a limit"
-              all={toHref([], { state: 'near-limit', sort: 'used' })}
-              empty={`No tenant uses ${NEAR_LIMIT} % of a limit.`}
-              tenants={data.near}
-              total={data.usage.total.near_limit}
-              renderValue={(tenant) => `${tenant.used_percent} %`}
-            />
-            <TenantList
-              title="Suspended"
-              all={toHref([], { state: 'suspended' })}
-              empty="No tenant is suspended."
-              tenants={data.suspended}
-              total={data.usage.total.suspended}
-              renderValue={({ suspended_at: since }) => since && <Time value={since} isAge />}
-            />
-            <section class="card">
-              <h2>Most active</h2>
-              <Rows empty="No tenants sent requests.">
-                {data.usage.most_active.slice(0, ROWS).map(({ tenant, reads, writes, rejected }) => (
-                  <Row key={tenant} id={tenant}>
-                    {count(reads + writes, 'call')}
-                    {rejected > 0 && `, ${formatNumber(rejected)} rejected`}
-                  </Row>
-                ))}
-              </Rows>
-            </section>
-          </div>
-        </>
-      )}
-    </main>
-  );
-}
-
-function Totals({ total }: { total: FleetUsage['total'] }) {
-  const facts = [
-    ['Tenants', formatNumber(total.tenants)],
-    ['Files', formatNumber(total.files)],
-    ['Size', formatBytes(total.bytes)],
-    ['History', formatBytes(total.history_bytes)],
-    ['Near a limit', formatNumber(total.near_limit)],
-    ['Suspended', formatNumber(total.suspended)],
-  ];
-  return (
-    <dl class="totals">
-      {facts.map(([name, value]) => (
-        <div class="card" key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+      <Totals
+        facts={[
+          ['Tenants', formatNumber(total.tenants), toHref([])],
+          ['Files', formatNumber(total.files), toHref([], { sort: 'files' })],
+          ['Size', formatBytes(total.bytes), toHref([], { sort: 'bytes' })],
+          ['History', formatBytes(total.history_bytes)],
+          ['Near a limit', formatNumber(total.near_limit), toHref([], { state: 'near-limit', sort: 'used' })],
+          ['Suspended', formatNumber(total.suspended), toHref([], { state: 'suspended' })],
+        ]}
+      />
+      <Charts usage={usage} days={lastDays(span)} />
+      <div class="overview-lists">
+        <CardList title="Most active tenants" empty="No tenants sent requests.">
+          {usage.most_active.slice(0, ROWS).map(({ tenant, reads, writes, rejected }) => (
+            <Row key={tenant} subject={<TenantName id={tenant} />}>
+              {count(reads + writes, 'call')}
+              {rejected > 0 && `, ${formatNumber(rejected)} rejected`}
+            </Row>
+          ))}
+        </CardList>
+      </div>
+    </section>
   );
 }
 
@@ -147,54 +186,5 @@ function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
         isBytes
       />
     </section>
-  );
-}
-
-interface ListProps {
-  title: string;
-  /** Link to the complete list. */
-  all: string;
-  empty: string;
-  tenants: Tenant[];
-  total: number;
-  renderValue: (tenant: Tenant) => ComponentChildren;
-}
-
-function TenantList({ title, all, empty, tenants, total, renderValue }: ListProps) {
-  return (
-    <section class="card">
-      <h2>{title}</h2>
-      <Rows empty={empty}>
-        {tenants.map((tenant) => (
-          <Row key={tenant.id} id={tenant.id}>
-            {renderValue(tenant)}
-          </Row>
-        ))}
-      </Rows>
-      {total > tenants.length && (
-        <p class="small">
-          <a href={all}>All {formatNumber(total)}</a>
-        </p>
-      )}
-    </section>
-  );
-}
-
-function Rows({ empty, children }: { empty: string; children: ComponentChildren[] }) {
-  return children.length === 0 ? (
-    <p class="muted small">{empty}</p>
-  ) : (
-    <ul class="overview-rows">{children}</ul>
-  );
-}
-
-function Row({ id, children }: { id: string; children: ComponentChildren }) {
-  return (
-    <li>
-      <a class="name-link" href={toHref(['tenants', id])}>
-        <Name text={id} />
-      </a>
-      <span class="muted small">{children}</span>
-    </li>
   );
 }
