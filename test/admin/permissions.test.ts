@@ -117,6 +117,10 @@ const INCLUDED: [route: string, included: string[], request?: IncludingRequest][
   ['PUT /v1/tenants/{tenant}/file', []],
   ['DELETE /v1/tenants/{tenant}/file', []],
   ['POST /v1/tenants/{tenant}/move', ['PUT /v1/tenants/{tenant}/file', 'DELETE /v1/tenants/{tenant}/file']],
+  [
+    'POST /v1/tenants/{tenant}/execute',
+    ['PUT /v1/tenants/{tenant}/file', 'DELETE /v1/tenants/{tenant}/file', 'GET /v1/tenants/{tenant}/file'],
+  ],
   ['POST /v1/tenants/{tenant}/import', ['PUT /v1/tenants/{tenant}/file']],
   ['POST /v1/tenants/{tenant}/restore', ['PUT /v1/tenants/{tenant}/file']],
   ['POST /v1/tenants/{tenant}/revert', ['PUT /v1/tenants/{tenant}/file', 'DELETE /v1/tenants/{tenant}/file']],

@@ -179,7 +179,7 @@ const TASKS: Record<string, Task> = {
       await operator.click(operator.button('New tenant'));
       await operator.type(operator.dialog.getByRole('textbox', { name: /^ID/ }), freshTenant('created'));
       await operator.confirm('Create');
-      await operator.see('Last activity');
+      await operator.see('Connect an agent');
     },
   },
   'create a key and hand it over': {

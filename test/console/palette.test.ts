@@ -59,6 +59,18 @@ describeConsole("the console's palette", (fixture) => {
     await field(page).waitFor({ state: 'hidden' });
   });
 
+  it("finds all tenants' files by their contents", async () => {
+    const [own, other] = [await fixture().poisonedTenant(), await fixture().poisonedTenant()];
+    const page = await fixture().openSignedIn('#/keys', { access: 'read_only', onlyTenants: [own, other] });
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await open(page, 'SENT ON the');
+    const line = 'Sent on the second of the month.';
+    await foundOption(page, `${own} /memories/billing/invoices.md ${line} Content`).waitFor();
+    await foundOption(page, `${other} /memories/billing/invoices.md ${line} Content`).click();
+    await page.getByRole('region', { name: 'File', exact: true }).getByText(line).waitFor();
+    expect(page.url()).toContain(`#/tenants/${other}?path=`);
+  });
+
   it('offers only pages and actions that the key may use', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys', { access: 'read_only', onlyTenants: [tenant] });

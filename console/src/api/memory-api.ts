@@ -1,4 +1,4 @@
-import { type ApiRequest, send, sendEmpty, sendJson } from './api-client.ts';
+import { type ApiRequest, send, sendEmpty, sendJson, sendRequest } from './api-client.ts';
 import type { DirectoryPage, SearchMatch, SizesPart } from './api-types.ts';
 import type { Instructions, MemoryHealth, ReadSummary } from './schema.ts';
 import { tenantPath } from './tenants-api.ts';
@@ -48,8 +48,7 @@ export const search = (tenant: string, query: string, at: string | null, signal:
 
 /** Lists files whose path contains a text, case-insensitively. */
 export const findPaths = async (tenant: string, text: string, limit: number, signal: AbortSignal) => {
-  const pattern = `(?i)${text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`;
-  const query = { query: pattern, mode: 'regex', in: 'path', limit };
+  const query = { query: ignoreCase(text), mode: 'regex', in: 'path', limit };
   const { matches } = await sendJson<{ matches: SearchMatch[] }>(tenantPath(tenant, '/search'), {
     query,
     signal,
@@ -124,3 +123,20 @@ export const fileDeletion = (tenant: string, path: string, etag: string): ApiReq
   query: { path },
   headers: { 'if-match': etag },
 });
+
+export type CommandResult = { content: string; is_error: boolean };
+
+/** Runs a memory command as an agent would. */
+export const runCommand = (tenant: string, json: object) =>
+  sendRequest<CommandResult>({ method: 'POST', path: tenantPath(tenant, '/execute'), json });
+
+export type FleetMatch = { tenant: string; path: string; line: number | null; text: string | null };
+
+/** Searches the contents of all tenants' files for a text, case-insensitively. Returns the first matches. */
+export const searchAll = async (text: string, limit: number, signal: AbortSignal) => {
+  const query = { query: ignoreCase(text), mode: 'regex', limit };
+  return (await sendJson<{ matches: FleetMatch[] }>('search', { query, signal })).matches;
+};
+
+/** Returns a case-insensitive regular expression for a text. */
+const ignoreCase = (text: string) => `(?i)${text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`;

@@ -28,7 +28,7 @@ function toOctal(text: string): string {
 }
 
 /** Formats a value as JSON in which invisible characters are escaped. */
-function visibleJson(value: unknown): string {
+export function visibleJson(value: unknown): string {
   const json = JSON.stringify(value);
   if (!hasHidden(json)) return json;
   return hiddenParts(json)

@@ -1,4 +1,4 @@
-import { onlyTenants } from '../api/session-state.ts';
+import { canWrite, onlyTenants } from '../api/session-state.ts';
 import { route, toHref } from '../router.ts';
 import type { IconName } from '../ui/icon.tsx';
 
@@ -44,6 +44,7 @@ export function tenantSections(tenant: string): Section[] {
     section('History', 'clock'),
     section('Compare', 'compare'),
     section('Drafts', 'draft'),
+    ...(canWrite.value ? [section('Playground', 'terminal')] : []),
     section('Settings', 'settings'),
   ];
 }

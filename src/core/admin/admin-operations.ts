@@ -3,6 +3,7 @@ import { operationsIn } from './admin-operation.ts';
 import * as session from './admin-session.ts';
 import * as auditEvents from './audit-events.ts';
 import * as changes from './change-operations.ts';
+import * as commands from './command-operations.ts';
 import * as diffs from './diffs.ts';
 import * as files from './file-operations.ts';
 import * as keys from './key-operations.ts';
@@ -21,6 +22,7 @@ export const OPERATIONS = operationsIn(
   activity,
   auditEvents,
   changes,
+  commands,
   diffs,
   files,
   keys,

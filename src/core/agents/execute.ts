@@ -181,7 +181,7 @@ function runFeatureTool(request: FastifyRequest, call: ValidCall): Promise<Memor
  * Converts errors about an archived memory and about a draft that cannot be created to results. The model sees a memory
  * that it cannot change.
  */
-function rejectedWriteResult(error: unknown): Executed {
+export function rejectedWriteResult(error: unknown): Executed {
   if (!(error instanceof ServiceError)) throw error;
   if (error.code === 'over_quota') return rejection(tooManyDrafts, 'over_quota');
   if (error.code === 'tenant_archived') return rejection(readOnly, 'tenant_archived');

@@ -1,8 +1,10 @@
 import { useRef, useState } from 'preact/hooks';
+import type { Access } from '../../api/api-types.ts';
 import { onlyTenants } from '../../api/session-state.ts';
 import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../api/tenants-api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
+import { FirstWrite } from './first-write.tsx';
 import { KeyFields } from './key-fields.tsx';
 import { type KeyForm, leastKey, randomId, toNewKey } from './new-key.ts';
 import { SecretDialog } from './secret-dialog.tsx';
@@ -10,12 +12,14 @@ import { SecretDialog } from './secret-dialog.tsx';
 interface Props {
   /** If absent, the form asks for the key's holder. */
   tenant?: string;
+  /** The access that the form starts with. */
+  access?: Access;
   onClose: () => void;
   onCreated: () => void;
 }
 
-export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
-  const [form, setForm] = useState(() => leastKey(tenant ?? onlyTenants.value?.[0] ?? ''));
+export function NewKeyDialog({ tenant, access = 'read_only', onClose, onCreated }: Props) {
+  const [form, setForm] = useState(() => ({ ...leastKey(tenant ?? onlyTenants.value?.[0] ?? ''), access }));
   const [created, setCreated] = useState<KeyWithSecret | null>(null);
   const toCreation = useCreation();
   const action = useAction();
@@ -27,7 +31,12 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
       onCreated();
     });
   if (created !== null) {
-    return <SecretDialog title="The new key" apiKey={created} secret={created.key} onClose={onClose} />;
+    const { id, tenant: owner, access: granted } = created;
+    return (
+      <SecretDialog title="The new key" apiKey={created} secret={created.key} onClose={onClose}>
+        {owner !== null && granted === 'read_write' && <FirstWrite tenant={owner} by={id} />}
+      </SecretDialog>
+    );
   }
   const key = toNewKey(form);
   return (

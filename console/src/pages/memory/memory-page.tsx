@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/api-types.ts';
-import { canWrite } from '../../api/session-state.ts';
+import { canManage, canWrite } from '../../api/session-state.ts';
 import { pushQuery, replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatChosenTime } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -9,6 +9,7 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 import { Timeline } from '../history/history-timeline.tsx';
 import { RestoreDialog } from '../history/restore-dialog.tsx';
 import { SearchResults } from '../search/search-results.tsx';
+import { ConnectAgent } from './connect-agent.tsx';
 import { DirectoryPane } from './directory-pane.tsx';
 import { FilePane } from './file-pane.tsx';
 import { NewFileDialog } from './new-file-dialog.tsx';
@@ -26,9 +27,13 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
   const debouncedAt = useDebounced(at, 120);
   // Files load before the timeline, because counting the changes in a long history takes seconds.
   const [hasFiles, setHasFiles] = useState(false);
+  // A new memory has no timeline. The steps stay after the first change, which they show.
+  const [isNew] = useState(tenant.last_change_at === null && tenant.draft_of === null && canManage.value);
   return (
     <div class="memory">
-      {hasFiles ? (
+      {isNew ? (
+        <ConnectAgent tenant={tenant.id} />
+      ) : hasFiles ? (
         <Timeline
           tenant={tenant}
           at={at}

@@ -7,6 +7,8 @@ export interface Target {
   text: string;
   /** The target's kind, shown beside its text. */
   kind: string;
+  /** A matching line. */
+  excerpt?: string | undefined;
   href: string;
 }
 

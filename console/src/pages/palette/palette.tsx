@@ -1,9 +1,10 @@
 import './palette.css';
 import { useId, useState } from 'preact/hooks';
 import { errorMessage } from '../../api/api-client.ts';
-import { findPaths } from '../../api/memory-api.ts';
+import { findPaths, searchAll } from '../../api/memory-api.ts';
 import { listTenants } from '../../api/tenants-api.ts';
 import { goTo, route, toHref } from '../../router.ts';
+import { revealHidden } from '../../text/visible.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -11,8 +12,12 @@ import { useLoad } from '../../ui/use-load.ts';
 import { commandsFor, type Target } from './palette-commands.ts';
 
 const FOUND = 6;
+/** Minimum length of a text to search contents for. */
+const MIN_SEARCH = 3;
+/** Maximum length of a line's part that is shown. */
+const EXCERPT = 200;
 
-/** Opens pages, tenants, files of the open tenant, and actions by their names. */
+/** Opens pages, tenants, files of the open tenant, and actions by their names, and all tenants' files by their contents. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
@@ -47,7 +52,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
           spellcheck={false}
           autocomplete="off"
           placeholder={
-            tenant === null ? 'A page, a tenant, an action' : 'A page, a tenant, a file, an action'
+            tenant === null
+              ? 'A page, a tenant, a text, an action'
+              : 'A page, a tenant, a file, a text, an action'
           }
           aria-label="Page, tenant, file, or action"
           role="combobox"
@@ -78,14 +85,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => open(target)}
             >
-              <Name text={target.text} />
+              <span class="palette-text">
+                <Name text={target.text} />
+                {target.excerpt && <span class="muted small">{revealHidden(target.excerpt)}</span>}
+              </span>
               <span class="muted small">{target.kind}</span>
             </div>
           ))}
         </div>
-        {targets.length === 0 && (
+        {(targets.length === 0 || found.isSearching) && (
           <p class="muted small" role="status">
-            {found.isCurrent ? 'No matches' : 'Searching…'}
+            {found.isSearching ? 'Searching…' : 'No matches'}
           </p>
         )}
         {found.errors.map((error) => (
@@ -98,9 +108,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Finds tenants, and the open tenant's files. */
+/** Finds tenants, the open tenant's files, and all tenants' files by their contents. */
 function useFound(tenant: string | null, query: string) {
   const debounced = useDebounced(query, 200);
+  // A search in contents is dearer than a search for names.
+  const searched = useDebounced(query, 500);
   const tenants = useLoad(
     async (signal) =>
       debounced === '' ? [] : (await listTenants({ search: debounced, limit: FOUND }, signal)).tenants,
@@ -112,6 +124,11 @@ function useFound(tenant: string | null, query: string) {
     },
     [tenant, debounced],
   );
+  const contents = useLoad(
+    async (signal) => (searched.length < MIN_SEARCH ? [] : searchAll(searched, FOUND, signal)),
+    [searched],
+  );
+  const matches = searched === query ? (contents.data ?? []) : [];
   const targets: Target[] = [
     ...(files.data ?? []).map((path) => ({
       text: path,
@@ -123,9 +140,22 @@ function useFound(tenant: string | null, query: string) {
       kind: 'Tenant',
       href: toHref(['tenants', id]),
     })),
+    ...matches.map(({ tenant: id, path, line, text }) => ({
+      text: `${id} ${path}`,
+      kind: 'Content',
+      excerpt: text?.trim().slice(0, EXCERPT),
+      href: toHref(['tenants', id], { path, line }),
+    })),
   ];
-  const errors = [tenants.error, files.error].filter((error) => error !== undefined).map(errorMessage);
+  const errors = [tenants.error, files.error, contents.error]
+    .filter((error) => error !== undefined)
+    .map(errorMessage);
   const isCurrent = debounced === query && !tenants.isLoading && !files.isLoading;
+  const isSearching = searched !== query || contents.isLoading;
   // Results for an older text could be opened by mistake.
-  return { targets: isCurrent ? targets : [], errors: [...new Set(errors)], isCurrent };
+  return {
+    targets: isCurrent ? targets : [],
+    errors: [...new Set(errors)],
+    isSearching: !isCurrent || isSearching,
+  };
 }

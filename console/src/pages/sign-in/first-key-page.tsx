@@ -28,7 +28,7 @@ export function FirstKeyPage({ token }: { token: string }) {
   if (key !== null)
     return (
       <SecretDialog
-        apiKey={{ kind: 'admin', tenant: null }}
+        apiKey={{ kind: 'admin', tenant: null, access: 'read_write' }}
         title="Your admin key"
         secret={key}
         onClose={() => void enter(key)}

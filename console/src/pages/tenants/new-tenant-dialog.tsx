@@ -13,7 +13,7 @@ export function NewTenantDialog({ onClose }: { onClose: () => void }) {
   const create = () =>
     action.run(async () => {
       await createTenant(tenant);
-      goTo(toHref(['tenants', id, 'settings']));
+      goTo(toHref(['tenants', id]));
     });
   return (
     <FormDialog

@@ -30,6 +30,11 @@ const ComparePage = lazy(
 
 const DraftPage = lazy('the draft', async () => (await import('../drafts/draft-page.tsx')).DraftPage);
 
+const PlaygroundPage = lazy(
+  'the playground',
+  async () => (await import('../memory/playground-page.tsx')).PlaygroundPage,
+);
+
 /** Tabs that reload after changes by anyone, with the minimum time between two loads. */
 const LIVE: Record<string, number> = { '': 1000, history: 1000, compare: 5000 };
 
@@ -132,12 +137,14 @@ function TenantTab({ tenant, tab, item }: { tenant: Tenant; tab: string; item: s
       ) : (
         <DraftPage key={item} tenant={tenant} id={item} />
       );
+    case 'playground':
+      return <PlaygroundPage key={tenant.id} tenant={tenant} />;
     case 'settings':
       return <SettingsPage tenant={tenant} />;
     default:
       return (
         <WithTimes tenant={tenant} times={{ at: 'Show the memory as it is now' }}>
-          <MemoryPage tenant={tenant} />
+          <MemoryPage key={tenant.id} tenant={tenant} />
         </WithTimes>
       );
   }

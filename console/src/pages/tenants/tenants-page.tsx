@@ -43,6 +43,8 @@ export function TenantsPage() {
   const [isCreating, setIsCreating] = useState(false);
   const create = () => setIsCreating(canManageFleet.value);
   useOpening(query, create);
+  /** Whether there are no tenants yet. */
+  const isNew = pages.items?.length === 0 && !isFiltered(query);
   return (
     <main>
       <div class="page-head">
@@ -53,9 +55,9 @@ export function TenantsPage() {
           </button>
         )}
       </div>
-      <TenantFilters query={query} />
-      <SavedViews query={query} />
-      {totals !== null && pages.items !== undefined && (
+      {!isNew && <TenantFilters query={query} />}
+      {!isNew && <SavedViews query={query} />}
+      {totals !== null && pages.items !== undefined && !isNew && (
         <p class="tenant-totals muted small" role="status">
           {count(totals.tenants, 'tenant')} · {count(totals.files, 'file')} · {formatBytes(totals.bytes)}
         </p>
@@ -67,8 +69,8 @@ export function TenantsPage() {
       {pages.items !== undefined && pages.items.length > 0 && (
         <TenantTable tenants={pages.items} selection={selection} />
       )}
-      {pages.items?.length === 0 &&
-        (isFiltered(query) ? <Empty title="No matching tenants" /> : <FirstSteps onCreate={create} />)}
+      {pages.items?.length === 0 && !isNew && <Empty title="No matching tenants" />}
+      {isNew && <FirstSteps onCreate={create} />}
       {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
       {pages.more && (
         <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>

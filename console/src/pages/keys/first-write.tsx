@@ -1,0 +1,45 @@
+import { useEffect, useState } from 'preact/hooks';
+import { listVersions } from '../../api/history-api.ts';
+import { tenantPath } from '../../api/tenants-api.ts';
+import { useChanges } from '../../api/use-changes.ts';
+import { toHref } from '../../router.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Name } from '../../ui/name.tsx';
+import { watch } from '../../ui/watch.ts';
+
+interface Props {
+  tenant: string;
+  /** ID of the key to wait for; by default, any actor. */
+  by?: string;
+}
+
+/** Time between two looks if a proxy holds back the change feed. */
+const INTERVAL_MS = 5000;
+
+/** Waits for the first write to a memory, and then links to the file. */
+export function FirstWrite({ tenant, by }: Props) {
+  const [path, setPath] = useState<string | null>(null);
+  const look = async (signal: AbortSignal) => {
+    const { versions } = await listVersions(tenant, { limit: 1, ...(by && { by }) }, signal);
+    setPath(versions[0]?.path ?? null);
+  };
+  const isWaiting = path === null;
+  useChanges(isWaiting ? tenantPath(tenant, '/changes') : null, { restMs: 500, onChange: look });
+  useEffect(() => (isWaiting ? watch(look, { intervalMs: INTERVAL_MS, now: true }) : undefined), [isWaiting]);
+  return (
+    <p class={isWaiting ? 'first-write muted' : 'first-write notice good'} role="status">
+      {isWaiting ? (
+        <>
+          <span class="spinner" aria-hidden="true" /> Waiting for the first write…
+        </>
+      ) : (
+        <>
+          <Icon name="check" /> The agent wrote
+          <a class="name-link" href={toHref(['tenants', tenant], { path })}>
+            <Name text={path} keepsEnd />
+          </a>
+        </>
+      )}
+    </p>
+  );
+}
