@@ -1,11 +1,10 @@
-// The schemas of admin-openapi.yaml, by openapi-typescript. Update this file with: npm run generate
+// The schemas of admin-openapi.yaml that the console imports, by openapi-typescript. Update this file with: npm run generate
 
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ActiveTenant: {
-            /** @example acme */
             tenant: string;
             /** @description Calls that read or searched. */
             reads: number;
@@ -30,48 +29,34 @@ export interface components {
         };
         /** @description The actor that made a change. */
         Actor: {
-            /** @constant */
             type: "api_key";
             id: string;
             label: string;
-            /**
-             * @description The source of the key's writes, as declared by its operator.
-             * @example web
-             */
+            /** @description The source of the key's writes, as declared by its operator. */
             source?: string;
         } | {
-            /** @constant */
             type: "admin_key";
             id: string;
             label: string;
-            /**
-             * @description The source of the key's writes, as declared by its operator.
-             * @example web
-             */
+            /** @description The source of the key's writes, as declared by its operator. */
             source?: string;
         } | {
-            /** @constant */
             type: "user";
             id: string;
             label: string;
         } | {
-            /** @constant */
             type: "jwt";
             subject: string | null;
         } | {
-            /** @constant */
             type: "operator";
             name: string;
         } | {
-            /** @constant */
             type: "session";
             id: string;
         } | {
-            /** @constant */
             type: "system";
             job: string;
         } | {
-            /** @constant */
             type: "anonymous";
         };
         AdjacentChanges: {
@@ -86,17 +71,10 @@ export interface components {
             id: string;
             at: components["schemas"]["Time"];
             actor: components["schemas"]["Actor"];
-            /**
-             * @description The operation, by its name in this document.
-             * @example updateTenant
-             */
+            /** @description The operation, by its name in this document. */
             action: string;
-            /** @enum {string} */
             channel: "admin_api" | "console" | "command_line" | "memory_stores_api" | "sharing_api";
-            /**
-             * @description The caller's IP address, or the host that ran the command.
-             * @example 192.0.2.7
-             */
+            /** @description The caller's IP address, or the host that ran the command. */
             address: string;
             /** @description Identifies the request in the log. */
             request_id: string | null;
@@ -104,64 +82,18 @@ export interface components {
             tenant: string | null;
             /** @description The created or changed key's ID. */
             key: string | null;
-            /**
-             * @description The changes: `{ "old", "new" }` for each field that had a value before. Never contents, paths, or secrets.
-             * @example {
-             *       "max_bytes": {
-             *         "old": null,
-             *         "new": 1000000
-             *       }
-             *     }
-             */
+            /** @description The changes: `{ "old", "new" }` for each field that had a value before. Never contents, paths, or secrets. */
             details: {
                 [key: string]: unknown;
             };
-            /**
-             * @description `ok`, or the error code. Null while the change runs, or if the service ended during it.
-             * @example ok
-             */
+            /** @description `ok`, or the error code. Null while the change runs, or if the service ended during it. */
             outcome: string | null;
-        };
-        /** @description Calls by an actor in a tenant. */
-        Caller: {
-            /** @description Null if the caller is for no tenant, or is unknown. */
-            tenant: string | null;
-            /** @description Null if the credential was not accepted. */
-            actor: components["schemas"]["Actor"] | null;
-            reads: number;
-            writes: number;
-        };
-        /** @description A change to a file, or an event of a tenant, a draft, a share, or a key. */
-        ChangeEvent: components["schemas"]["FileEvent"] | components["schemas"]["TenantEvent"] | components["schemas"]["TenantRenamedEvent"] | components["schemas"]["DraftEvent"] | components["schemas"]["ShareEvent"] | components["schemas"]["KeyEvent"];
-        ChangePage: {
-            events: components["schemas"]["ChangeEvent"][];
-            /** @description The position after the page. Send it as `after` to read on, even after an empty page. */
-            cursor: string;
-            /** @description Whether more events are there already. */
-            has_more: boolean;
-        };
-        Changed: {
-            path: string;
-            /** @enum {string} */
-            action: "created" | "replaced" | "unchanged" | "deleted";
-            /** @description The message that an agent would read. */
-            message: string;
-        };
-        /** @description Percentiles, accurate to 10 %; 0 without calls. */
-        CommandLatency: {
-            command: string;
-            calls: number;
-            p50_ms: number;
-            p95_ms: number;
         };
         Conflict: {
             path: string | null;
             /** @description Null for a directory. */
             memory_id: string | null;
-            /**
-             * @description Others changed the same lines, moved the file as well, changed a file that the revert deletes, or deleted the file. Or the path is occupied, or a version that the revert needs was pruned or redacted. `resolved`: the file has a resolution without a conflict.
-             * @enum {string}
-             */
+            /** @description Others changed the same lines, moved the file as well, changed a file that the revert deletes, or deleted the file. Or the path is occupied, or a version that the revert needs was pruned or redacted. `resolved`: the file has a resolution without a conflict. */
             reason: "content" | "path" | "deleted_in_reverted" | "deleted_in_current" | "occupied" | "pruned" | "redacted" | "resolved";
             changed_by: components["schemas"]["Actor"] | null;
             changed_at: components["schemas"]["Time"] | null;
@@ -172,17 +104,6 @@ export interface components {
             /** @description The resolutions that the file can have. */
             choices: ("reverted" | "current" | "text")[];
             message: string;
-        };
-        /** @description Texts for an agent before its first token. */
-        Context: {
-            /** @description For the system prompt. It changes only with settings, mounts, and the release. */
-            guidance: string;
-            /** @description For the first message. Null if `changes` has the text to append. */
-            snapshot: string | null;
-            /** @description With `since`: the text to append to the conversation, empty if nothing changed. Null without `since`, or if the changes are not known; then append the whole `snapshot`. */
-            changes: string | null;
-            /** @description The version to send as `since` next time. */
-            version: string;
         };
         Difference: {
             old_path: string | null;
@@ -219,9 +140,7 @@ export interface components {
             redacted: number | null;
         };
         Draft: {
-            /** @example draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f */
             id: string;
-            /** @example acme */
             tenant: string;
             title: string;
             /** @description The actor that created the draft. */
@@ -230,7 +149,6 @@ export interface components {
             key_id: string | null;
             /** @description The tenant through whose mount the writes come; null for other drafts, and outside an admin key's scope. */
             via_tenant: string | null;
-            /** @enum {string} */
             state: "open" | "merged" | "replaced" | "rejected" | "expired";
             /** @description It started from the memory at this time. */
             base_at: components["schemas"]["Time"];
@@ -270,7 +188,6 @@ export interface components {
             memory_id: string;
             /** @description Its path in the draft if it exists there, otherwise in the original. */
             path: string;
-            /** @enum {string} */
             changed_in: "draft" | "original" | "both";
             /** @description The draft's change since the base. */
             in_draft: ("added" | "changed" | "moved" | "deleted") | null;
@@ -327,28 +244,10 @@ export interface components {
                 at: components["schemas"]["Time"];
             } | null;
         };
-        /** @description A draft of the memory was opened or closed. */
-        DraftEvent: {
-            /** @description Reading goes on after the event with `after=CURSOR`. */
-            cursor: string;
-            /** @example acme */
-            tenant: string;
-            at: components["schemas"]["Time"];
-            /** @description The actor that made the change. */
-            actor: components["schemas"]["Actor"];
-            /** @enum {string} */
-            type: "draft_opened" | "draft_merged" | "draft_rejected";
-            draft: {
-                id: string;
-                /** @enum {string} */
-                state: "open" | "merged" | "replaced" | "rejected" | "expired";
-            };
-        };
         /** @description The resolution for a file: the draft's version, the original's version, or a text. The draft's version also resolves files under `blocked_by` that have no separate resolution. */
         DraftResolutionInput: {
             /** Format: uuid */
             memory_id: string;
-            /** @enum {string} */
             take: "draft" | "original";
         } | {
             /** Format: uuid */
@@ -383,25 +282,13 @@ export interface components {
             draft_days: number;
             /** @description Days to keep the record of which files were read by whom. 0: off. */
             read_log_days: number;
-            /**
-             * @description Records in the read trail: one for a day's reads of a file by an actor, or one for each read.
-             * @enum {string}
-             */
+            /** @description Records in the read trail: one for a day's reads of a file by an actor, or one for each read. */
             read_log: "daily" | "each";
-            /**
-             * @description Whether views and searches say who wrote each line last, and when.
-             * @enum {string}
-             */
+            /** @description Whether views and searches say who wrote each line last, and when. */
             provenance: "never" | "on_request" | "always";
-            /**
-             * @description Handling of secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets.
-             * @enum {string}
-             */
+            /** @description Handling of secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets. */
             secrets: "store" | "mask" | "reject";
-            /**
-             * @description Effect of create on an existing file.
-             * @enum {string}
-             */
+            /** @description Effect of create on an existing file. */
             create_existing: "error" | "overwrite";
             /** @description Longest snapshot in an agent's context, in characters. 0: the maximum. */
             max_context_chars: number;
@@ -410,7 +297,6 @@ export interface components {
         };
         Entry: {
             path: string;
-            /** @enum {string} */
             kind: "file" | "directory";
             /** @description Null for a directory. */
             size_bytes: number | null;
@@ -421,7 +307,6 @@ export interface components {
             memory_id: string | null;
         };
         FileChange: {
-            /** @enum {string} */
             change: "added" | "modified" | "deleted" | "renamed";
             path: string;
             /** @description A renamed file's previous path. */
@@ -436,41 +321,9 @@ export interface components {
             /** @description Whether the file gets a new text: merged lines, or a resolution's text. */
             merged: boolean;
         };
-        /** @description A change to a file, or a redaction. */
-        FileEvent: {
-            /** @description Reading goes on after the event with `after=CURSOR`. */
-            cursor: string;
-            /** @example acme */
-            tenant: string;
-            at: components["schemas"]["Time"];
-            /** @description The actor that made the change. */
-            actor: components["schemas"]["Actor"];
-            /**
-             * @description `restored`: a deleted file exists again. `redacted`: the version lost its path and content.
-             * @enum {string}
-             */
-            type: "created" | "modified" | "renamed" | "deleted" | "restored" | "redacted";
-            /** @description The version that the change created, or the redacted version. Its path is the new path. */
-            version: components["schemas"]["Version"];
-            /** @description With `content=true`: the content after the change. Null for a deletion, and if the content was redacted or pruned. */
-            content?: string | null;
-        };
-        FileHash: {
-            path: string;
-            /**
-             * Format: uuid
-             * @description Identifies the file across edits and renames.
-             */
-            memory_id: string;
-            size_bytes: number;
-            content_sha256: string;
-        };
         /** @description Sizes are recorded once an hour; null where they were not. */
         FleetDay: {
-            /**
-             * @description By UTC.
-             * @example 2026-11-23
-             */
+            /** @description By UTC. */
             day: string;
             tenants: number | null;
             suspended: number | null;
@@ -509,56 +362,30 @@ export interface components {
         };
         /** @description A share of this tenant's memory with another tenant. */
         GivenShare: {
-            /** @example shr_0123456789ab */
             id: string;
             /** @description Null outside an admin key's scope. */
             tenant: string | null;
             /**
              * @description Applies to every key for the tenant, regardless of its access to other paths.
              * @default read_only
-             * @enum {string}
              */
             access: "read_only" | "propose" | "read_write";
-            /**
-             * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
-             * @example /memories/shared
-             */
+            /** @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory. */
             prefix?: string;
-            /** @example inv_0123456789ab */
             invitation: string;
             created_at: components["schemas"]["Time"];
         };
-        HashPage: {
-            files: components["schemas"]["FileHash"][];
-            /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
-            next: string | null;
-            tenant_created_at: components["schemas"]["Time"];
-            /** @description Time of the latest change to the tenant's files; null if there was none. */
-            last_change_at: components["schemas"]["Time"] | null;
-        };
-        Health: {
-            /** @constant */
-            status: "ok";
-        };
         HealthFinding: {
-            /** @enum {string} */
             kind: "unread" | "stale" | "duplicate" | "similar" | "large" | "secret" | "broken_link" | "crowded";
-            /** @example Same content as another file */
             title: string;
             total: number;
             /** @description The first 100, by path. */
             items: {
                 path: string;
-                /**
-                 * @description The other file, the missing path, the kinds of secrets, the last use, or the size, depending on the kind.
-                 * @example /memories/notes.md
-                 */
+                /** @description The other file, the missing path, the kinds of secrets, the last use, or the size, depending on the kind. */
                 detail: string;
             }[];
-            /**
-             * @description A command that helps; null without items.
-             * @example memory-service drafts create acme --title 'Delete duplicates'
-             */
+            /** @description A command that helps; null without items. */
             command: string | null;
         };
         Hit: {
@@ -568,12 +395,8 @@ export interface components {
             memory_id: string;
             /** Format: uuid */
             version_id: string;
-            /**
-             * @description The state when the version was found.
-             * @enum {string}
-             */
+            /** @description The state when the version was found. */
             place: "current" | "superseded";
-            /** @enum {string} */
             in: "content" | "path";
             /** @description Null if the version was redacted or deleted since. */
             path: string | null;
@@ -615,32 +438,22 @@ export interface components {
             /** @description For the agent's system prompt. */
             content: string;
             mounts: {
-                /** @example /memories/team */
                 path: string;
-                /** @enum {string} */
                 access: "read_only" | "propose" | "read_write";
-                /**
-                 * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
-                 * @example /memories/shared
-                 */
+                /** @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory. */
                 prefix?: string;
                 instructions: string;
             }[];
         };
         /** @description An invitation to mount a tenant's memory, without its token. */
         Invitation: {
-            /** @example inv_0123456789ab */
             id: string;
             /**
              * @description Applies to every key for the tenant, regardless of its access to other paths.
              * @default read_only
-             * @enum {string}
              */
             access: "read_only" | "propose" | "read_write";
-            /**
-             * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
-             * @example /memories/shared
-             */
+            /** @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory. */
             prefix?: string;
             reusable: boolean;
             /** @description Number of acceptances. */
@@ -653,9 +466,7 @@ export interface components {
         Job: {
             /** Format: uuid */
             id: string;
-            /** @enum {string} */
             kind: "find" | "revert" | "erase";
-            /** @enum {string} */
             state: "queued" | "running" | "done" | "cancelled";
             /** @description The request without its texts. */
             request: {
@@ -664,17 +475,9 @@ export interface components {
             selection: {
                 /** @description Part of the id or the name, case-insensitive. */
                 search?: string;
-                /**
-                 * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
-                 * @enum {string}
-                 */
+                /** @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`. */
                 status?: "active" | "suspended" | "archived";
-                /**
-                 * @description Pairs that the tenant's metadata contains.
-                 * @example {
-                 *       "plan": "pro"
-                 *     }
-                 */
+                /** @description Pairs that the tenant's metadata contains. */
                 metadata?: {
                     [key: string]: string;
                 };
@@ -682,10 +485,7 @@ export interface components {
                 except?: string[];
                 /** Format: uuid */
                 found_by?: string;
-                /**
-                 * @description End state of the job in `found_by`. If it was cancelled, or its counts are a lower bound, it may have missed tenants, so this job's `is_exact` is false.
-                 * @enum {string}
-                 */
+                /** @description End state of the job in `found_by`. If it was cancelled, or its counts are a lower bound, it may have missed tenants, so this job's `is_exact` is false. */
                 found_by_state?: "done" | "inexact" | "cancelled";
             };
             /** @description The tenants to which the job is limited; null for no limit. */
@@ -698,20 +498,7 @@ export interface components {
             tenants_done: number;
             /** @description The number of these tenants that failed. */
             tenants_failed: number;
-            /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may still contain the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
-             * @example {
-             *       "files": 2,
-             *       "current": 1,
-             *       "superseded": 3,
-             *       "drafts": 0,
-             *       "paths": 0,
-             *       "directories": 0,
-             *       "lines": 4,
-             *       "hits": 4,
-             *       "versions": 90
-             *     }
-             */
+            /** @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may still contain the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged. */
             counts: {
                 [key: string]: number;
             };
@@ -723,25 +510,11 @@ export interface components {
             is_exact: boolean;
         };
         JobOutcome: {
-            /** @example acme */
             tenant: string;
             at: components["schemas"]["Time"];
             /** @description The error code; null for a success. */
             error: string | null;
-            /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may still contain the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
-             * @example {
-             *       "files": 2,
-             *       "current": 1,
-             *       "superseded": 3,
-             *       "drafts": 0,
-             *       "paths": 0,
-             *       "directories": 0,
-             *       "lines": 4,
-             *       "hits": 4,
-             *       "versions": 90
-             *     }
-             */
+            /** @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, open `drafts` that may still contain the changes, and changed files that contain a text that is `kept_out`. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged. */
             counts: {
                 [key: string]: number;
             };
@@ -759,18 +532,11 @@ export interface components {
         };
         /** @description A key, without its secret. */
         Key: {
-            /** @example key_0123456789ab */
             id: string;
-            /**
-             * @description Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.
-             * @enum {string}
-             */
+            /** @description Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API. */
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
-            /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
-             * @enum {string}
-             */
+            /** @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants. */
             access: "read_write" | "propose" | "operate" | "read_only";
             /** @description For an admin key: the tenants that it may administer; null for all. */
             tenants: string[] | null;
@@ -791,41 +557,12 @@ export interface components {
             /** @description After a rotation: the previous secret's expiry, while that secret works. */
             previous_expires_at: components["schemas"]["Time"] | null;
         };
-        /** @description Only in the list of all tenants' changes. */
-        KeyEvent: {
-            /** @description Reading goes on after the event with `after=CURSOR`. */
-            cursor: string;
-            /** @description Null for service keys and admin keys. */
-            tenant: string | null;
-            at: components["schemas"]["Time"];
-            /** @description The actor that made the change. */
-            actor: components["schemas"]["Actor"];
-            /** @enum {string} */
-            type: "key_created" | "key_revoked";
-            key: {
-                id: string;
-                /** @enum {string} */
-                kind: "tenant" | "service" | "admin";
-                /**
-                 * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
-                 * @enum {string}
-                 */
-                access: "read_write" | "propose" | "operate" | "read_only";
-            };
-        };
         KeyWithPrevious: {
-            /** @example key_0123456789ab */
             id: string;
-            /**
-             * @description Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.
-             * @enum {string}
-             */
+            /** @description Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API. */
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
-            /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
-             * @enum {string}
-             */
+            /** @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants. */
             access: "read_write" | "propose" | "operate" | "read_only";
             /** @description For an admin key: the tenants that it may administer; null for all. */
             tenants: string[] | null;
@@ -853,7 +590,6 @@ export interface components {
             } | null;
         };
         MemoryHealth: {
-            /** @example acme */
             tenant: string;
             /** @description The memory's files. */
             files: number;
@@ -869,7 +605,6 @@ export interface components {
             files: {
                 /** Format: uuid */
                 memory_id: string;
-                /** @enum {string} */
                 change: "added" | "changed" | "moved" | "deleted";
                 path: string;
                 from: string | null;
@@ -882,12 +617,8 @@ export interface components {
             name: string;
             /** @description Null for a tenant outside the admin key's scope. */
             tenant: string | null;
-            /** @enum {string} */
             access: "read_only" | "propose" | "read_write";
-            /**
-             * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
-             * @example /memories/shared
-             */
+            /** @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory. */
             prefix?: string;
             instructions: string;
         };
@@ -896,12 +627,8 @@ export interface components {
                 name: string;
                 /** @description Null for a tenant outside the admin key's scope. */
                 tenant: string | null;
-                /** @enum {string} */
                 access: "read_only" | "propose" | "read_write";
-                /**
-                 * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
-                 * @example /memories/shared
-                 */
+                /** @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory. */
                 prefix?: string;
                 instructions: string;
                 /** @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null for a tenant outside the admin key's scope. */
@@ -909,20 +636,12 @@ export interface components {
             }[];
             /** @description Mounts in other tenants that show this tenant: the first 1000, by tenant. */
             mounted_by: {
-                /** @example acme */
                 tenant: string;
                 name: string;
-                /** @enum {string} */
                 access: "read_only" | "propose" | "read_write";
             }[];
             /** @description Whether `mounted_by` leaves some out. */
             more: boolean;
-        };
-        Moved: {
-            from: string;
-            path: string;
-            /** @description The message that an agent would read. */
-            message: string;
         };
         /** @description A tenant's own settings; null: the service's default. */
         OwnSettings: {
@@ -946,52 +665,6 @@ export interface components {
             max_context_chars: number | null;
             pinned_paths: string | null;
         };
-        Problem: {
-            /** @constant */
-            type: "about:blank";
-            /**
-             * @description The status code's name.
-             * @example Bad Request
-             */
-            title: string;
-            /**
-             * @description The HTTP status code.
-             * @example 400
-             */
-            status: number;
-            /**
-             * @description The problem's kind, for programs.
-             * @example invalid_json
-             */
-            code: string;
-            /** @description A message for people: the problem and its remedy. */
-            detail: string;
-            /** @description Identifies the request in the log. */
-            request_id: string;
-        };
-        /** @description Reads of a file by an actor: on one UTC day, or a single read. */
-        Read: {
-            /** Format: uuid */
-            id: string;
-            /**
-             * Format: uuid
-             * @description The file's ID, which does not change when the file moves.
-             */
-            memory_id: string;
-            /** @description The path of the file now or, for a deleted file, its last path; null if the history no longer has the path. */
-            path: string | null;
-            actor: components["schemas"]["Actor"];
-            /** @description The source declared for the actor's key. */
-            source: string | null;
-            /** @description The tenant whose mount was used for the reads. */
-            via_tenant: string | null;
-            /** @description The last read's `tool_use` ID. */
-            tool_use_id: string | null;
-            /** @description Number of reads. With `read_log=each`, 1. */
-            count: number;
-            first_at: components["schemas"]["Time"];
-            last_at: components["schemas"]["Time"];
-        };
         ReadSummary: {
             /** @description Days for which reads are recorded; 0: none. */
             days: number;
@@ -1004,83 +677,20 @@ export interface components {
         };
         /** @description A share of another tenant's memory with this tenant. */
         ReceivedShare: {
-            /** @example shr_0123456789ab */
             id: string;
             /** @description Null outside an admin key's scope. */
             tenant: string | null;
-            /** @example /memories/team */
             path: string;
             /**
              * @description Applies to every key for the tenant, regardless of its access to other paths.
              * @default read_only
-             * @enum {string}
              */
             access: "read_only" | "propose" | "read_write";
-            /**
-             * @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory.
-             * @example /memories/shared
-             */
+            /** @description Path in the mounted memory: only the file, or the directory with everything below it, is shown. By default the whole memory. */
             prefix?: string;
             /** @description `suspended`, `missing`: so is the other tenant. `name_taken`: a file hides behind the directory. Null outside an admin key's scope. */
             status: ("ok" | "suspended" | "missing" | "name_taken") | null;
             created_at: components["schemas"]["Time"];
-        };
-        /** @description Rejected requests and calls by an actor, with one reason. */
-        RejectedCalls: {
-            /** @description Null if the caller is for no tenant, or is unknown. */
-            tenant: string | null;
-            /** @description Null if the credential was not accepted. */
-            actor: components["schemas"]["Actor"] | null;
-            /**
-             * @description The error code. A rejected call to a tool has one of the same codes, or `read_only`.
-             * @example rate_limited
-             */
-            reason: string;
-            count: number;
-        };
-        RenamedTenant: {
-            /** @example acme */
-            id: string;
-            /** @description A display name, not unique. By default, the id. */
-            name: string;
-            /** @description The memory's contents, described for people and agents. */
-            description: string;
-            metadata: {
-                [key: string]: string;
-            };
-            /** @description For a draft: its original tenant. */
-            draft_of: string | null;
-            /**
-             * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
-             * @enum {string}
-             */
-            status: "active" | "suspended" | "archived";
-            created_at: components["schemas"]["Time"];
-            suspended_at: components["schemas"]["Time"] | null;
-            /** @description Since when files can only be read and deleted. */
-            archived_at: components["schemas"]["Time"] | null;
-            /** @description When a file last changed; null if never. */
-            last_change_at: components["schemas"]["Time"] | null;
-            files: number;
-            bytes: number;
-            history_versions: number;
-            history_bytes: number;
-            /** @description The time since which the history is complete. */
-            history_since: components["schemas"]["Time"];
-            /** @description Percentage of the file or byte limit, whichever is closer to being reached; null without limits. */
-            used_percent: number | null;
-            mounts: components["schemas"]["Mount"][];
-            settings: components["schemas"]["OwnSettings"];
-            effective: components["schemas"]["EffectiveSettings"];
-            /** @description The tenants that mount it: the first 1000, sorted. */
-            mounted_by: string[];
-        };
-        Replica: {
-            /** Format: uuid */
-            id: string;
-            version: string;
-            started_at: components["schemas"]["Time"];
-            seen_at: components["schemas"]["Time"];
         };
         Restored: {
             dry_run: boolean;
@@ -1088,12 +698,8 @@ export interface components {
             files: components["schemas"]["FileChange"][];
             directories_made: string[];
             directories_removed: string[];
-            /** @example 2 files added, 1 file renamed */
             summary: string;
-            /**
-             * @description Identifies these changes. Send the value from a dry run to make exactly these changes.
-             * @example 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
-             */
+            /** @description Identifies these changes. Send the value from a dry run to make exactly these changes. */
             plan: string;
             /** @description The time at which the versions were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
@@ -1104,7 +710,6 @@ export interface components {
         RevertResolutionInput: {
             /** Format: uuid */
             memory_id: string;
-            /** @enum {string} */
             take: "reverted" | "current";
         } | {
             /** Format: uuid */
@@ -1121,12 +726,8 @@ export interface components {
             files: components["schemas"]["FileChange"][];
             directories_made: string[];
             directories_removed: string[];
-            /** @example 2 files added, 1 file renamed */
             summary: string;
-            /**
-             * @description Identifies these changes. Send the value from a dry run to make exactly these changes.
-             * @example 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
-             */
+            /** @description Identifies these changes. Send the value from a dry run to make exactly these changes. */
             plan: string;
             /** @description The time at which the versions were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
@@ -1135,15 +736,12 @@ export interface components {
         };
         /** @description Access to a file, or to a directory with everything below it. */
         Right: {
-            /** @example /memories/shared */
             path: string;
-            /** @enum {string} */
             access: "none" | "read_only" | "propose" | "read_write";
         };
         /** @description Access to a file, or to a directory with everything below it. */
         RightInput: {
             path: string;
-            /** @enum {string} */
             access: "none" | "read_only" | "propose" | "read_write";
         };
         SearchMatch: {
@@ -1157,10 +755,7 @@ export interface components {
         };
         Session: {
             actor: components["schemas"]["Actor"];
-            /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
-             * @enum {string}
-             */
+            /** @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, webhooks, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants. */
             access: "read_write" | "propose" | "operate" | "read_only";
             /** @description The only tenants that the credential is for; null: all tenants. */
             tenants: string[] | null;
@@ -1177,53 +772,12 @@ export interface components {
             /** @description The time by the database's clock, which the history goes by. */
             now: components["schemas"]["Time"];
         };
-        /** @description The settings to change; null: use the service's default. */
-        SettingsChangeInput: {
-            max_file_bytes?: number | null;
-            max_bytes?: number | null;
-            max_files?: number | null;
-            max_view_chars?: number | null;
-            rate_per_minute?: number | null;
-            max_body_bytes?: number | null;
-            ttl_days?: number | null;
-            history_days?: number | null;
-            max_history_bytes?: number | null;
-            max_drafts?: number | null;
-            max_draft_bytes?: number | null;
-            draft_days?: number | null;
-            read_log_days?: number | null;
-            read_log?: ("daily" | "each") | null;
-            provenance?: ("never" | "on_request" | "always") | null;
-            secrets?: ("store" | "mask" | "reject") | null;
-            create_existing?: ("error" | "overwrite") | null;
-            max_context_chars?: number | null;
-            pinned_paths?: string | null;
-        };
-        /** @description The tenant accepted an invitation, or such a share ended. */
-        ShareEvent: {
-            /** @description Reading goes on after the event with `after=CURSOR`. */
-            cursor: string;
-            /** @example acme */
-            tenant: string;
-            at: components["schemas"]["Time"];
-            /** @description The actor that made the change. */
-            actor: components["schemas"]["Actor"];
-            /** @enum {string} */
-            type: "share_created" | "share_ended";
-            share: {
-                id: string;
-                /** @enum {string} */
-                access: "read_only" | "propose" | "read_write";
-            };
-        };
         /** @description A signed statement about an erasure, with IDs and counts. Save it as a file to verify it later. */
         SignedReceipt: {
             receipt: {
-                /** @constant */
                 format: "memory-service-receipt/1";
                 /** Format: uuid */
                 id: string;
-                /** @enum {string} */
                 kind: "tenant_deleted" | "version_redacted" | "directories_redacted" | "text_erased";
                 /** @description Database time after the erasure. ISO 8601, UTC. */
                 at: string;
@@ -1260,7 +814,6 @@ export interface components {
             };
         };
         Tenant: {
-            /** @example acme */
             id: string;
             /** @description A display name, not unique. By default, the id. */
             name: string;
@@ -1271,10 +824,7 @@ export interface components {
             };
             /** @description For a draft: its original tenant. */
             draft_of: string | null;
-            /**
-             * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
-             * @enum {string}
-             */
+            /** @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`. */
             status: "active" | "suspended" | "archived";
             created_at: components["schemas"]["Time"];
             suspended_at: components["schemas"]["Time"] | null;
@@ -1294,45 +844,13 @@ export interface components {
             settings: components["schemas"]["OwnSettings"];
             effective: components["schemas"]["EffectiveSettings"];
         };
-        /** @description A change to the tenant itself. */
-        TenantEvent: {
-            /** @description Reading goes on after the event with `after=CURSOR`. */
-            cursor: string;
-            /** @example acme */
-            tenant: string;
-            at: components["schemas"]["Time"];
-            /** @description The actor that made the change. */
-            actor: components["schemas"]["Actor"];
-            /** @enum {string} */
-            type: "tenant_created" | "tenant_suspended" | "tenant_resumed" | "tenant_deleted";
-        };
-        /** @description The tenant has a new ID. */
-        TenantRenamedEvent: {
-            /** @description Reading goes on after the event with `after=CURSOR`. */
-            cursor: string;
-            /** @example acme */
-            tenant: string;
-            at: components["schemas"]["Time"];
-            /** @description The actor that made the change. */
-            actor: components["schemas"]["Actor"];
-            /** @constant */
-            type: "tenant_renamed";
-            /**
-             * @description The tenant's ID before the rename.
-             * @example acme
-             */
-            previous_tenant: string;
-        };
         /** @description All conditions must match. The default is all tenants. */
         TenantSelectionInput: {
             /** @description Only these tenants. */
             ids?: string[];
             /** @description Part of the id or the name, case-insensitive. */
             search?: string;
-            /**
-             * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
-             * @enum {string}
-             */
+            /** @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`. */
             status?: "active" | "suspended" | "archived";
             /** @description Pairs that the tenant's metadata contains. */
             metadata?: {
@@ -1353,57 +871,9 @@ export interface components {
             bytes: number;
             history_bytes: number;
         };
-        /** @description A change to a tenant's file. */
-        TenantVersion: {
-            /** @example acme */
-            tenant: string;
-            /** Format: uuid */
-            id: string;
-            /**
-             * Format: uuid
-             * @description Identifies the file across edits and renames.
-             */
-            memory_id: string;
-            /** @enum {string} */
-            operation: "created" | "modified" | "renamed" | "deleted";
-            /** @description After the change; for a deletion, the last path. Null once redacted. */
-            path: string | null;
-            content_sha256: string | null;
-            content_size_bytes: number | null;
-            created_at: components["schemas"]["Time"];
-            actor: components["schemas"]["Actor"];
-            request_id: string | null;
-            tool_use_id: string | null;
-            /** @description The tenant that mounts this memory, if the change came through its mount. */
-            via_tenant: string | null;
-            /** @description The source that the operator declared for the key that made the change; a merge keeps the source. */
-            source: string | null;
-            /** @description The draft that it was merged from. */
-            draft: string | null;
-            /** @description The actor that merged the version from a draft by `actor`. */
-            approved_by: components["schemas"]["Actor"] | null;
-            redacted_at: components["schemas"]["Time"] | null;
-            redacted_by: components["schemas"]["Actor"] | null;
-            /** @description The version that it replaced; null if there was none or it has been pruned. */
-            previous_version: string | null;
-            previous_path: string | null;
-        };
-        /**
-         * @description ISO 8601, UTC.
-         * @example 2026-11-22T09:30:00.123456Z
-         */
+        /** @description ISO 8601, UTC. */
         Time: string;
-        TreePage: {
-            path: string;
-            at: components["schemas"]["Time"] | null;
-            entries: components["schemas"]["Entry"][];
-            /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
-            next: string | null;
-            /** @description For a past time, how many files are omitted because they have been redacted since. */
-            redacted: number | null;
-        };
         Usage: {
-            /** @example acme */
             id: string;
             files: components["schemas"]["Used"];
             bytes: components["schemas"]["Used"];
@@ -1415,10 +885,7 @@ export interface components {
         };
         /** @description The sizes are the last ones that were recorded on the day. */
         UsageDay: {
-            /**
-             * @description By UTC.
-             * @example 2026-11-23
-             */
+            /** @description By UTC. */
             day: string;
             files: number;
             bytes: number;
@@ -1444,7 +911,6 @@ export interface components {
              * @description Identifies the file across edits and renames.
              */
             memory_id: string;
-            /** @enum {string} */
             operation: "created" | "modified" | "renamed" | "deleted";
             /** @description After the change; for a deletion, the last path. Null once redacted. */
             path: string | null;
@@ -1476,7 +942,6 @@ export interface components {
              * @description Identifies the file across edits and renames.
              */
             memory_id: string;
-            /** @enum {string} */
             operation: "created" | "modified" | "renamed" | "deleted";
             /** @description After the change; for a deletion, the last path. Null once redacted. */
             path: string | null;
@@ -1503,14 +968,10 @@ export interface components {
         };
         /** @description A webhook, without its secret. */
         Webhook: {
-            /** @example wh_0123456789ab */
             id: string;
             /** @description Null: all tenants' events. */
             tenant: string | null;
-            /**
-             * @description Receives the messages by POST.
-             * @example https://example.com/memory
-             */
+            /** @description Receives the messages by POST. */
             url: string;
             /** @description Only events with these types; null for all. */
             types: ("created" | "modified" | "renamed" | "deleted" | "restored" | "redacted" | "tenant_created" | "tenant_suspended" | "tenant_resumed" | "tenant_deleted" | "tenant_renamed" | "draft_opened" | "draft_merged" | "draft_rejected" | "share_created" | "share_ended" | "key_created" | "key_revoked")[] | null;
@@ -1535,7 +996,6 @@ export interface components {
             at: components["schemas"]["Time"];
             /** @description The header `webhook-id`, the same in each attempt. */
             message_id: string;
-            /** @example file.created */
             type: string;
             tenant: string | null;
             /** @description HTTP status; null without a response. */
@@ -1565,32 +1025,21 @@ export type Activity = components['schemas']['Activity'];
 export type Actor = components['schemas']['Actor'];
 export type AdjacentChanges = components['schemas']['AdjacentChanges'];
 export type AuditEvent = components['schemas']['AuditEvent'];
-export type Caller = components['schemas']['Caller'];
-export type ChangeEvent = components['schemas']['ChangeEvent'];
-export type ChangePage = components['schemas']['ChangePage'];
-export type Changed = components['schemas']['Changed'];
-export type CommandLatency = components['schemas']['CommandLatency'];
 export type Conflict = components['schemas']['Conflict'];
-export type Context = components['schemas']['Context'];
 export type Difference = components['schemas']['Difference'];
 export type DirectoryPage = components['schemas']['DirectoryPage'];
 export type DirectorySizes = components['schemas']['DirectorySizes'];
 export type Draft = components['schemas']['Draft'];
 export type DraftChange = components['schemas']['DraftChange'];
 export type DraftComment = components['schemas']['DraftComment'];
-export type DraftEvent = components['schemas']['DraftEvent'];
 export type DraftResolutionInput = components['schemas']['DraftResolutionInput'];
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];
 export type FileChange = components['schemas']['FileChange'];
-export type FileEvent = components['schemas']['FileEvent'];
-export type FileHash = components['schemas']['FileHash'];
 export type FleetDay = components['schemas']['FleetDay'];
 export type FleetTotals = components['schemas']['FleetTotals'];
 export type FoundActor = components['schemas']['FoundActor'];
 export type GivenShare = components['schemas']['GivenShare'];
-export type HashPage = components['schemas']['HashPage'];
-export type Health = components['schemas']['Health'];
 export type HealthFinding = components['schemas']['HealthFinding'];
 export type Hit = components['schemas']['Hit'];
 export type Imported = components['schemas']['Imported'];
@@ -1600,21 +1049,14 @@ export type Job = components['schemas']['Job'];
 export type JobOutcome = components['schemas']['JobOutcome'];
 export type KeptOut = components['schemas']['KeptOut'];
 export type Key = components['schemas']['Key'];
-export type KeyEvent = components['schemas']['KeyEvent'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
 export type MemoryHealth = components['schemas']['MemoryHealth'];
 export type MergedDraft = components['schemas']['MergedDraft'];
 export type Mount = components['schemas']['Mount'];
 export type Mounts = components['schemas']['Mounts'];
-export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
-export type Problem = components['schemas']['Problem'];
-export type Read = components['schemas']['Read'];
 export type ReadSummary = components['schemas']['ReadSummary'];
 export type ReceivedShare = components['schemas']['ReceivedShare'];
-export type RejectedCalls = components['schemas']['RejectedCalls'];
-export type RenamedTenant = components['schemas']['RenamedTenant'];
-export type Replica = components['schemas']['Replica'];
 export type Restored = components['schemas']['Restored'];
 export type RevertResolutionInput = components['schemas']['RevertResolutionInput'];
 export type Reverted = components['schemas']['Reverted'];
@@ -1622,17 +1064,11 @@ export type Right = components['schemas']['Right'];
 export type RightInput = components['schemas']['RightInput'];
 export type SearchMatch = components['schemas']['SearchMatch'];
 export type Session = components['schemas']['Session'];
-export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
-export type ShareEvent = components['schemas']['ShareEvent'];
 export type SignedReceipt = components['schemas']['SignedReceipt'];
 export type Tenant = components['schemas']['Tenant'];
-export type TenantEvent = components['schemas']['TenantEvent'];
-export type TenantRenamedEvent = components['schemas']['TenantRenamedEvent'];
 export type TenantSelectionInput = components['schemas']['TenantSelectionInput'];
 export type TenantTotals = components['schemas']['TenantTotals'];
-export type TenantVersion = components['schemas']['TenantVersion'];
 export type Time = components['schemas']['Time'];
-export type TreePage = components['schemas']['TreePage'];
 export type Usage = components['schemas']['Usage'];
 export type UsageDay = components['schemas']['UsageDay'];
 export type Used = components['schemas']['Used'];
