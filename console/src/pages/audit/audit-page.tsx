@@ -7,6 +7,7 @@ import { count, formatNumber } from '../../text/format.ts';
 import { type Filter, FilterBar } from '../../ui/filter-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { save } from '../../ui/save.ts';
 import { Empty, ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -80,11 +81,7 @@ export function AuditPage() {
         <Events events={pages.items} isFiltered={Object.values(filter).some(({ length }) => length > 0)} />
       )}
       {pages.isLoading && pages.items === undefined && <Loading what="the audit trail" />}
-      {pages.more && (
-        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
-          Show older changes
-        </button>
-      )}
+      <MoreButton pages={pages}>Show older changes</MoreButton>
     </main>
   );
 }

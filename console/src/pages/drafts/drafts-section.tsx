@@ -3,6 +3,7 @@ import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts-api.t
 import { replaceQuery, route, toHref } from '../../router.ts';
 import { formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -53,11 +54,7 @@ export function DraftsSection({ tenant }: { tenant?: string }) {
       {pages.items !== undefined && pages.items.length > 0 && (
         <DraftsTable drafts={pages.items} hasTenants={tenant === undefined} isOpen={state === 'open'} />
       )}
-      {pages.more && (
-        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
-          Show older drafts
-        </button>
-      )}
+      <MoreButton pages={pages}>Show older drafts</MoreButton>
     </>
   );
 }
@@ -80,54 +77,41 @@ interface TableProps {
 
 function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
   return (
-    <Table class={hasTenants ? 'drafts with-tenants' : 'drafts'} minWidth={860}>
-      <thead>
-        <tr>
-          <th scope="col">Draft</th>
-          {hasTenants && <th scope="col">Tenant</th>}
-          <th scope="col">Base</th>
-          {isOpen ? (
-            <>
-              <th scope="col">Changes</th>
-              <th scope="col">Comments</th>
-              <th scope="col">Review by</th>
-              <th scope="col">Last used</th>
-            </>
-          ) : (
-            <>
-              <th scope="col">Became</th>
-              <th scope="col">Closed</th>
-            </>
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {drafts.map((draft) => (
-          <tr key={draft.id}>
-            <th scope="row">
-              <div class="tenant-name">
-                <a class="name-link" href={toHref(['tenants', draft.tenant, 'drafts', draft.id])}>
-                  <Name text={draft.title} />
-                </a>
-                <span class="muted small">
-                  by <Author {...draft} />
-                </span>
-              </div>
-            </th>
-            {hasTenants && (
-              <td class="key-tenant" data-title="Tenant">
-                <a class="name-link" href={toHref(['tenants', draft.tenant])}>
-                  <Name text={draft.tenant} />
-                </a>
-              </td>
-            )}
-            <td class="muted" data-title="Base">
-              <Time value={draft.base_at} isAge />
+    <Table
+      class={hasTenants ? 'drafts with-tenants' : 'drafts'}
+      minWidth={860}
+      columns={[
+        'Draft',
+        ...(hasTenants ? ['Tenant'] : []),
+        'Base',
+        ...(isOpen ? ['Changes', 'Comments', 'Review by', 'Last used'] : ['Became', 'Closed']),
+      ]}
+    >
+      {drafts.map((draft) => (
+        <tr key={draft.id}>
+          <th scope="row">
+            <div class="tenant-name">
+              <a class="name-link" href={toHref(['tenants', draft.tenant, 'drafts', draft.id])}>
+                <Name text={draft.title} />
+              </a>
+              <span class="muted small">
+                by <Author {...draft} />
+              </span>
+            </div>
+          </th>
+          {hasTenants && (
+            <td class="key-tenant" data-title="Tenant">
+              <a class="name-link" href={toHref(['tenants', draft.tenant])}>
+                <Name text={draft.tenant} />
+              </a>
             </td>
-            {isOpen ? <OpenCells {...draft} /> : <ClosedCells {...draft} />}
-          </tr>
-        ))}
-      </tbody>
+          )}
+          <td class="muted" data-title="Base">
+            <Time value={draft.base_at} isAge />
+          </td>
+          {isOpen ? <OpenCells {...draft} /> : <ClosedCells {...draft} />}
+        </tr>
+      ))}
     </Table>
   );
 }

@@ -4,6 +4,7 @@ import { toHref } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LostNotice, useLost } from '../../ui/lost.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -57,48 +58,33 @@ export function JobList() {
   return (
     <>
       <LostNotice lost={isAnyActive ? lost : null} what="Active jobs go on in the service." />
-      <Table class="jobs" minWidth={MIN_WIDTH}>
-        <thead>
-          <tr>
-            <th scope="col">Job</th>
-            <th scope="col">State</th>
-            <th scope="col">Tenants</th>
-            <th scope="col">Result</th>
-            <th scope="col">Started</th>
+      <Table class="jobs" minWidth={MIN_WIDTH} columns={['Job', 'State', 'Tenants', 'Result', 'Started']}>
+        {jobs.map((job) => (
+          <tr key={job.id}>
+            <th scope="row">
+              <a class="name-link" href={toHref(['incidents', job.id])}>
+                <Name text={jobTitle(job)} />
+              </a>
+              <span class="about muted small">
+                <Name text={describeTenants(job)} />
+              </span>
+            </th>
+            <td data-title="State">{job.state !== 'done' && <StateBadge job={job} />}</td>
+            <td data-title="Tenants">
+              {isActive(job)
+                ? `${formatNumber(job.tenants_done)} of ${formatNumber(job.tenants)}`
+                : formatNumber(job.tenants_done)}
+            </td>
+            <td data-title="Result">{jobResult(job)}</td>
+            <td data-title="Started" class="muted">
+              <span class="job-start">
+                <Time value={job.created_at} isAge /> by <ActorName actor={job.created_by} />
+              </span>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {jobs.map((job) => (
-            <tr key={job.id}>
-              <th scope="row">
-                <a class="name-link" href={toHref(['incidents', job.id])}>
-                  <Name text={jobTitle(job)} />
-                </a>
-                <span class="about muted small">
-                  <Name text={describeTenants(job)} />
-                </span>
-              </th>
-              <td data-title="State">{job.state !== 'done' && <StateBadge job={job} />}</td>
-              <td data-title="Tenants">
-                {isActive(job)
-                  ? `${formatNumber(job.tenants_done)} of ${formatNumber(job.tenants)}`
-                  : formatNumber(job.tenants_done)}
-              </td>
-              <td data-title="Result">{jobResult(job)}</td>
-              <td data-title="Started" class="muted">
-                <span class="job-start">
-                  <Time value={job.created_at} isAge /> by <ActorName actor={job.created_by} />
-                </span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        ))}
       </Table>
-      {pages.more && (
-        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
-          Show older jobs
-        </button>
-      )}
+      <MoreButton pages={pages}>Show older jobs</MoreButton>
     </>
   );
 }

@@ -6,6 +6,7 @@ import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -52,47 +53,31 @@ export function KeptOutSection({ tenant }: { tenant: string | null }) {
       {pages.items === undefined && pages.isLoading && <Loading what="the texts kept out" />}
       {pages.items?.length === 0 && <Empty title="No texts are kept out" />}
       {pages.items !== undefined && pages.items.length > 0 && (
-        <Table class="kept-out" minWidth={MIN_WIDTH}>
-          <thead>
-            <tr>
-              <th scope="col">Label</th>
-              <th scope="col">Length</th>
-              <th scope="col">Added</th>
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
+        <Table class="kept-out" minWidth={MIN_WIDTH} columns={['Label', 'Length', 'Added', '']}>
+          {pages.items.map((entry) => (
+            <tr key={entry.id}>
+              <th scope="row">
+                <Name text={entry.label || NO_LABEL} />
+                <span class="muted small block">
+                  <Name text={entry.id} copies="the ID of the entry" />
+                </span>
               </th>
+              <td data-title="Length">{count(entry.tokens, 'word')}</td>
+              <td data-title="Added" class="muted">
+                <Time value={entry.created_at} isAge /> by <ActorName actor={entry.created_by} />
+              </td>
+              <td class="actions">
+                {mayChange && (
+                  <button type="button" class="quiet" onClick={() => setRemoving(entry)}>
+                    Allow again…<span class="visually-hidden"> {entry.label || entry.id}</span>
+                  </button>
+                )}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {pages.items.map((entry) => (
-              <tr key={entry.id}>
-                <th scope="row">
-                  <Name text={entry.label || NO_LABEL} />
-                  <span class="muted small block">
-                    <Name text={entry.id} copies="the ID of the entry" />
-                  </span>
-                </th>
-                <td data-title="Length">{count(entry.tokens, 'word')}</td>
-                <td data-title="Added" class="muted">
-                  <Time value={entry.created_at} isAge /> by <ActorName actor={entry.created_by} />
-                </td>
-                <td class="actions">
-                  {mayChange && (
-                    <button type="button" class="quiet" onClick={() => setRemoving(entry)}>
-                      Allow again…<span class="visually-hidden"> {entry.label || entry.id}</span>
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
+          ))}
         </Table>
       )}
-      {pages.more && (
-        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
-          Show more texts
-        </button>
-      )}
+      <MoreButton pages={pages}>Show more texts</MoreButton>
       {isAdding && (
         <KeepOutDialog
           isNew

@@ -3,6 +3,7 @@ import { canManage } from '../../api/session-state.ts';
 import { listKeys } from '../../api/tenants-api.ts';
 import { route } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useOpening } from '../../ui/use-opening.ts';
@@ -45,11 +46,7 @@ export function KeysSection({ tenant }: { tenant?: string }) {
       {pages.items !== undefined && pages.items.length > 0 && (
         <KeysTable keys={pages.items} hasTenants={tenant === undefined} onChange={pages.reload} />
       )}
-      {pages.more && (
-        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
-          Show more keys
-        </button>
-      )}
+      <MoreButton pages={pages}>Show more keys</MoreButton>
       {isCreating && (
         <NewKeyDialog
           {...(tenant === undefined ? {} : { tenant })}

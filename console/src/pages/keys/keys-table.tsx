@@ -33,78 +33,67 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [undoing, setUndoing] = useState<Key | null>(null);
   return (
     <>
-      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1000 : 820}>
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            {hasTenants && <th scope="col">For</th>}
-            <th scope="col">Access</th>
-            <th scope="col">Status</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Created</th>
-            <th scope="col">
-              <span class="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <th scope="row">
-                <div class="key-name">
-                  {key.label !== '' && <Name text={key.label} />}
-                  <code class="muted">{key.id}</code>
-                </div>
-                {key.source !== '' && (
-                  <span class="muted small block">
-                    <Name text={`source ${key.source}`} />
-                  </span>
-                )}
-                <Rights {...key} />
-              </th>
-              {hasTenants && (
-                <td class="key-tenant" data-title="For">
-                  <Holder {...key} />
-                </td>
+      <Table
+        class={hasTenants ? 'keys with-tenants' : 'keys'}
+        minWidth={hasTenants ? 1000 : 820}
+        columns={['Key', ...(hasTenants ? ['For'] : []), 'Access', 'Status', 'Last used', 'Created', '']}
+      >
+        {keys.map((key) => (
+          <tr key={key.id}>
+            <th scope="row">
+              <div class="key-name">
+                {key.label !== '' && <Name text={key.label} />}
+                <code class="muted">{key.id}</code>
+              </div>
+              {key.source !== '' && (
+                <span class="muted small block">
+                  <Name text={`source ${key.source}`} />
+                </span>
               )}
-              <td data-title="Access">{accessText(key)}</td>
-              <td data-title="Status">
-                <div>
-                  <KeyStatus {...key} />
-                  <PreviousSecret apiKey={key} onEnd={() => setEnding(key)} />
-                </div>
+              <Rights {...key} />
+            </th>
+            {hasTenants && (
+              <td class="key-tenant" data-title="For">
+                <Holder {...key} />
               </td>
-              <td class="muted" data-title="Last used">
-                {key.last_used_at === null ? 'never' : <Time value={key.last_used_at} isAge />}
-              </td>
-              <td class="muted" data-title="Created">
-                <Time value={key.created_at} isAge />
-              </td>
-              <td class="actions">
-                {canWrite.value && (
-                  <button type="button" class="quiet" onClick={() => setUndoing(key)}>
-                    Writes…<span class="visually-hidden"> {key.label || key.id}</span>
+            )}
+            <td data-title="Access">{accessText(key)}</td>
+            <td data-title="Status">
+              <div>
+                <KeyStatus {...key} />
+                <PreviousSecret apiKey={key} onEnd={() => setEnding(key)} />
+              </div>
+            </td>
+            <td class="muted" data-title="Last used">
+              {key.last_used_at === null ? 'never' : <Time value={key.last_used_at} isAge />}
+            </td>
+            <td class="muted" data-title="Created">
+              <Time value={key.created_at} isAge />
+            </td>
+            <td class="actions">
+              {canWrite.value && (
+                <button type="button" class="quiet" onClick={() => setUndoing(key)}>
+                  Writes…<span class="visually-hidden"> {key.label || key.id}</span>
+                </button>
+              )}
+              {canManage.value && key.revoked_at === null && (
+                <>
+                  <button type="button" class="quiet" onClick={() => setEditing(key)}>
+                    Edit…<span class="visually-hidden"> {key.label || key.id}</span>
                   </button>
-                )}
-                {canManage.value && key.revoked_at === null && (
-                  <>
-                    <button type="button" class="quiet" onClick={() => setEditing(key)}>
-                      Edit…<span class="visually-hidden"> {key.label || key.id}</span>
+                  {!isExpired(key) && (
+                    <button type="button" class="quiet" onClick={() => setRotating(key)}>
+                      Rotate…<span class="visually-hidden"> {key.label || key.id}</span>
                     </button>
-                    {!isExpired(key) && (
-                      <button type="button" class="quiet" onClick={() => setRotating(key)}>
-                        Rotate…<span class="visually-hidden"> {key.label || key.id}</span>
-                      </button>
-                    )}
-                    <button type="button" class="quiet" onClick={() => setRevoking(key)}>
-                      Revoke<span class="visually-hidden"> {key.label || key.id}</span>
-                    </button>
-                  </>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
+                  )}
+                  <button type="button" class="quiet" onClick={() => setRevoking(key)}>
+                    Revoke<span class="visually-hidden"> {key.label || key.id}</span>
+                  </button>
+                </>
+              )}
+            </td>
+          </tr>
+        ))}
       </Table>
       {editing && (
         <EditKeyDialog

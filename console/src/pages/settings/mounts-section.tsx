@@ -88,49 +88,37 @@ function MountsTable(props: {
   onRemove: (mount: ListedMount) => void;
 }) {
   return (
-    <Table class="" minWidth={600}>
-      <thead>
-        <tr>
-          <th scope="col">Directory</th>
-          <th scope="col">Memory of</th>
-          <th scope="col">Access</th>
-          <th scope="col">
-            <span class="visually-hidden">Actions</span>
+    <Table minWidth={600} columns={['Directory', 'Memory of', 'Access', '']}>
+      {props.mounts.map((mount) => (
+        <tr key={mount.name}>
+          <th scope="row">
+            <Name text={`/memories/${mount.name}`} />
+            <Prefix path={mount.prefix} />
+            {mount.instructions !== '' && (
+              <span class="muted small block">
+                <Name text={mount.instructions} />
+              </span>
+            )}
           </th>
+          <td class="mounted-tenant" data-title="Memory of">
+            {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
+            {mount.isShared && <Badge kind="neutral">share</Badge>} <MountProblem status={mount.status} />
+          </td>
+          <td data-title="Access">{MOUNT_ACCESS_TEXTS[mount.access]}</td>
+          <td class="actions">
+            {canManage.value && (
+              <>
+                <button type="button" class="quiet" onClick={() => props.onEdit(mount)}>
+                  Edit<span class="visually-hidden"> {mount.name}</span>
+                </button>
+                <button type="button" class="quiet" onClick={() => props.onRemove(mount)}>
+                  Remove<span class="visually-hidden"> {mount.name}</span>
+                </button>
+              </>
+            )}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {props.mounts.map((mount) => (
-          <tr key={mount.name}>
-            <th scope="row">
-              <Name text={`/memories/${mount.name}`} />
-              <Prefix path={mount.prefix} />
-              {mount.instructions !== '' && (
-                <span class="muted small block">
-                  <Name text={mount.instructions} />
-                </span>
-              )}
-            </th>
-            <td class="mounted-tenant" data-title="Memory of">
-              {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
-              {mount.isShared && <Badge kind="neutral">share</Badge>} <MountProblem status={mount.status} />
-            </td>
-            <td data-title="Access">{MOUNT_ACCESS_TEXTS[mount.access]}</td>
-            <td class="actions">
-              {canManage.value && (
-                <>
-                  <button type="button" class="quiet" onClick={() => props.onEdit(mount)}>
-                    Edit<span class="visually-hidden"> {mount.name}</span>
-                  </button>
-                  <button type="button" class="quiet" onClick={() => props.onRemove(mount)}>
-                    Remove<span class="visually-hidden"> {mount.name}</span>
-                  </button>
-                </>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
+      ))}
     </Table>
   );
 }

@@ -121,46 +121,33 @@ interface InvitationsProps {
 
 function Invitations({ invitations, onRevoke }: InvitationsProps) {
   return (
-    <Table class="" minWidth={MIN_WIDTH}>
-      <thead>
-        <tr>
-          <th scope="col">Invitation</th>
-          <th scope="col">Access</th>
-          <th scope="col">For</th>
-          <th scope="col">Expires</th>
-          <th scope="col">
-            <span class="visually-hidden">Actions</span>
+    <Table minWidth={MIN_WIDTH} columns={['Invitation', 'Access', 'For', 'Expires', '']}>
+      {invitations.map(({ id, access, prefix, reusable, accepted, key, expires_at }) => (
+        <tr key={id}>
+          <th scope="row">
+            <code>{id}</code>
+            <span class="muted small block">{key === null ? 'by an operator' : `by ${key}`}</span>
+            <Prefix path={prefix} />
           </th>
+          <td data-title="Access">{MOUNT_ACCESS_TEXTS[access]}</td>
+          <td data-title="For">
+            <div>
+              {reusable ? 'several tenants' : 'one tenant'}
+              {reusable && <span class="muted small block">accepted {count(accepted, 'time')}</span>}
+            </div>
+          </td>
+          <td class="muted" data-title="Expires">
+            <Time value={expires_at} isAge />
+          </td>
+          <td class="actions">
+            {canManage.value && (
+              <button type="button" class="quiet" onClick={() => onRevoke(id)}>
+                Revoke<span class="visually-hidden"> {id}</span>
+              </button>
+            )}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {invitations.map(({ id, access, prefix, reusable, accepted, key, expires_at }) => (
-          <tr key={id}>
-            <th scope="row">
-              <code>{id}</code>
-              <span class="muted small block">{key === null ? 'by an operator' : `by ${key}`}</span>
-              <Prefix path={prefix} />
-            </th>
-            <td data-title="Access">{MOUNT_ACCESS_TEXTS[access]}</td>
-            <td data-title="For">
-              <div>
-                {reusable ? 'several tenants' : 'one tenant'}
-                {reusable && <span class="muted small block">accepted {count(accepted, 'time')}</span>}
-              </div>
-            </td>
-            <td class="muted" data-title="Expires">
-              <Time value={expires_at} isAge />
-            </td>
-            <td class="actions">
-              {canManage.value && (
-                <button type="button" class="quiet" onClick={() => onRevoke(id)}>
-                  Revoke<span class="visually-hidden"> {id}</span>
-                </button>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
+      ))}
     </Table>
   );
 }
@@ -176,44 +163,32 @@ function ShareTable({ title, shares, onEnd }: ShareTableProps) {
   return (
     <>
       <h3>{title}</h3>
-      <Table class="" minWidth={MIN_WIDTH}>
-        <thead>
-          <tr>
-            <th scope="col">Tenant</th>
-            <th scope="col">Access</th>
-            <th scope="col">Since</th>
-            <th scope="col">
-              <span class="visually-hidden">Actions</span>
+      <Table minWidth={MIN_WIDTH} columns={['Tenant', 'Access', 'Since', '']}>
+        {shares.map((share) => (
+          <tr key={share.id}>
+            <th scope="row">
+              {share.tenant === null ? 'another tenant' : <TenantLink id={share.tenant} />}
+              {'path' in share && (
+                <span class="small block">
+                  as <Name text={share.path} /> <MountProblem status={share.status} />
+                </span>
+              )}
+              <Prefix path={share.prefix} />
+              <code class="muted block">{share.id}</code>
             </th>
+            <td data-title="Access">{MOUNT_ACCESS_TEXTS[share.access]}</td>
+            <td class="muted" data-title="Since">
+              <Time value={share.created_at} isAge />
+            </td>
+            <td class="actions">
+              {canManage.value && (
+                <button type="button" class="quiet" onClick={() => onEnd(share.id)}>
+                  End<span class="visually-hidden"> {share.id}</span>
+                </button>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {shares.map((share) => (
-            <tr key={share.id}>
-              <th scope="row">
-                {share.tenant === null ? 'another tenant' : <TenantLink id={share.tenant} />}
-                {'path' in share && (
-                  <span class="small block">
-                    as <Name text={share.path} /> <MountProblem status={share.status} />
-                  </span>
-                )}
-                <Prefix path={share.prefix} />
-                <code class="muted block">{share.id}</code>
-              </th>
-              <td data-title="Access">{MOUNT_ACCESS_TEXTS[share.access]}</td>
-              <td class="muted" data-title="Since">
-                <Time value={share.created_at} isAge />
-              </td>
-              <td class="actions">
-                {canManage.value && (
-                  <button type="button" class="quiet" onClick={() => onEnd(share.id)}>
-                    End<span class="visually-hidden"> {share.id}</span>
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        ))}
       </Table>
     </>
   );

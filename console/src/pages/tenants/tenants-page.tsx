@@ -7,6 +7,7 @@ import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { lazy } from '../../ui/lazy.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
@@ -72,11 +73,7 @@ export function TenantsPage() {
       {pages.items?.length === 0 && !isNew && <Empty title="No matching tenants" />}
       {isNew && <FirstSteps onCreate={create} />}
       {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
-      {pages.more && (
-        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
-          Show more tenants
-        </button>
-      )}
+      <MoreButton pages={pages}>Show more tenants</MoreButton>
       {isCreating && <NewTenantDialog onClose={() => setIsCreating(false)} />}
     </main>
   );

@@ -1,6 +1,7 @@
 import { listDeliveries } from '../../api/webhooks-api.ts';
 import { formatNumber } from '../../text/format.ts';
 import { Time } from '../../ui/inline.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { usePages } from '../../ui/use-pages.ts';
@@ -41,11 +42,7 @@ export function DeliveryLog({ id, round }: Props) {
           ))}
         </ol>
       )}
-      {pages.more && (
-        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
-          Show older deliveries
-        </button>
-      )}
+      <MoreButton pages={pages}>Show older deliveries</MoreButton>
     </section>
   );
 }
