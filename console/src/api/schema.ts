@@ -89,6 +89,22 @@ export interface components {
             /** @description `ok`, or the error code. Null while the change runs, or if the service ended during it. */
             outcome: string | null;
         };
+        /** @description Calls by an actor in a tenant. */
+        Caller: {
+            /** @description Null if the caller is for no tenant, or is unknown. */
+            tenant: string | null;
+            /** @description Null if the credential was not accepted. */
+            actor: components["schemas"]["Actor"] | null;
+            reads: number;
+            writes: number;
+        };
+        /** @description Percentiles, accurate to 10 %; 0 without calls. */
+        CommandLatency: {
+            command: string;
+            calls: number;
+            p50_ms: number;
+            p95_ms: number;
+        };
         Conflict: {
             path: string | null;
             /** @description Null for a directory. */
@@ -692,6 +708,23 @@ export interface components {
             status: ("ok" | "suspended" | "missing" | "name_taken") | null;
             created_at: components["schemas"]["Time"];
         };
+        /** @description Rejected requests and calls by an actor, with one reason. */
+        RejectedCalls: {
+            /** @description Null if the caller is for no tenant, or is unknown. */
+            tenant: string | null;
+            /** @description Null if the credential was not accepted. */
+            actor: components["schemas"]["Actor"] | null;
+            /** @description The error code. A rejected call to a tool has one of the same codes, or `read_only`. */
+            reason: string;
+            count: number;
+        };
+        Replica: {
+            /** Format: uuid */
+            id: string;
+            version: string;
+            started_at: components["schemas"]["Time"];
+            seen_at: components["schemas"]["Time"];
+        };
         Restored: {
             dry_run: boolean;
             /** @description In path order. */
@@ -1025,6 +1058,8 @@ export type Activity = components['schemas']['Activity'];
 export type Actor = components['schemas']['Actor'];
 export type AdjacentChanges = components['schemas']['AdjacentChanges'];
 export type AuditEvent = components['schemas']['AuditEvent'];
+export type Caller = components['schemas']['Caller'];
+export type CommandLatency = components['schemas']['CommandLatency'];
 export type Conflict = components['schemas']['Conflict'];
 export type Difference = components['schemas']['Difference'];
 export type DirectoryPage = components['schemas']['DirectoryPage'];
@@ -1057,6 +1092,8 @@ export type Mounts = components['schemas']['Mounts'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type ReadSummary = components['schemas']['ReadSummary'];
 export type ReceivedShare = components['schemas']['ReceivedShare'];
+export type RejectedCalls = components['schemas']['RejectedCalls'];
+export type Replica = components['schemas']['Replica'];
 export type Restored = components['schemas']['Restored'];
 export type RevertResolutionInput = components['schemas']['RevertResolutionInput'];
 export type Reverted = components['schemas']['Reverted'];
