@@ -79,7 +79,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
   return (
     <Table
       class={hasTenants ? 'drafts with-tenants' : 'drafts'}
-      minWidth={860}
+      minWidth={960}
       columns={[
         'Draft',
         ...(hasTenants ? ['Tenant'] : []),

@@ -35,7 +35,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
     <>
       <Table
         class={hasTenants ? 'keys with-tenants' : 'keys'}
-        minWidth={hasTenants ? 1000 : 820}
+        minWidth={hasTenants ? 1000 : 880}
         columns={['Key', ...(hasTenants ? ['For'] : []), 'Access', 'Status', 'Last used', 'Created', '']}
       >
         {keys.map((key) => (
