@@ -109,9 +109,8 @@ describeServiceOnOwnDatabase(
       const replica = new Activity(service().database);
       replica.add({ tenant: 'acme', actor: key('a') }, ONE_READ, []);
       await replica.flush();
-      await service().query(
-        "UPDATE activity SET slot = slot - interval '70 minutes', seen_at = seen_at - interval '70 minutes'",
-      );
+      const old = new Date(Date.now() - 70 * 60_000).toISOString();
+      await service().query(`UPDATE activity SET slot = '${old}', seen_at = '${old}'`);
       expect(await read()).toMatchObject({ total: { reads: 0 }, callers: [], replicas: [] });
       await replica.flush();
       expect(await service().query('SELECT reads::integer FROM activity')).toStrictEqual([{ reads: 1 }]);

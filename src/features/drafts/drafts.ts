@@ -207,7 +207,7 @@ const countUnchangedQuery = defineQuery<
   'count_unchanged_files',
   `
 SELECT count(*)::float8 AS count FROM entries
-WHERE tenant_id = $tenant AND memory_id = ANY ($memoryIds::uuid[]) AND version = ANY ($versions::uuid[])
+WHERE tenant_id = $tenant AND memory_id = ANY ($memoryIds::text[]::uuid[]) AND version = ANY ($versions::text[]::uuid[])
 `,
 );
 
