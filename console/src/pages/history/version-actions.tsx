@@ -8,7 +8,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { IncidentLink } from '../incidents/incident-link.tsx';
 import { ChooseVersionDialog } from './choose-version-dialog.tsx';
 import { RedactDialog } from './redact-dialog.tsx';
-import { RestoreDialog } from './restore-dialog.tsx';
+import { RestoreDialog } from './restore.ts';
 import { RevertDialog } from './revert-dialog.tsx';
 
 export function VersionActions({ tenant, version }: { tenant: string; version: Version }) {

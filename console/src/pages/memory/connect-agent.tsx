@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import { toHref } from '../../router.ts';
+import { lazy } from '../../ui/lazy.tsx';
 import { FirstWrite } from '../keys/first-write.tsx';
-import { NewKeyDialog } from '../keys/new-key-dialog.tsx';
+
+const NewKeyDialog = lazy('the form', async () => (await import('../keys/new-key-dialog.tsx')).NewKeyDialog);
 
 /** The next steps in a memory that was never changed. Stays until the page is left, so that it shows the first write. */
 export function ConnectAgent({ tenant }: { tenant: string }) {

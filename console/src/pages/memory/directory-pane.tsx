@@ -9,7 +9,7 @@ import { save } from '../../ui/save.ts';
 import { Empty, ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
-import { RestoreDialog } from '../history/restore-dialog.tsx';
+import { RestoreDialog } from '../history/restore.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { MoveDialog } from './move-dialog.tsx';
 import { NewFileDialog } from './new-file-dialog.tsx';

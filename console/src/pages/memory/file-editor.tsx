@@ -4,14 +4,16 @@ import { noteChange } from '../../api/change-signals.ts';
 import { type LoadedFile, readFile, writeFile } from '../../api/memory-api.ts';
 import { hasMarks } from '../../text/conflict-marks.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
+import { lazy } from '../../ui/lazy.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { MarksLeft } from '../drafts/own-text-editor.tsx';
 import { findKeptDraft, keepDraft } from './draft.ts';
-import { EditConflict } from './edit-conflict.tsx';
 import { detectLineEnding, withLineEnding } from './line-endings.ts';
+
+const EditConflict = lazy('the conflict', async () => (await import('./edit-conflict.tsx')).EditConflict);
 
 interface Props {
   tenant: string;

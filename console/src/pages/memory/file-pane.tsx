@@ -13,7 +13,7 @@ import { save } from '../../ui/save.ts';
 import { Segmented } from '../../ui/segmented.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
-import { RestoreDialog } from '../history/restore-dialog.tsx';
+import { RestoreDialog } from '../history/restore.ts';
 import { ReadSummary } from '../reads/read-summary.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { findKeptDraft } from './draft.ts';

@@ -7,7 +7,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { Timeline } from '../history/history-timeline.tsx';
-import { RestoreDialog } from '../history/restore-dialog.tsx';
+import { RestoreDialog } from '../history/restore.ts';
 import { SearchResults } from '../search/search-results.tsx';
 import { ConnectAgent } from './connect-agent.tsx';
 import { DirectoryPane } from './directory-pane.tsx';

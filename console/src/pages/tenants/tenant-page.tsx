@@ -12,11 +12,14 @@ import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
-import { DraftsSection } from '../drafts/drafts-section.tsx';
-import { HistoryPage } from '../history/history-page.tsx';
 import { WithTimes } from '../history/with-times.tsx';
 import { MemoryPage } from '../memory/memory-page.tsx';
 import { About, StatusBadge } from './about.tsx';
+
+const HistoryPage = lazy(
+  'the history',
+  async () => (await import('../history/history-page.tsx')).HistoryPage,
+);
 
 const SettingsPage = lazy(
   'the settings',
@@ -26,6 +29,11 @@ const SettingsPage = lazy(
 const ComparePage = lazy(
   'the comparison',
   async () => (await import('../history/compare-page.tsx')).ComparePage,
+);
+
+const DraftsSection = lazy(
+  'the drafts',
+  async () => (await import('../drafts/drafts-section.tsx')).DraftsSection,
 );
 
 const DraftPage = lazy('the draft', async () => (await import('../drafts/draft-page.tsx')).DraftPage);
