@@ -42,7 +42,7 @@ export const VIEWS: View[] = [
     'tenants/TENANT/drafts',
     (page) => page.getByRole('link', { name: 'Tidy up' }).waitFor(),
   ],
-  ['review', 'tenants/TENANT/drafts/DRAFT', (page) => page.getByText('1 file to resolve').waitFor()],
+  ['review', 'tenants/TENANT/drafts/DRAFT', (page) => page.getByText('1 conflict left').waitFor()],
   [
     'palette',
     'tenants/TENANT/history',
