@@ -1,10 +1,11 @@
 /** @module-tag long */
-import type { Page, Request } from 'playwright-core';
-import { expect, it } from 'vitest';
+import type { Locator, Page, Request } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 import { entry } from '../support/create-archive.ts';
+import { runJobs } from '../support/run-jobs.ts';
 import { freshTenant } from '../support/test-service.ts';
 import { proposeDraft } from './draft-scenario.ts';
 import { createPoisonedMemory } from './scenario.ts';
@@ -86,8 +87,8 @@ describeConsole("the console's buttons", (fixture) => {
     return { tenant, other, draft: (await proposeDraft(service.app, service.database, tenant)).id };
   }
 
-  /** Fills the open dialog's fields so that its form can be sent. */
-  async function fill(page: Page, { tenant, other }: Subjects): Promise<void> {
+  /** Fills a dialog's fields so that its form can be sent. */
+  async function fill(page: Page, dialog: Locator, { tenant, other }: Subjects): Promise<void> {
     const values: [label: RegExp, value: string][] = [
       [/^Type the ID/, tenant],
       [/^Type the number/, '1'],
@@ -98,10 +99,10 @@ describeConsole("the console's buttons", (fixture) => {
       [/^Label|^Name|^Instructions/, 'changed'],
     ];
     for (const [label, value] of values) {
-      const field = page.getByRole('dialog').getByLabel(label).and(page.locator('input:visible:enabled'));
+      const field = dialog.getByLabel(label).and(page.locator('input:visible:enabled'));
       if ((await field.count()) === 1) await field.fill(value);
     }
-    for (const box of await page.getByRole('dialog').getByRole('checkbox').all()) await box.check();
+    for (const box of await dialog.getByRole('checkbox').all()) await box.check();
   }
 
   /** Sends the open dialogs: a form, and the questions that follow. */
@@ -110,7 +111,7 @@ describeConsole("the console's buttons", (fixture) => {
       await expect.poll(() => page.locator('.loading, .work-progress').count()).toBe(0);
       const dialog = page.getByRole('dialog').last();
       if ((await dialog.count()) === 0) return;
-      await fill(page, subjects);
+      await fill(page, dialog, subjects);
       const submit = dialog.locator('footer button').last();
       if (!(await submit.isEnabled())) return;
       await submit.click();
@@ -216,6 +217,7 @@ describeConsole("the console's buttons", (fixture) => {
   it.each(ROLES)(
     'sends only requests that the key may make when each button is clicked: %s for %s',
     async (access, scope) => {
+      onTestFinished(runJobs(fixture().service));
       const walk = await signInAs(access, scope);
       const { page, rejected, changes, pending, at, open, views } = walk;
       let { subjects } = walk;
