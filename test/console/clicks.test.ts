@@ -6,7 +6,7 @@ import { type ConsoleFixture, describeConsole } from '../support/console-suite.t
 import { entry } from '../support/create-archive.ts';
 import { runJobs } from '../support/run-jobs.ts';
 import { createAgent } from '../support/start-console.ts';
-import { freshTenant } from '../support/test-service.ts';
+import { freshTenant, startService } from '../support/test-service.ts';
 import { proposeDraft } from './draft-scenario.ts';
 
 const ARCHIVE = Buffer.concat([entry({ name: 'memories/new.md', content: 'x' }), Buffer.alloc(1024)]);
@@ -276,15 +276,19 @@ const TASKS: Record<string, Task> = {
   },
 };
 
-describeConsole("an operator's tasks in the console", (fixture) => {
-  it.each(Object.entries(TASKS))(
-    "completes an operator's task within its click limit: %s",
-    async (_name, { limit, run }) => {
-      const tenant = await fixture().poisonedTenant();
-      await fixture().createKey({ tenant, isAdmin: false, label: `leaked ${tenant}` });
-      const operator = new Operator(await fixture().openSignedIn('#/'));
-      await run(operator, tenant, fixture());
-      expect(operator.clicks).toBeLessThanOrEqual(limit);
-    },
-  );
-});
+describeConsole(
+  "an operator's tasks in the console",
+  (fixture) => {
+    it.each(Object.entries(TASKS))(
+      "completes an operator's task within its click limit: %s",
+      async (_name, { limit, run }) => {
+        const tenant = await fixture().poisonedTenant();
+        await fixture().createKey({ tenant, isAdmin: false, label: `leaked ${tenant}` });
+        const operator = new Operator(await fixture().openSignedIn('#/'));
+        await run(operator, tenant, fixture());
+        expect(operator.clicks).toBeLessThanOrEqual(limit);
+      },
+    );
+  },
+  startService,
+);

@@ -165,7 +165,7 @@ function Results({ job }: { job: Job }) {
   const canChoose = canWrite.value && !active && (isFound ? first === job.id : isUndo && isDryRun === true);
   return (
     <>
-      <LostNotice lost={lost} what="The steps may have changed." />
+      {!isActive(job) && <LostNotice lost={lost} what="The steps may have changed." />}
       {incident && (
         <Checklist
           incident={incident}
