@@ -74,6 +74,18 @@ describeServiceOnOwnDatabase(
       ]);
     });
 
+    it('lists a list of all memory stores as a call for no tenant', async () => {
+      await empty();
+      const { id, key } = await makeKey(service(), { managesStores: true, label: 'stores' });
+      const headers = { authorization: `Bearer ${key}` };
+      const listed = await service().app.inject({ url: '/v1/memory_stores', headers });
+      expect(listed.statusCode).toBe(200);
+      await service().app.activity.flush();
+      expect((await read()).callers).toContainEqual(
+        expect.objectContaining({ tenant: null, actor: { type: 'api_key', id, label: 'stores' }, reads: 1 }),
+      );
+    });
+
     it('sums up the counts of several replicas, and lists the replicas that run', async () => {
       await empty();
       const replicas = [1, 2, 3].map(() => new Activity(service().database));

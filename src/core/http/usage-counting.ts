@@ -58,7 +58,9 @@ export const usageCounting = fp<{ counts: UsageCounts; activity: Activity }>(
       // A request that was rejected before authentication has no context.
       const tenant = context === undefined ? logEntry.tenant : countedTenant(context);
       if (uses !== undefined && tenant !== undefined) counts.add(tenant, creationTime(context), uses);
-      const caller = { tenant: tenant ?? null, actor: context?.principal.actor ?? null };
+      // The log names no tenant for a request about all memory stores.
+      const isOfTenant = logEntry.tenant !== undefined && tenant !== undefined;
+      const caller = { tenant: isOfTenant ? tenant : null, actor: context?.principal.actor ?? null };
       const problem = statusCode < 400 ? [] : [logEntry.outcome ?? String(statusCode)];
       activity.add(caller, uses ?? { reads: 0, writes: 0 }, [...rejections, ...problem]);
       done();

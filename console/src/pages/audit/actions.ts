@@ -34,6 +34,7 @@ export const ACTIONS: Record<string, string> = {
   pruneTenantHistory: 'Prune the history of a tenant',
   setMount: 'Set a mount',
   removeMount: 'Remove a mount',
+  runCommand: 'Run a command as an agent',
   writeFile: 'Write a file',
   deleteFile: 'Delete a file or a directory',
   move: 'Move a file or a directory',
@@ -65,6 +66,7 @@ export const ACTIONS: Record<string, string> = {
 
 /** Operations that write files, so that reverting the actor's changes undoes them. */
 const WRITES = new Set([
+  'runCommand',
   'writeFile',
   'deleteFile',
   'move',
@@ -77,8 +79,8 @@ const WRITES = new Set([
 ]);
 
 /** Whether reverting the actor's changes can undo an event. */
-export const canUndo = ({ action, dry_run, outcome }: AuditEvent) =>
-  WRITES.has(action) && !dry_run && outcome === 'ok';
+export const canUndo = ({ action, dry_run, outcome, details }: AuditEvent) =>
+  WRITES.has(action) && !dry_run && outcome === 'ok' && details.command !== 'view';
 
 /** Returns an operation's description. A newer service may have an operation that has no description here. */
 export const actionText = (action: string) => ACTIONS[action] ?? action;
