@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type Job, type KeptOut, sendJob, undoRequest } from '../../api/incidents-api.ts';
+import type { ApiRequest } from '../../api/api-client.ts';
+import { type Job, type KeptOut, undoRequest } from '../../api/incidents-api.ts';
 import { canManage, canWrite, onlyTenants } from '../../api/session-state.ts';
-import { goTo, toHref } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
@@ -31,6 +32,7 @@ import {
 } from './incident-texts.ts';
 import { KeepOutDialog, placesFor } from './keep-out-dialog.tsx';
 import { KeyName } from './key-name.tsx';
+import { openJob } from './open-job.ts';
 import { Receipts } from './receipt-list.tsx';
 import { RevokeDialog } from './revoke-dialog.tsx';
 import { keptText } from './state.ts';
@@ -288,7 +290,7 @@ interface UndoLineProps {
   where: string;
   current: string;
   /** Returns the request for a dry run. Null if the user may start none. */
-  undo: ((by: string, since: string) => Parameters<typeof sendJob>[0]) | null;
+  undo: ((by: string, since: string) => ApiRequest) | null;
 }
 
 function UndoLine({ undoing: { by, name, found, job }, where, current, undo }: UndoLineProps) {
@@ -314,9 +316,7 @@ function UndoLine({ undoing: { by, name, found, job }, where, current, undo }: U
         <button
           type="button"
           disabled={action.isRunning}
-          onClick={() =>
-            action.run(async () => goTo(toHref(['incidents', (await sendJob(undo(by, since))).id])))
-          }
+          onClick={() => action.run(() => openJob(undo(by, since)))}
         >
           Dry run<span class="visually-hidden"> {name}</span>
         </button>

@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks';
-import { eraseRequest, sendJob, type TenantSelection } from '../../api/incidents-api.ts';
+import { eraseRequest, type TenantSelection } from '../../api/incidents-api.ts';
 import { canManageFleet, onlyTenants } from '../../api/session-state.ts';
-import { goTo, toHref } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
-import { keepText } from './state.ts';
+import { openJob } from './open-job.ts';
 import { TextField } from './text-field.tsx';
 
 const REPLACEMENT = '[erased]';
@@ -45,12 +44,7 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, i
     incident,
   });
   const isReady = text.trim() !== '' && (isDryRun || isSure);
-  const start = () =>
-    action.run(async () => {
-      const { id } = await sendJob(request);
-      keepText(id, text);
-      goTo(toHref(['incidents', id]));
-    });
+  const start = () => action.run(() => openJob(request, text));
   return (
     <FormDialog
       title="Erase this text"

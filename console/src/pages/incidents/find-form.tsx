@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { MODES, modesFrom } from '../../../../src/features/search/modes.ts';
-import { findRequest, type Part, type Place, sendJob } from '../../api/incidents-api.ts';
-import { goTo, toHref } from '../../router.ts';
+import { findRequest, type Part, type Place } from '../../api/incidents-api.ts';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Options } from '../../ui/options.tsx';
@@ -11,7 +10,8 @@ import { useAction } from '../../ui/use-load.ts';
 import { ActorFields } from './actor-fields.tsx';
 import { type FormInput, readFind, readTenants } from './form-input.ts';
 import { describeTenants } from './incident-texts.ts';
-import { changeForm, currentForm, keepText } from './state.ts';
+import { openJob } from './open-job.ts';
+import { changeForm, currentForm } from './state.ts';
 import { UndoDialog } from './undo-dialog.tsx';
 
 const KINDS = modesFrom('literal').map((mode) => [mode, MODES[mode].form.label] as const);
@@ -39,10 +39,7 @@ export function FindForm() {
   const request = 'body' in find ? findRequest(find.body) : undefined;
   const start = () =>
     action.run(async () => {
-      if (request === undefined) return;
-      const { id } = await sendJob(request);
-      keepText(id, input.text);
-      goTo(toHref(['incidents', id]));
+      if (request !== undefined) await openJob(request, input.text);
     });
   return (
     <form

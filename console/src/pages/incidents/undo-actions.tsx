@@ -1,15 +1,14 @@
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
+import type { ApiRequest } from '../../api/api-client.ts';
 import {
   applyRequest,
   type Job,
   type JobOutcome,
-  sendJob,
   type UndoBody,
   undoRequest,
 } from '../../api/incidents-api.ts';
 import { canWrite } from '../../api/session-state.ts';
-import { goTo, toHref } from '../../router.ts';
 import { count, keptOutText } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Badge } from '../../ui/inline.tsx';
@@ -18,6 +17,7 @@ import { useAction } from '../../ui/use-load.ts';
 import { RevertDialog } from '../history/revert-dialog.tsx';
 import { type Choice, chosenSelection, chosenTenants, isEverything } from './choice.ts';
 import { actorName, actorQuery, changesText, storedRequest } from './incident-texts.ts';
+import { openJob } from './open-job.ts';
 
 interface Props {
   job: Job;
@@ -32,11 +32,7 @@ export function UndoActions({ job, choice, total }: Props) {
   const action = useAction();
   const { by, since, until, isDryRun, dryRunOf, incident = job.id } = storedRequest(job);
   const chosen = chosenTenants(choice, total);
-  const start = (request: Parameters<typeof sendJob>[0]) =>
-    action.run(async () => {
-      const { id } = await sendJob(request);
-      goTo(toHref(['incidents', id]));
-    });
+  const start = (request: ApiRequest) => action.run(() => openJob(request));
   const repeat = (more: Pick<UndoBody, 'take_all'> = {}) => {
     const tenants = chosenSelection(choice, job.id);
     const changes = { since: since ?? '', ...(until ? { until } : {}), tenants, incident, ...more };

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { sendJob, type TenantSelection, undoRequest } from '../../api/incidents-api.ts';
-import { goTo, toHref } from '../../router.ts';
+import { type TenantSelection, undoRequest } from '../../api/incidents-api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { ActorFields } from './actor-fields.tsx';
 import { type FormInput, readUndo } from './form-input.ts';
+import { openJob } from './open-job.ts';
 
 const DEFAULT_SINCE = '1d';
 
@@ -32,9 +32,7 @@ export function UndoDialog({ fields, tenants, where, incident, onClose }: Props)
   const request = body === null ? undefined : undoRequest({ ...body, ...(incident && { incident }) });
   const start = () =>
     action.run(async () => {
-      if (request === undefined) return;
-      const { id } = await sendJob(request);
-      goTo(toHref(['incidents', id]));
+      if (request !== undefined) await openJob(request);
     });
   return (
     <FormDialog

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { type FindBody, findRequest, type Job, sendJob } from '../../api/incidents-api.ts';
-import { goTo, toHref } from '../../router.ts';
+import { type FindBody, findRequest, type Job } from '../../api/incidents-api.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { ALL, wholeChosenSelection } from './choice.ts';
 import { actorQuery, storedRequest } from './incident-texts.ts';
-import { keepText, keptText } from './state.ts';
+import { openJob } from './open-job.ts';
+import { keptText } from './state.ts';
 import { TextField } from './text-field.tsx';
 
 /** Finds an incident's text again, as its first job did, also in tenants without a hit. */
@@ -36,12 +36,7 @@ export function VerifyDialog({ root, onClose }: { root: Job; onClose: () => void
     tenants: wholeChosenSelection(ALL, root),
     incident: root.id,
   });
-  const start = () =>
-    action.run(async () => {
-      const { id } = await sendJob(request);
-      keepText(id, text);
-      goTo(toHref(['incidents', id]));
-    });
+  const start = () => action.run(() => openJob(request, text));
   return (
     <FormDialog
       title="Find the text again"

@@ -1,15 +1,16 @@
 import { useState } from 'preact/hooks';
 import { sendEmpty } from '../../api/api-client.ts';
 import type { Key } from '../../api/api-types.ts';
-import { sendJob, undoRequest } from '../../api/incidents-api.ts';
+import { undoRequest } from '../../api/incidents-api.ts';
 import { canManage, canWrite } from '../../api/session-state.ts';
 import { revocation } from '../../api/tenants-api.ts';
-import { goTo, toHref } from '../../router.ts';
+import { toHref } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { SinceField } from '../incidents/actor-fields.tsx';
+import { openJob } from '../incidents/open-job.ts';
 
 /** Links to a key's writes, and starts the dry run that undoes them. */
 export function KeyWritesDialog({ apiKey, onClose }: { apiKey: Key; onClose: () => void }) {
@@ -22,7 +23,7 @@ export function KeyWritesDialog({ apiKey, onClose }: { apiKey: Key; onClose: () 
     action.run(async () => {
       if (revokes) await sendEmpty(revocation(id));
       setRevokes(false);
-      goTo(toHref(['incidents', (await sendJob(undo)).id]));
+      await openJob(undo);
     });
   return (
     <FormDialog
