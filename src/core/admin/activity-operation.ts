@@ -71,8 +71,10 @@ export const getActivity = defineOperation({
       rejections: rejections.map(({ rejected: count, ...each }) => ({ ...each, count })),
       latency: latencyRecord(latency),
       latencies: latencies.map(latencyRecord),
-      replicas: replicas.map(({ id, version, startedAt, seenAt }) => ({
-        ...{ id, version, started_at: startedAt, seen_at: seenAt },
+      replicas: replicas.map(({ startedAt, seenAt, ...replica }) => ({
+        ...replica,
+        started_at: startedAt,
+        seen_at: seenAt,
       })),
       database: { kind: database.kind, version: databaseVersion },
     };

@@ -8,6 +8,7 @@ import { requireInFlight } from '../http/capacity.ts';
 import { noteFault, problemFor } from '../http/problem-details.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
+import type { MemoryContext } from '../memory/commands/memory-command.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
 import type { Mount } from '../memory/mount.ts';
 import { failure, type MemoryResult, rejection } from '../memory/result.ts';
@@ -155,19 +156,27 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
   const openDraft = (mount: Mount) => openMountedDraft(request, mount);
   const options = { ip, language, requestId, toolUseId, idempotencyKey, wantsProvenance, openDraft };
-  const run = (opened: OpenedMemory | MemoryResult): Executed | Promise<Executed> => {
-    if ('content' in opened) return opened;
-    const { context, describeFault, reopen } = opened;
-    const executed = read?.(context) ?? executeCommand(command, input, context);
-    if (describeFault === undefined) return executed;
-    return executed.catch(async (error) =>
-      reopen && isClosed(error) ? run(await reopen()) : describeFault(error),
-    );
-  };
+  const execute = (context: MemoryContext) => read?.(context) ?? executeCommand(command, input, context);
   return await observe(request, details, () =>
     inTenant(request, access ?? 'read', async ({ principal, policy }) =>
-      mapMaybePromise(openMemory(command, input, { principal, policy, ...options }, services), run),
+      mapMaybePromise(openMemory(command, input, { principal, policy, ...options }, services), (opened) =>
+        runOpened(opened, execute),
+      ),
     ).catch(rejectedWriteResult),
+  );
+}
+
+/** Runs a command in an opened memory, and describes its fault as the place requires. */
+export function runOpened(
+  opened: OpenedMemory | MemoryResult,
+  execute: (context: MemoryContext) => Promise<Executed>,
+): Executed | Promise<Executed> {
+  if ('content' in opened) return opened;
+  const { context, describeFault, reopen } = opened;
+  const executed = execute(context);
+  if (describeFault === undefined) return executed;
+  return executed.catch(async (error) =>
+    reopen && isClosed(error) ? runOpened(await reopen(), execute) : describeFault(error),
   );
 }
 

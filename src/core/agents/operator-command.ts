@@ -4,7 +4,7 @@ import type { Call } from '../files/tool-call.ts';
 import { executeCommand, findCommand } from '../memory/commands/index.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryResult } from '../memory/result.ts';
-import { rejectedWriteResult } from './execute.ts';
+import { rejectedWriteResult, runOpened } from './execute.ts';
 
 interface OperatorCommand {
   tenant: string;
@@ -46,12 +46,7 @@ export async function runOperatorCommand(
   };
   try {
     const opened = await openMemory(command, input, call, services);
-    if ('content' in opened) return opened;
-    const { context, describeFault } = opened;
-    return await executeCommand(command, input, context).catch((error) => {
-      if (describeFault === undefined) throw error;
-      return describeFault(error);
-    });
+    return await runOpened(opened, (context) => executeCommand(command, input, context));
   } catch (error) {
     return rejectedWriteResult(error);
   }

@@ -55,12 +55,12 @@ export const usageCounting = fp<{ counts: UsageCounts; activity: Activity }>(
     app.addHook('onResponse', (request, { statusCode }, done) => {
       if (REJECTIONS.has(statusCode)) countUse(request, 'rejected');
       const { uses, context, logEntry, rejections = [] } = request;
-      // A request that was rejected before authentication has no context.
-      const tenant = context === undefined ? logEntry.tenant : countedTenant(context);
+      // A request that was rejected before authentication has no context. A request about all memory stores has a
+      // context, but no tenant in the log.
+      const tenant =
+        context === undefined || logEntry.tenant === undefined ? logEntry.tenant : countedTenant(context);
       if (uses !== undefined && tenant !== undefined) counts.add(tenant, creationTime(context), uses);
-      // The log names no tenant for a request about all memory stores.
-      const isOfTenant = logEntry.tenant !== undefined && tenant !== undefined;
-      const caller = { tenant: isOfTenant ? tenant : null, actor: context?.principal.actor ?? null };
+      const caller = { tenant: tenant ?? null, actor: context?.principal.actor ?? null };
       const problem = statusCode < 400 ? [] : [logEntry.outcome ?? String(statusCode)];
       activity.add(caller, uses ?? { reads: 0, writes: 0 }, [...rejections, ...problem]);
       done();

@@ -241,7 +241,8 @@ const callersQuery = defineQuery<Since & { limit: number }, Calls & Omit<Uses, '
   'list_callers',
   `
 SELECT c.tenant, c.actor, sum(c.reads) AS reads, sum(c.writes) AS writes
-FROM activity AS a, jsonb_to_recordset(a.calls) AS c (tenant text, actor jsonb, reason text, reads float8, writes float8)
+FROM activity AS a,
+  jsonb_to_recordset(a.calls) AS c (tenant text, actor jsonb, reason text, reads float8, writes float8)
 WHERE a.slot >= $since::text::timestamptz AND c.reason IS NULL
 GROUP BY c.tenant, c.actor ORDER BY sum(c.reads + c.writes) DESC, c.tenant, c.actor LIMIT $limit::bigint
 `,

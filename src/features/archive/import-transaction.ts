@@ -86,7 +86,8 @@ export interface ImportSource {
 export type Imported =
   /**
    * `directories`: the created directories, without the root, which always exists. `versions`: number of versions in an
-   * imported history, or null if no history was imported. `changedAt`: the files' time, unless a history has their times.
+   * imported history, or null if no history was imported. `changedAt`: the files' time, unless a history has their
+   * times.
    */
   | {
       kind: 'imported';
