@@ -92,9 +92,13 @@ export function end({ receiver, name, id }: ModelShare): void {
   receiver.events.push(`share_ended ${id}`);
 }
 
-/** Ends the shares between tenants with different customers. A deleted tenant's shares are left to their receivers. */
+/**
+ * Ends the shares between tenants with different customers, in the order of their IDs. A deleted tenant's shares are
+ * left to their receivers.
+ */
 export function endMismatched(tenants: readonly ModelTenant[]): void {
-  for (const share of tenants.flatMap(({ received }) => [...received.values()]))
+  const shares = tenants.flatMap(({ received }) => [...received.values()]);
+  for (const share of shares.sort((one, other) => (one.id < other.id ? -1 : 1)))
     if (!share.giver.isDeleted && !isSameCustomer(share.giver, share.receiver)) end(share);
 }
 
