@@ -11,16 +11,11 @@ const REFERENCE = /"#\/components\/schemas\/(\w+)"/g;
 /** Renders the schemas of an OpenAPI document that the console imports, and the schemas that they use. */
 export async function generateTypes(document: object): Promise<string> {
   const { openapi, info, components } = document as OpenAPI3;
-  const used = findUsed(components?.schemas ?? {});
-  // Examples are in the document. The console's types only take space with them.
-  const schemas = JSON.parse(
-    JSON.stringify(used, (key, value) => (/^examples?$/.test(key) ? undefined : value)),
-  );
-  const options = { rootTypes: true, rootTypesNoSchemaPrefix: true };
-  return HEADER + shorten(astToString(await openapiTS({ openapi, info, components: { schemas } }, options)));
+  const schemas = findUsed(components?.schemas ?? {});
+  return HEADER + flatten(astToString(await openapiTS({ openapi, info, components: { schemas } })));
 }
 
-function findUsed(schemas: Record<string, unknown>): Record<string, unknown> {
+function findUsed<Schema>(schemas: Record<string, Schema>): Record<string, Schema> {
   const used = new Set(importedNames());
   // A name that is added is visited in this loop.
   for (const name of used)
@@ -34,9 +29,10 @@ const importedNames = () =>
     .flatMap((file) => [...readFileSync(join(SOURCES, file), 'utf8').matchAll(IMPORT)])
     .flatMap(([, names = '']) => names.split(',').map((name) => name.trim().replace(/ as .*/, '')));
 
-/** Removes the tags that repeat the type, and writes a comment of one line on one line. */
-const shorten = (types: string) =>
-  types
-    .replaceAll(/^ *\* @(constant|enum \{\w+\})\n/gm, '')
-    .replaceAll(/^ *\/\*\* @(constant|enum \{\w+\}) \*\/\n/gm, '')
-    .replaceAll(/\/\*\*\n *\* (.*)\n *\*\//g, '/** $1 */');
+/** Exports each schema under its name, without the objects around it and the comments, which are in the document. */
+const flatten = (types: string) =>
+  (types.match(/(?<=^ {4}schemas: \{\n).*?(?=^ {4}\};)/ms)?.[0] ?? '')
+    .replaceAll(/^ *\/\*\*.*?\*\/\n/gms, '')
+    .replaceAll(/components\["schemas"\]\["(\w+)"\]/g, '$1')
+    .replaceAll(/^ {8}/gm, '')
+    .replaceAll(/^(\w+): /gm, 'export type $1 = ');
