@@ -11,9 +11,17 @@ const KEPT_MS = 10 * 60_000;
  */
 export const queries = new QueryClient({
   defaultOptions: {
-    queries: { gcTime: KEPT_MS, networkMode: 'always', retry: false, structuralSharing: false },
+    queries: {
+      gcTime: KEPT_MS,
+      networkMode: 'always',
+      refetchOnWindowFocus: false,
+      retry: false,
+      structuralSharing: false,
+    },
   },
 });
+// Results that are loaded at an interval are also loaded when the page becomes visible.
+queries.mount();
 
 effect(() => {
   if (session.value === null) queries.clear();

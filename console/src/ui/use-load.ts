@@ -1,6 +1,8 @@
 import { QueryObserver, type QueryObserverOptions } from '@tanstack/query-core';
 import { useCallback, useLayoutEffect, useState } from 'preact/hooks';
 import { errorMessage, isAborted } from '../api/api-client.ts';
+import type { Lost } from './lost.tsx';
+import { type Interval, limitTime, pollOptions, splitError } from './polling.ts';
 import { dismissDone } from './toasts.ts';
 import { useQuery, useQueryKey } from './use-query.ts';
 
@@ -8,6 +10,8 @@ export interface Loaded<T> {
   /** Result from the last successful load, kept while the next load runs. */
   data: T | undefined;
   error: unknown;
+  /** Set while loads at an interval fail. `data` is from the last successful load. */
+  lost: Lost | null;
   isLoading: boolean;
   reload: Reload;
 }
@@ -21,21 +25,26 @@ export type Reload = () => Promise<void>;
  * @param load throws an error whose message is shown to the user
  * @param name name under which the result is kept. The view shows a kept result immediately when it opens again. Each
  *   change loads kept results again. The name and the dependencies, which JSON can represent, identify the result.
+ * @param interval loads again at an interval while the page is visible, also after an error
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],
   name?: string,
+  interval?: Interval<T>,
 ): Loaded<T> {
-  const { data, error, isFetching, refetch } = useQuery(QueryObserver<T>, {
+  const result = useQuery(QueryObserver<T>, {
     ...useQueryKey(dependencies, name),
-    queryFn: ({ signal }) => load(signal),
+    ...pollOptions(interval),
+    queryFn: (context) => load(limitTime(context, interval !== undefined)),
   } satisfies QueryObserverOptions<T>);
+  const { error, lost } = splitError(result, interval);
   return {
-    data: error === null ? data : undefined,
-    error: error ?? undefined,
-    isLoading: isFetching,
-    reload: useReload(refetch),
+    data: error === undefined ? result.data : undefined,
+    error,
+    lost,
+    isLoading: result.isFetching,
+    reload: useReload(result.refetch),
   };
 }
 

@@ -5,19 +5,24 @@ import {
   type QueryKey,
 } from '@tanstack/query-core';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import type { Lost } from './lost.tsx';
+import { type Interval, limitTime, pollOptions, splitError } from './polling.ts';
 import { rememberedScroll, rememberScroll } from './remembered-scroll.ts';
 import { type Reload, useReload } from './use-load.ts';
 import { useQuery, useQueryKey } from './use-query.ts';
 
-export interface Page<T> {
+export interface Page<T, Position = string> {
   items: T[];
-  next: string | null;
+  /** The next page's position; null on the last page. */
+  next: Position | null;
 }
 
-export interface Pages<T, Extra> {
+export interface Pages<T, Extra = object> {
   items: T[] | undefined;
-  first: (Page<T> & Extra) | undefined;
+  first: (Page<T, unknown> & Extra) | undefined;
   error: unknown;
+  /** Set while loads at an interval fail. `items` are from the last successful load. */
+  lost: Lost | null;
   isLoading: boolean;
   /** Loads the next page; undefined on the last page. */
   more: (() => void) | undefined;
@@ -30,22 +35,27 @@ export interface Pages<T, Extra> {
  *
  * @param load may add facts about the list to a page
  * @param name name under which the list is kept, as for `useLoad`
+ * @param interval loads all shown pages again at an interval, as for `useLoad`
  */
-export function usePages<T, Extra = object>(
-  load: (after: string | null, signal: AbortSignal) => Promise<Page<T> & Extra>,
+export function usePages<T, Extra = object, Position = string>(
+  load: (after: Position | null, signal: AbortSignal) => Promise<Page<T, Position> & Extra>,
   dependencies: readonly unknown[],
   name?: string,
+  interval?: Interval<InfiniteData<Page<T, Position>>>,
 ): Pages<T, Extra> {
-  type Loaded = Page<T> & Extra;
-  const { data, error, isFetching, hasNextPage, fetchNextPage, refetch } = useQuery(
-    InfiniteQueryObserver<Loaded, Error, InfiniteData<Loaded>, QueryKey, string | null>,
+  type Loaded = Page<T, Position> & Extra;
+  const result = useQuery(
+    InfiniteQueryObserver<Loaded, Error, InfiniteData<Loaded>, QueryKey, Position | null>,
     {
       ...useQueryKey(dependencies, name),
-      queryFn: ({ pageParam, signal }) => load(pageParam, signal),
+      ...pollOptions(interval),
+      queryFn: (context) =>
+        load(context.pageParam as Position | null, limitTime(context, interval !== undefined)),
       initialPageParam: null,
       getNextPageParam: ({ next }) => next,
-    } satisfies InfiniteQueryObserverOptions<Loaded, Error, InfiniteData<Loaded>, QueryKey, string | null>,
+    } satisfies InfiniteQueryObserverOptions<Loaded, Error, InfiniteData<Loaded>, QueryKey, Position | null>,
   );
+  const { data, error, isFetching, hasNextPage, fetchNextPage, refetch } = result;
   const items = useMemo(() => data?.pages.flatMap((page) => page.items), [data]);
   const more = useCallback(() => {
     if (!isFetching) void fetchNextPage();
@@ -54,7 +64,7 @@ export function usePages<T, Extra = object>(
   return {
     items,
     first: data?.pages[0],
-    error: error ?? undefined,
+    ...splitError(result, interval),
     isLoading: isFetching,
     more: hasNextPage && error === null ? more : undefined,
     reload: useReload(refetch),

@@ -1,15 +1,13 @@
-import { useEffect, useState } from 'preact/hooks';
 import { type Job, listJobs } from '../../api/incidents-api.ts';
 import { toHref } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
-import { LostNotice, useLost } from '../../ui/lost.tsx';
+import { LostNotice } from '../../ui/lost.tsx';
 import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
 import { usePages } from '../../ui/use-pages.ts';
-import { watch } from '../../ui/watch.ts';
 import {
   changesText,
   describeTenants,
@@ -32,21 +30,9 @@ export function JobList() {
     },
     [],
     'jobs',
+    (data) => data?.pages.some(({ items }) => items.some(isActive)) === true && INTERVAL_MS,
   );
-  const [newer, setNewer] = useState<ReadonlyMap<string, Job>>(new Map());
-  const jobs = pages.items?.map((job) => newer.get(job.id) ?? job);
-  const { lost, onResult } = useLost();
-  const isAnyActive = jobs?.some(isActive) ?? false;
-  useEffect(() => {
-    if (!isAnyActive) return;
-    return watch(
-      async (signal) => {
-        const { jobs: latest } = await listJobs(null, signal);
-        setNewer(new Map(latest.map((job) => [job.id, job])));
-      },
-      { intervalMs: INTERVAL_MS, now: false, onResult },
-    );
-  }, [isAnyActive]);
+  const { items: jobs, lost } = pages;
   if (pages.error !== undefined) return <LoadError error={pages.error} onRetry={pages.reload} />;
   if (jobs === undefined) return <Loading what="jobs" />;
   if (jobs.length === 0)
@@ -57,7 +43,7 @@ export function JobList() {
     );
   return (
     <>
-      <LostNotice lost={isAnyActive ? lost : null} what="Active jobs go on in the service." />
+      <LostNotice lost={lost} what="Active jobs go on in the service." />
       <Table class="jobs" minWidth={MIN_WIDTH} columns={['Job', 'State', 'Tenants', 'Result', 'Started']}>
         {jobs.map((job) => (
           <tr key={job.id}>

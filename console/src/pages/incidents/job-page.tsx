@@ -8,7 +8,7 @@ import { LostNotice } from '../../ui/lost.tsx';
 import { Name } from '../../ui/name.tsx';
 import { ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
-import { useAction } from '../../ui/use-load.ts';
+import { type Reload, useAction } from '../../ui/use-load.ts';
 import { Checklist } from './checklist.tsx';
 import { Hits } from './hits.tsx';
 import {
@@ -35,21 +35,25 @@ import { useOutcomes } from './use-outcomes.ts';
 
 /** Shows a job: its progress, the incident's steps, and the job's results by tenant. */
 export function JobPage({ id }: { id: string }) {
-  const { job, error, lost, reload, update } = useJob(id);
+  const { data: job, error, lost, reload } = useJob(id);
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (job === undefined) return <Loading what="the job" />;
   return (
     <>
-      <JobHead job={job} onChange={update} />
+      <JobHead job={job} onChange={reload} />
       <LostNotice lost={lost} what="The job goes on in the service." />
       <Results key={id} job={job} />
     </>
   );
 }
 
-function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) {
+function JobHead({ job, onChange }: { job: Job; onChange: Reload }) {
   const action = useAction();
-  const cancel = () => action.run(async () => onChange(await sendJob(cancelRequest(job.id))));
+  const cancel = () =>
+    action.run(async () => {
+      await sendJob(cancelRequest(job.id));
+      await onChange();
+    });
   const { tenants, tenants_done, tenants_failed } = job;
   const active = isActive(job);
   const { dryRunOf } = storedRequest(job);
@@ -151,17 +155,17 @@ function Results({ job }: { job: Job }) {
   const [search, setSearch] = useState('');
   const debounced = useDebounced(search, 200);
   const active = isActive(job);
-  const outcomes = useOutcomes(job.id, debounced, job.tenants_done, active);
+  const outcomes = useOutcomes(job, debounced);
   const [undoing, setUndoing] = useState<string | null>(null);
   const choice = keptChoice(job.id);
   const { isDryRun, incident: first = job.id } = storedRequest(job);
-  const { incident, lost, reload } = useIncident(first);
+  const { incident, lost, reload } = useIncident(first, job);
   const isFound = job.kind === 'find' || (job.kind === 'erase' && isDryRun === true);
   const isUndo = job.kind === 'revert';
   // A search lists only some tenants. The actions apply to all chosen tenants.
   const [total, setTotal] = useState<number>();
-  if (debounced === '' && outcomes.outcomes !== undefined && outcomes.total !== total)
-    setTotal(outcomes.total);
+  const found = debounced === '' && !outcomes.isLoading ? outcomes.first?.total : total;
+  if (found !== total) setTotal(found);
   const canChoose = canWrite.value && !active && (isFound ? first === job.id : isUndo && isDryRun === true);
   return (
     <>

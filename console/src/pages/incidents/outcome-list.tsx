@@ -33,7 +33,7 @@ interface Props {
 
 /** Lists a job's results by tenant, with results that need attention first. Only visible rows are rendered. */
 export function OutcomeList({ outcomes, search, onSearch, choice, empty, ...row }: Props) {
-  const { outcomes: items, total, error, more, reload } = outcomes;
+  const { items, first: { total } = { total: 0 }, error, more, reload } = outcomes;
   const [opened, setOpened] = useState<string | null>(null);
   const isNarrowed = search !== '';
   return (

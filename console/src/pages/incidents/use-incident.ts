@@ -1,9 +1,7 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditEvent, Key } from '../../api/api-types.ts';
 import { listAudit } from '../../api/audit-api.ts';
 import {
   type FoundActor,
-  getJob,
   type Job,
   type KeptOut,
   listActors,
@@ -11,15 +9,17 @@ import {
   listKeptOut,
   listOutcomes,
 } from '../../api/incidents-api.ts';
+import { queries } from '../../api/queries.ts';
 import { onlyTenants } from '../../api/session-state.ts';
 import { getKey } from '../../api/tenants-api.ts';
-import { type Lost, useLost } from '../../ui/lost.tsx';
-import { watch } from '../../ui/watch.ts';
+import { useLoad } from '../../ui/use-load.ts';
 import { storedRequest } from './incident-texts.ts';
-import { isActive } from './use-job.ts';
+import { useJob } from './use-job.ts';
 
-const INTERVAL_MS = { active: 1000, idle: 5000 };
-/** Maximum number of keys whose states are shown. */
+const INTERVAL_MS = 5000;
+/** Maximum age for a key's state. Its revocation shows earlier. */
+const KEY_MS = 60_000;
+/** Maximum for keys whose states are shown. */
 const MAX_KEYS = 20;
 
 /** An incident's state in the service, so that every operator sees the same steps. */
@@ -36,73 +36,73 @@ export interface Incident {
   revocations: AuditEvent[];
   /** The incident's entries for texts that are kept out of all tenants, or of the first tenant with hits. */
   keptOut: KeptOut[];
-  /** Number of tenants with an outcome in the first job. */
+  /** Tenants with an outcome in the first job. */
   tenants: number;
 }
 
 /** Label for an incident's texts that are kept out. */
 export const incidentLabel = (id: string) => `incident ${id.slice(0, 8)}`;
 
-/** Reads an incident again while its page is open, more often while one of its jobs runs. */
-export function useIncident(id: string): {
-  incident: Incident | undefined;
-  lost: Lost | null;
-  reload: () => void;
-} {
-  const [incident, setIncident] = useState<Incident>();
-  const [round, setRound] = useState(0);
-  const { lost, onResult } = useLost();
-  const shown = useRef(incident);
-  shown.current = incident;
-  const isRunning = incident !== undefined && [incident.root, ...incident.jobs].some(isActive);
-  useEffect(
-    () =>
-      watch(async (signal) => setIncident(await readIncident(id, shown.current, signal)), {
-        intervalMs: isRunning ? INTERVAL_MS.active : INTERVAL_MS.idle,
-        now: true,
-        onResult,
-      }),
-    [id, isRunning, round],
+/**
+ * Follows an incident while its page is open.
+ *
+ * @param id the first job's ID
+ * @param shown the page's job. When it ends, the incident is read immediately.
+ */
+export function useIncident(id: string, shown: Job) {
+  const { data: root } = useJob(id);
+  const { data, lost, reload } = useLoad(
+    async (signal) => (root ? readIncident(root, signal) : null),
+    [id, root?.state, shown.state],
+    undefined,
+    INTERVAL_MS,
   );
-  return { incident, lost, reload: useCallback(() => setRound((n) => n + 1), []) };
+  const incident: Incident | undefined = root && data ? { ...data, root } : undefined;
+  return { incident, lost, reload };
 }
 
-async function readIncident(
-  id: string,
-  before: Incident | undefined,
-  signal: AbortSignal,
-): Promise<Incident> {
-  const [root, { jobs }] = await Promise.all([getJob(id, signal), listIncidentJobs(id, signal)]);
-  const isFound = before !== undefined && !isActive(before.root);
-  const [{ actors }, outcomes] = await Promise.all([
-    isFound ? before : listActors(id, signal),
-    isFound ? { total: before.tenants, tenants: [] } : listOutcomes(id, { limit: 1 }, signal),
-  ]);
-  const [keys, keptOut] = await Promise.all([
-    readKeys([root, ...jobs], actors, signal),
+async function readIncident(root: Job, signal: AbortSignal): Promise<Omit<Incident, 'root'>> {
+  const [{ jobs }, found, keptOut] = await Promise.all([
+    listIncidentJobs(root.id, signal),
+    queries.fetchQuery({
+      queryKey: ['found', root.id, root.state, root.tenants_done],
+      queryFn: ({ signal }) => readFound(root.id, signal),
+      staleTime: Number.POSITIVE_INFINITY,
+    }),
     readKeptOut(root, signal),
   ]);
-  return {
-    root,
-    jobs,
-    actors,
-    keys,
-    revocations: await readRevocations(keys, root, signal),
-    keptOut,
-    tenants: outcomes.total,
-  };
+  const ids = findKeys([root, ...jobs], found.actors);
+  const revocations = ids.length === 0 ? [] : await readRevocations(root, signal);
+  const keys = await Promise.all(ids.map((key) => readKey(key, revocations)));
+  signal.throwIfAborted();
+  return { jobs, ...found, keys: keys.flat(), revocations, keptOut };
 }
 
-async function readKeys(jobs: Job[], actors: FoundActor[], signal: AbortSignal): Promise<Key[]> {
+async function readFound(job: string, signal: AbortSignal) {
+  const [{ actors }, { total }] = await Promise.all([
+    listActors(job, signal),
+    listOutcomes(job, { limit: 1 }, signal),
+  ]);
+  return { actors, tenants: total };
+}
+
+function findKeys(jobs: Job[], actors: FoundActor[]): string[] {
   const ids = [
     ...actors.flatMap(({ actor, files }) => (files > 0 && 'id' in actor ? actor.id : [])),
     ...jobs.flatMap((job) => storedRequest(job).by ?? []),
   ];
-  const unique = [...new Set(ids.filter((each) => each.startsWith('key_')))].slice(0, MAX_KEYS);
-  // A deleted tenant's key, or a key outside the caller's scope, is missing.
-  const keys = await Promise.all(unique.map((key) => getKey(key, signal).catch(() => [])));
-  signal.throwIfAborted();
-  return keys.flat();
+  return [...new Set(ids.filter((each) => each.startsWith('key_')))].slice(0, MAX_KEYS);
+}
+
+/** Reads a key again after its revocation. Its last use may be older by `KEY_MS`. */
+function readKey(id: string, revocations: AuditEvent[]): Promise<Key | []> {
+  const isRevoked = revocations.some(({ key }) => key === id);
+  return queries.fetchQuery({
+    queryKey: ['incident key', id, isRevoked],
+    // A deleted tenant's key, or a key outside the caller's scope, is missing.
+    queryFn: ({ signal }) => getKey(id, signal).catch(() => []),
+    staleTime: KEY_MS,
+  });
 }
 
 async function readKeptOut(root: Job, signal: AbortSignal): Promise<KeptOut[]> {
@@ -113,8 +113,7 @@ async function readKeptOut(root: Job, signal: AbortSignal): Promise<KeptOut[]> {
   return pages.flatMap(({ entries }) => entries.filter((entry) => entry.label.startsWith(label)));
 }
 
-async function readRevocations(keys: Key[], { created_at: since }: Job, signal: AbortSignal) {
-  if (keys.every(({ revoked_at }) => revoked_at === null)) return [];
+async function readRevocations({ created_at: since }: Job, signal: AbortSignal): Promise<AuditEvent[]> {
   const query = { tenant: '', tenant_contains: '', by_contains: '', outcome: 'ok', since };
   return (await listAudit({ ...query, action: ['revokeKey'] }, null, signal)).events;
 }

@@ -1,11 +1,10 @@
-import { useEffect, useState } from 'preact/hooks';
 import { listVersions } from '../../api/history-api.ts';
 import { tenantPath } from '../../api/tenants-api.ts';
 import { useChanges } from '../../api/use-changes.ts';
 import { toHref } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
-import { watch } from '../../ui/watch.ts';
+import { useLoad } from '../../ui/use-load.ts';
 
 interface Props {
   tenant: string;
@@ -18,14 +17,17 @@ const INTERVAL_MS = 5000;
 
 /** Waits for the first write to a memory, and then links to the file. */
 export function FirstWrite({ tenant, by }: Props) {
-  const [path, setPath] = useState<string | null>(null);
-  const look = async (signal: AbortSignal) => {
-    const { versions } = await listVersions(tenant, { limit: 1, ...(by && { by }) }, signal);
-    setPath(versions[0]?.path ?? null);
-  };
+  const { data: path = null, reload } = useLoad(
+    async (signal) => {
+      const { versions } = await listVersions(tenant, { limit: 1, ...(by && { by }) }, signal);
+      return versions[0]?.path ?? null;
+    },
+    [tenant, by],
+    undefined,
+    (written) => !written && INTERVAL_MS,
+  );
   const isWaiting = path === null;
-  useChanges(isWaiting ? tenantPath(tenant, '/changes') : null, { restMs: 500, onChange: look });
-  useEffect(() => (isWaiting ? watch(look, { intervalMs: INTERVAL_MS, now: true }) : undefined), [isWaiting]);
+  useChanges(isWaiting ? tenantPath(tenant, '/changes') : null, { restMs: 500, onChange: reload });
   return (
     <p class={isWaiting ? 'first-write muted' : 'first-write notice good'} role="status">
       {isWaiting ? (

@@ -1,4 +1,3 @@
-import { useEffect } from 'preact/hooks';
 import type { FleetUsage, Tenant } from '../../api/api-types.ts';
 import { type DraftsPage, listDrafts } from '../../api/drafts-api.ts';
 import { type Job, listJobs } from '../../api/incidents-api.ts';
@@ -9,10 +8,10 @@ import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
 import { Time } from '../../ui/inline.tsx';
+import { LostNotice } from '../../ui/lost.tsx';
 import { Options } from '../../ui/options.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
-import { watch } from '../../ui/watch.ts';
 import { CardList, Row, TenantName } from './card-list.tsx';
 import { LastHour } from './last-hour.tsx';
 import { Totals } from './totals.tsx';
@@ -30,7 +29,7 @@ const POLL_MS = 15_000;
 export function OverviewPage() {
   const days = Number(route.value.query.get('days') ?? 30);
   const span = days in SPANS ? days : 30;
-  const { data, error, reload } = useLoad(
+  const { data, error, lost, reload } = useLoad(
     async (signal) => {
       const [activity, usage, near, suspended, drafts, { jobs }] = await Promise.all([
         getActivity(signal),
@@ -43,6 +42,9 @@ export function OverviewPage() {
       return { activity, usage, near: near.tenants, suspended: suspended.tenants, drafts, jobs };
     },
     [span],
+    undefined,
+    // Reads, rejections, and jobs are no changes.
+    POLL_MS,
   );
   const isLoaded = data !== undefined;
   useChanges(isLoaded ? 'changes' : null, {
@@ -51,13 +53,12 @@ export function OverviewPage() {
       if (!isStart) void reload();
     },
   });
-  // Reads, rejections, and jobs are no changes.
-  useEffect(() => watch(() => reload(), { intervalMs: POLL_MS, now: false }), [reload]);
   return (
     <main class="overview">
       <div class="page-head">
         <h1>Overview</h1>
       </div>
+      <LostNotice lost={lost} />
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the overview" />}
       {data && (
