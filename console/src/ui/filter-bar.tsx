@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type QueryValues, replaceQuery } from '../router.ts';
+import { Combobox } from './combobox.tsx';
 import { Icon } from './icon.tsx';
 import { Options } from './options.tsx';
 import { TimeField } from './time-field.tsx';
@@ -161,24 +162,35 @@ interface InputProps {
 
 function TextInput({ field, label, class: name, value, onInput }: InputProps) {
   const { title, placeholder = title, suggestions } = field;
-  const listId = useId();
+  const fieldId = useId();
+  const text = value ?? '';
+  const part = text.toLowerCase();
   return (
-    <label class={name}>
-      {label}
-      <input
-        type="search"
-        spellcheck={false}
-        placeholder={placeholder}
-        list={suggestions && listId}
-        value={value ?? ''}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
-      <datalist id={listId}>
-        {suggestions?.map((text) => (
-          <option key={text} value={text} />
-        ))}
-      </datalist>
-    </label>
+    <div class={name}>
+      <label for={fieldId}>{label}</label>
+      {suggestions === undefined ? (
+        <input
+          id={fieldId}
+          type="search"
+          spellcheck={false}
+          placeholder={placeholder}
+          value={text}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      ) : (
+        <Combobox
+          id={fieldId}
+          placeholder={placeholder}
+          title={title}
+          value={text}
+          onInput={onInput}
+          options={suggestions.filter((each) => each !== text && each.toLowerCase().includes(part))}
+          onChoose={onInput}
+        >
+          {(option) => option}
+        </Combobox>
+      )}
+    </div>
   );
 }
 

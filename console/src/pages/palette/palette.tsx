@@ -1,10 +1,11 @@
 import './palette.css';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { errorMessage } from '../../api/api-client.ts';
 import { findPaths, searchAll } from '../../api/memory-api.ts';
 import { listTenants } from '../../api/tenants-api.ts';
 import { goTo, route, toHref } from '../../router.ts';
 import { revealHidden } from '../../text/visible.tsx';
+import { Combobox } from '../../ui/combobox.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -20,79 +21,42 @@ const EXCERPT = 200;
 /** Opens pages, tenants, files of the open tenant, and actions by their names, and all tenants' files by their contents. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
-  const [active, setActive] = useState(0);
-  const listId = useId();
   const query = text.trim();
   const { segments } = route.value;
   const tenant = segments[0] === 'tenants' ? (segments[1] ?? null) : null;
   const found = useFound(tenant, query);
   const targets = [...commandsFor(tenant, query), ...found.targets];
-  const selected = Math.min(active, targets.length - 1);
-  const open = ({ href }: Target) => {
-    onClose();
-    goTo(href);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    const target = targets[selected];
-    if (step !== 0 && targets.length > 0) {
-      event.preventDefault();
-      setActive((selected + step + targets.length) % targets.length);
-    } else if (event.key === 'Enter' && target !== undefined) {
-      event.preventDefault();
-      open(target);
-    }
-  };
   return (
     <Modal title="Go to" onClose={onClose}>
       <div class="dialog-body palette">
-        <input
+        <Combobox
+          isOpen
           autofocus
-          type="text"
-          spellcheck={false}
-          autocomplete="off"
           placeholder={
             tenant === null
               ? 'A page, a tenant, a text, an action'
               : 'A page, a tenant, a file, a text, an action'
           }
           aria-label="Page, tenant, file, or action"
-          role="combobox"
-          aria-expanded={targets.length > 0}
-          aria-controls={listId}
-          aria-autocomplete="list"
-          aria-activedescendant={targets.length > 0 ? `${listId}-${selected}` : undefined}
+          title="Found"
           value={text}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            setActive(0);
+          onInput={setText}
+          options={targets}
+          onChoose={({ href }) => {
+            onClose();
+            goTo(href);
           }}
-          onKeyDown={onKeyDown}
-        />
-        <div id={listId} class="palette-list" role="listbox" aria-label="Found">
-          {targets.map((target, index) => (
-            // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the active option.
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys.
-            <div
-              key={target.href + target.text}
-              id={`${listId}-${index}`}
-              role="option"
-              aria-selected={index === selected}
-              ref={(element) => {
-                if (index === selected) element?.scrollIntoView({ block: 'nearest' });
-              }}
-              // The field keeps the focus.
-              onMouseDown={(event) => event.preventDefault()}
-              onClick={() => open(target)}
-            >
+        >
+          {(target) => (
+            <>
               <span class="palette-text">
                 <Name text={target.text} />
                 {target.excerpt && <span class="muted small">{revealHidden(target.excerpt)}</span>}
               </span>
               <span class="muted small">{target.kind}</span>
-            </div>
-          ))}
-        </div>
+            </>
+          )}
+        </Combobox>
         {(targets.length === 0 || found.isSearching) && (
           <p class="muted small" role="status">
             {found.isSearching ? 'Searching…' : 'No matches'}
