@@ -181,7 +181,7 @@ function TextInput({ field, label, class: name, value, onInput }: InputProps) {
         <Combobox
           id={fieldId}
           placeholder={placeholder}
-          title={title}
+          title="Suggestions"
           value={text}
           onInput={onInput}
           options={suggestions.filter((each) => each !== text && each.toLowerCase().includes(part))}
