@@ -44,6 +44,13 @@ export interface ApiRequest extends Pick<RequestOptions, 'query' | 'headers' | '
   path: string;
 }
 
+const requestCreator =
+  (method: ApiRequest['method']) =>
+  (path: string, json?: unknown): ApiRequest => ({ method, path, json });
+export const post = requestCreator('POST');
+export const patch = requestCreator('PATCH');
+export const remove = requestCreator('DELETE');
+
 /** Returns a URL relative to the page, because a proxy may serve the console below a prefix. */
 export function toUrl(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();

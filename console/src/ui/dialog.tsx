@@ -4,7 +4,7 @@ import { CopyAs, type Requests } from './copy-as.tsx';
 import { Modal, type ModalProps } from './modal.tsx';
 import { ErrorText } from './status-messages.tsx';
 import { useUnsaved } from './unsaved.ts';
-import type { Action } from './use-load.ts';
+import { type Action, useAction } from './use-load.ts';
 import { WorkProgress } from './work-progress.tsx';
 
 interface Props extends ModalProps {
@@ -72,6 +72,17 @@ export function FormDialog({
       </form>
     </Modal>
   );
+}
+
+interface ActionProps extends Omit<Props, 'action' | 'onSubmit'> {
+  /** Throws an error whose message the dialog shows. */
+  onSubmit: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Dialog with a form for one action, which the dialog runs. */
+export function ActionDialog({ onSubmit, ...props }: ActionProps) {
+  const action = useAction();
+  return <FormDialog {...props} action={action} onSubmit={() => action.run(onSubmit)} />;
 }
 
 /** A dialog's error, progress, and buttons, which remain visible while a long dialog scrolls. */

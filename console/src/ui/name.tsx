@@ -24,3 +24,10 @@ export function Name({ text, shown = text, keepsEnd = false, copies }: Props) {
     </span>
   );
 }
+
+/** A name that links to the named item. */
+export const NameLink = ({ href, ...name }: Props & { href: string }) => (
+  <a class="name-link" href={href}>
+    <Name {...name} />
+  </a>
+);

@@ -7,10 +7,10 @@ import { count, formatNumber } from '../../text/format.ts';
 import { type Filter, FilterBar } from '../../ui/filter-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
-import { MoreButton } from '../../ui/more-button.tsx';
-import { Name } from '../../ui/name.tsx';
+import { LoadPages } from '../../ui/load.tsx';
+import { Name, NameLink } from '../../ui/name.tsx';
 import { save } from '../../ui/save.ts';
-import { Empty, ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useAction } from '../../ui/use-load.ts';
@@ -76,12 +76,22 @@ export function AuditPage() {
         </button>
       </div>
       <FilterBar query={query} search={SEARCH} filters={FILTERS} />
-      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
-      {pages.items !== undefined && (
-        <Events events={pages.items} isFiltered={Object.values(filter).some(({ length }) => length > 0)} />
-      )}
-      {pages.isLoading && pages.items === undefined && <Loading what="the audit trail" />}
-      <MoreButton pages={pages}>Show older changes</MoreButton>
+      <LoadPages
+        of={pages}
+        what="the audit trail"
+        empty={
+          Object.values(filter).some(({ length }) => length > 0) ? 'No matching changes' : 'No changes yet'
+        }
+        more="Show older changes"
+      >
+        {(events) => (
+          <ol class="audit-events">
+            {events.map((event) => (
+              <Event key={event.id} event={event} />
+            ))}
+          </ol>
+        )}
+      </LoadPages>
     </main>
   );
 }
@@ -108,17 +118,6 @@ function ExportButton({ query }: { query: AuditQuery }) {
   );
 }
 
-function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: boolean }) {
-  if (events.length === 0) return <Empty title={isFiltered ? 'No matching changes' : 'No changes yet'} />;
-  return (
-    <ol class="audit-events">
-      {events.map((event) => (
-        <Event key={event.id} event={event} />
-      ))}
-    </ol>
-  );
-}
-
 /** An event on one line. A button shows the details below the line. */
 function Event({ event }: { event: AuditEvent }) {
   const [isOpen, setIsOpen] = useState(false);
@@ -141,11 +140,7 @@ function Event({ event }: { event: AuditEvent }) {
           <Outcome outcome={event.outcome} />
         </span>
         <span class="audit-target">
-          {event.tenant !== null && (
-            <a class="name-link" href={toHref(['tenants', event.tenant])}>
-              <Name text={event.tenant} />
-            </a>
-          )}
+          {event.tenant !== null && <NameLink href={toHref(['tenants', event.tenant])} text={event.tenant} />}
           {event.key !== null && <code>{event.key}</code>}
         </span>
         <span class="audit-actor muted small">

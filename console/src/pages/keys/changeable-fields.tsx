@@ -1,4 +1,4 @@
-import { Options } from '../../ui/options.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import { EXPIRIES, type Expiry } from './new-key.ts';
 
@@ -12,17 +12,15 @@ interface LabelProps {
 
 export function LabelField({ value, hint, onChange }: LabelProps) {
   return (
-    <label>
-      Label
-      <input
-        autofocus
-        maxLength={255}
-        placeholder="The program or person that uses the key"
-        value={value}
-        onInput={(event) => onChange(event.currentTarget.value)}
-      />
-      <span class="hint">{hint}</span>
-    </label>
+    <TextField
+      label="Label"
+      hint={hint}
+      autofocus
+      maxLength={255}
+      placeholder="The program or person that uses the key"
+      value={value}
+      onChange={onChange}
+    />
   );
 }
 
@@ -35,13 +33,13 @@ interface ExpiryProps {
 export function ExpiryFields({ expiry: { expires, expiresAt }, hint, onChange }: ExpiryProps) {
   return (
     <>
-      <label>
-        Expires
-        <select value={expires} onChange={(event) => onChange({ expires: event.currentTarget.value })}>
-          <Options texts={EXPIRIES} />
-        </select>
-        {hint && <span class="hint">{hint}</span>}
-      </label>
+      <SelectField
+        label="Expires"
+        hint={hint}
+        texts={EXPIRIES}
+        value={expires}
+        onChange={(chosen) => onChange({ expires: chosen })}
+      />
       {expires === 'at' && (
         <TimeField
           label="Expires at"

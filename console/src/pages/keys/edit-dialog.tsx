@@ -4,10 +4,9 @@ import type { Key } from '../../api/api-types.ts';
 import { isSessionKey, relabelSession } from '../../api/session-state.ts';
 import { getKey, type KeyChanges, keyChange } from '../../api/tenants-api.ts';
 import { formatTime } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';
 import { type Expiry, expiryTime, hasExpiry, mayHaveRights } from './new-key.ts';
 import { RightsField, rightsText } from './rights-field.tsx';
@@ -26,7 +25,6 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const [label, setLabel] = useState(apiKey.label);
   const [expiry, setExpiry] = useState(initial);
   const [rights, setRights] = useState(apiKey.rights);
-  const action = useAction();
   const isExpiryChanged = expiry.expires !== initial.expires || expiry.expiresAt !== initial.expiresAt;
   const areRightsChanged = rightsText(rights) !== rightsText(apiKey.rights);
   const isChanged = label !== apiKey.label || isExpiryChanged || areRightsChanged;
@@ -35,21 +33,19 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
     ...(isExpiryChanged ? { expires_at: expiryTime(expiry) } : {}),
     ...(areRightsChanged ? { rights } : {}),
   };
-  const save = () =>
-    action.run(async (signal) => {
-      if (!(await mayOverwrite(newerKeyValues(apiKey, await getKey(id, signal), changes)))) return;
-      await sendRequest(keyChange(id, changes));
-      if (isSessionKey(id)) relabelSession(label);
-      toast('Saved the key.');
-      await onSaved();
-    });
+  const save = async (signal: AbortSignal) => {
+    if (!(await mayOverwrite(newerKeyValues(apiKey, await getKey(id, signal), changes)))) return;
+    await sendRequest(keyChange(id, changes));
+    if (isSessionKey(id)) relabelSession(label);
+    toast('Saved the key.');
+    await onSaved();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Edit the key"
       verb="Save"
       isReady={isChanged && hasExpiry(expiry)}
       hasInput={isChanged}
-      action={action}
       onClose={onClose}
       request={keyChange(id, changes)}
       onSubmit={save}
@@ -66,7 +62,7 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
         onChange={(changes) => setExpiry({ ...expiry, ...changes })}
       />
       {mayHaveRights(apiKey) && <RightsField rights={rights} onChange={setRights} />}
-    </FormDialog>
+    </ActionDialog>
   );
 }
 

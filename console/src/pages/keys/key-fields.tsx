@@ -1,6 +1,5 @@
-import type { Access, KeyKind } from '../../api/api-types.ts';
 import { onlyTenants } from '../../api/session-state.ts';
-import { Options } from '../../ui/options.tsx';
+import { CheckField, SelectField, TextArea, TextField } from '../../ui/fields.tsx';
 import { TenantField } from '../../ui/tenant-field.tsx';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';
 import {
@@ -31,48 +30,33 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
         onChange={(label) => onChange({ label })}
       />
       {!isForTenant && <Holder form={form} onChange={onChange} />}
-      <label>
-        Access
-        <select
-          value={form.access}
-          onChange={(event) => onChange({ access: event.currentTarget.value as Access })}
-        >
-          <Options texts={accessLevels(form.kind)} />
-        </select>
-      </label>
+      <SelectField
+        label="Access"
+        texts={accessLevels(form.kind)}
+        value={form.access}
+        onChange={(access) => onChange({ access })}
+      />
       {mayManageStores(form) && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={form.managesStores}
-            onChange={(event) => onChange({ managesStores: event.currentTarget.checked })}
-          />
+        <CheckField checked={form.managesStores} onChange={(managesStores) => onChange({ managesStores })}>
           Manage memory stores, and redact versions
-        </label>
+        </CheckField>
       )}
       {mayShare(form) && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={form.canShare}
-            onChange={(event) => onChange({ canShare: event.currentTarget.checked })}
-          />
+        <CheckField checked={form.canShare} onChange={(canShare) => onChange({ canShare })}>
           Share the memory with other tenants by invitation
-        </label>
+        </CheckField>
       )}
       {mayHaveRights(keyOptions(form)) && (
         <RightsField rights={form.rights} onChange={(rights) => onChange({ rights })} />
       )}
-      <label>
-        Source
-        <input
-          maxLength={64}
-          placeholder="For example user, web, or import"
-          value={form.source}
-          onInput={(event) => onChange({ source: event.currentTarget.value })}
-        />
-        <span class="hint">The source of the writes of the key, recorded in every version.</span>
-      </label>
+      <TextField
+        label="Source"
+        hint="The source of the writes of the key, recorded in every version."
+        maxLength={64}
+        placeholder="For example user, web, or import"
+        value={form.source}
+        onChange={(source) => onChange({ source })}
+      />
       <ExpiryFields expiry={form} onChange={onChange} />
     </>
   );
@@ -87,25 +71,22 @@ function Holder({ form, onChange }: HolderProps) {
   const own = onlyTenants.value;
   if (own !== null) {
     return (
-      <label>
-        Tenant
-        <select value={form.tenant} onChange={(event) => onChange({ tenant: event.currentTarget.value })}>
-          <Options texts={Object.fromEntries(own.map((id) => [id, id]))} />
-        </select>
-      </label>
+      <SelectField
+        label="Tenant"
+        texts={Object.fromEntries(own.map((id) => [id, id]))}
+        value={form.tenant}
+        onChange={(tenant) => onChange({ tenant })}
+      />
     );
   }
   return (
     <>
-      <label>
-        For
-        <select
-          value={form.kind}
-          onChange={(event) => onChange(withKind(form, event.currentTarget.value as KeyKind))}
-        >
-          <Options texts={KINDS} />
-        </select>
-      </label>
+      <SelectField
+        label="For"
+        texts={KINDS}
+        value={form.kind}
+        onChange={(kind) => onChange(withKind(form, kind))}
+      />
       {form.kind === 'tenant' && (
         <TenantField label="Tenant" value={form.tenant} onChange={(tenant) => onChange({ tenant })} />
       )}
@@ -117,27 +98,22 @@ function Holder({ form, onChange }: HolderProps) {
 function Scope({ form, onChange }: HolderProps) {
   return (
     <>
-      <label>
-        Tenants
-        <select
-          value={form.isForSome ? 'some' : 'all'}
-          onChange={(event) => onChange({ isForSome: event.currentTarget.value === 'some' })}
-        >
-          <Options texts={{ all: 'All tenants', some: 'Only certain tenants' }} />
-        </select>
-      </label>
+      <SelectField
+        label="Tenants"
+        texts={{ all: 'All tenants', some: 'Only certain tenants' }}
+        value={form.isForSome ? 'some' : 'all'}
+        onChange={(scope) => onChange({ isForSome: scope === 'some' })}
+      />
       {form.isForSome && (
-        <label>
-          IDs of the tenants
-          <textarea
-            required
-            rows={3}
-            spellcheck={false}
-            value={form.tenants}
-            onInput={(event) => onChange({ tenants: event.currentTarget.value })}
-          />
-          <span class="hint">One on each line. The key sees no other tenant.</span>
-        </label>
+        <TextArea
+          label="IDs of the tenants"
+          hint="One on each line. The key sees no other tenant."
+          required
+          rows={3}
+          spellcheck={false}
+          value={form.tenants}
+          onChange={(tenants) => onChange({ tenants })}
+        />
       )}
     </>
   );

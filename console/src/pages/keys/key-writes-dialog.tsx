@@ -5,10 +5,10 @@ import { undoRequest } from '../../api/incidents-api.ts';
 import { canManage, canWrite } from '../../api/session-state.ts';
 import { revocation } from '../../api/tenants-api.ts';
 import { toHref } from '../../router.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { CheckField } from '../../ui/fields.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
-import { useAction } from '../../ui/use-load.ts';
 import { SinceField } from '../incidents/actor-fields.tsx';
 import { openJob } from '../incidents/open-job.ts';
 
@@ -17,22 +17,19 @@ export function KeyWritesDialog({ apiKey, onClose }: { apiKey: Key; onClose: () 
   const { id, label, tenant, last_used_at, revoked_at } = apiKey;
   const [since, setSince] = useState('1d');
   const [revokes, setRevokes] = useState(false);
-  const action = useAction();
   const undo = undoRequest({ by: id, since, tenants: {} });
-  const start = () =>
-    action.run(async () => {
-      if (revokes) await sendEmpty(revocation(id));
-      setRevokes(false);
-      await openJob(undo);
-    });
+  const start = async () => {
+    if (revokes) await sendEmpty(revocation(id));
+    setRevokes(false);
+    await openJob(undo);
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Undo the key's writes"
       verb={revokes ? 'Revoke and dry run' : 'Dry run'}
       isDangerous={revokes}
       isReady={canWrite.value}
       request={revokes ? [revocation(id), undo] : undo}
-      action={action}
       onClose={onClose}
       onSubmit={start}
     >
@@ -49,15 +46,10 @@ export function KeyWritesDialog({ apiKey, onClose }: { apiKey: Key; onClose: () 
       <p>The dry run lists the tenants and the number of files that the key changed, and changes nothing.</p>
       <SinceField since={since} onChange={setSince} />
       {revoked_at === null && canManage.value && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={revokes}
-            onChange={(event) => setRevokes(event.currentTarget.checked)}
-          />
+        <CheckField checked={revokes} onChange={setRevokes}>
           Revoke the key now. This cannot be undone.
-        </label>
+        </CheckField>
       )}
-    </FormDialog>
+    </ActionDialog>
   );
 }

@@ -3,8 +3,7 @@ import { canManage } from '../../api/session-state.ts';
 import { listKeys } from '../../api/tenants-api.ts';
 import { route } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { MoreButton } from '../../ui/more-button.tsx';
-import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { LoadPages } from '../../ui/load.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useOpening } from '../../ui/use-opening.ts';
 import { usePages } from '../../ui/use-pages.ts';
@@ -38,15 +37,14 @@ export function KeysSection({ tenant }: { tenant?: string }) {
         )}
       </div>
       {tenant === undefined && <KeyFilters query={query} />}
-      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
-      {pages.items === undefined && pages.isLoading && <Loading what="keys" />}
-      {pages.items?.length === 0 && (
-        <Empty title={tenant === undefined && isFiltered(query) ? 'No matching keys' : 'No keys yet'} />
-      )}
-      {pages.items !== undefined && pages.items.length > 0 && (
-        <KeysTable keys={pages.items} hasTenants={tenant === undefined} onChange={pages.reload} />
-      )}
-      <MoreButton pages={pages}>Show more keys</MoreButton>
+      <LoadPages
+        of={pages}
+        what="keys"
+        empty={tenant === undefined && isFiltered(query) ? 'No matching keys' : 'No keys yet'}
+        more="Show more keys"
+      >
+        {(keys) => <KeysTable keys={keys} hasTenants={tenant === undefined} onChange={pages.reload} />}
+      </LoadPages>
       {isCreating && (
         <NewKeyDialog
           {...(tenant === undefined ? {} : { tenant })}

@@ -6,13 +6,14 @@ import { canManage, canWrite } from '../../api/session-state.ts';
 import { revocation, secretEnd } from '../../api/tenants-api.ts';
 import { count } from '../../text/format.ts';
 import { revealHidden } from '../../text/visible.tsx';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { Badge, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
+import { RowButton } from '../../ui/row-button.tsx';
 import { Table } from '../../ui/table.tsx';
 import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { type Reload, useAction } from '../../ui/use-load.ts';
+import type { Reload } from '../../ui/use-load.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
 import { KeyWritesDialog } from './key-writes-dialog.tsx';
 import { RIGHT_TEXTS } from './rights-field.tsx';
@@ -72,23 +73,23 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
             </td>
             <td class="actions">
               {canWrite.value && (
-                <button type="button" class="quiet" onClick={() => setUndoing(key)}>
-                  Writes…<span class="visually-hidden"> {key.label || key.id}</span>
-                </button>
+                <RowButton of={key.label || key.id} onClick={() => setUndoing(key)}>
+                  Writes…
+                </RowButton>
               )}
               {canManage.value && key.revoked_at === null && (
                 <>
-                  <button type="button" class="quiet" onClick={() => setEditing(key)}>
-                    Edit…<span class="visually-hidden"> {key.label || key.id}</span>
-                  </button>
+                  <RowButton of={key.label || key.id} onClick={() => setEditing(key)}>
+                    Edit…
+                  </RowButton>
                   {!isExpired(key) && (
-                    <button type="button" class="quiet" onClick={() => setRotating(key)}>
-                      Rotate…<span class="visually-hidden"> {key.label || key.id}</span>
-                    </button>
+                    <RowButton of={key.label || key.id} onClick={() => setRotating(key)}>
+                      Rotate…
+                    </RowButton>
                   )}
-                  <button type="button" class="quiet" onClick={() => setRevoking(key)}>
-                    Revoke<span class="visually-hidden"> {key.label || key.id}</span>
-                  </button>
+                  <RowButton of={key.label || key.id} onClick={() => setRevoking(key)}>
+                    Revoke
+                  </RowButton>
                 </>
               )}
             </td>
@@ -203,9 +204,9 @@ function PreviousSecret({ apiKey, onEnd }: { apiKey: Key; onEnd: () => void }) {
     <span class="muted small block">
       old secret until <Time value={until} isAge />
       {canManage.value && (
-        <button type="button" class="quiet end-now" onClick={onEnd}>
-          End now<span class="visually-hidden"> {label || id}</span>
-        </button>
+        <RowButton of={label || id} class="quiet end-now" onClick={onEnd}>
+          End now
+        </RowButton>
       )}
     </span>
   );
@@ -226,27 +227,17 @@ interface EndProps {
 
 /** Asks before a secret stops working. */
 function EndDialog({ title, verb, done, apiKey, request, onClose, onDone, children }: EndProps) {
-  const action = useAction();
-  const run = () =>
-    action.run(async () => {
-      await sendEmpty(request);
-      toast(`${done} ${apiKey.id}.`);
-      await onDone();
-    });
+  const run = async () => {
+    await sendEmpty(request);
+    toast(`${done} ${apiKey.id}.`);
+    await onDone();
+  };
   return (
-    <FormDialog
-      title={title}
-      verb={verb}
-      isDangerous
-      request={request}
-      action={action}
-      onClose={onClose}
-      onSubmit={run}
-    >
+    <ActionDialog title={title} verb={verb} isDangerous request={request} onClose={onClose} onSubmit={run}>
       {apiKey.label !== '' && <Name text={apiKey.label} />}
       <p>
         <code>{apiKey.id}</code> {children}
       </p>
-    </FormDialog>
+    </ActionDialog>
   );
 }

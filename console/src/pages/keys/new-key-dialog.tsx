@@ -2,8 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { Access } from '../../api/api-types.ts';
 import { onlyTenants } from '../../api/session-state.ts';
 import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../api/tenants-api.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { useAction } from '../../ui/use-load.ts';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { FirstWrite } from './first-write.tsx';
 import { KeyFields } from './key-fields.tsx';
 import { type KeyForm, leastKey, randomId, toNewKey } from './new-key.ts';
@@ -22,14 +21,12 @@ export function NewKeyDialog({ tenant, access = 'read_only', onClose, onCreated 
   const [form, setForm] = useState(() => ({ ...leastKey(tenant ?? onlyTenants.value?.[0] ?? ''), access }));
   const [created, setCreated] = useState<KeyWithSecret | null>(null);
   const toCreation = useCreation();
-  const action = useAction();
-  const create = () =>
-    action.run(async () => {
-      const creation = toCreation(form);
-      if (creation === null) return;
-      setCreated(await createKey(creation.key, creation.id));
-      onCreated();
-    });
+  const create = async () => {
+    const creation = toCreation(form);
+    if (creation === null) return;
+    setCreated(await createKey(creation.key, creation.id));
+    onCreated();
+  };
   if (created !== null) {
     const { id, tenant: owner, access: granted } = created;
     return (
@@ -40,13 +37,12 @@ export function NewKeyDialog({ tenant, access = 'read_only', onClose, onCreated 
   }
   const key = toNewKey(form);
   return (
-    <FormDialog
+    <ActionDialog
       title="New key"
       verb="Create"
       isReady={key !== null}
       request={key === null ? undefined : keyCreation(key)}
       hasInput={form.label !== '' || form.source !== '' || form.tenants !== '' || form.rights.length > 0}
-      action={action}
       onClose={onClose}
       onSubmit={create}
     >
@@ -55,7 +51,7 @@ export function NewKeyDialog({ tenant, access = 'read_only', onClose, onCreated 
         isForTenant={tenant !== undefined}
         onChange={(changes) => setForm({ ...form, ...changes })}
       />
-    </FormDialog>
+    </ActionDialog>
   );
 }
 

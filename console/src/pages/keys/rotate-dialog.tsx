@@ -4,11 +4,11 @@ import type { Key } from '../../api/api-types.ts';
 import { isSessionKey, storeKey } from '../../api/session-state.ts';
 import { getKey, type KeyWithSecret, rotation } from '../../api/tenants-api.ts';
 import { formatTime } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { SelectField } from '../../ui/fields.tsx';
 import { Name } from '../../ui/name.tsx';
-import { Options } from '../../ui/options.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
-import { useAction, useLoad } from '../../ui/use-load.ts';
+import { useLoad } from '../../ui/use-load.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
 /**
@@ -41,18 +41,16 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   const [overlap, setOverlap] = useState('86400s');
   const [secret, setSecret] = useState<string | null>(null);
   const { data } = useLoad((signal) => getKey(id, signal), [id]);
-  const action = useAction();
   const isOwn = isSessionKey(id);
   const isLeaked = reason === 'leaked';
   const request = rotation(id, isLeaked ? 0 : Number.parseInt(overlap, 10));
-  const rotate = () =>
-    action.run(async () => {
-      const { key } = await sendRequest<KeyWithSecret>(request);
-      // Without this, the session would end when the previous secret expires.
-      if (isOwn) storeKey(key);
-      setSecret(key);
-      onRotated();
-    });
+  const rotate = async () => {
+    const { key } = await sendRequest<KeyWithSecret>(request);
+    // Without this, the session would end when the previous secret expires.
+    if (isOwn) storeKey(key);
+    setSecret(key);
+    onRotated();
+  };
   if (secret !== null) {
     return (
       <SecretDialog title="The new secret of the key" apiKey={apiKey} secret={secret} onClose={onClose}>
@@ -61,14 +59,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
     );
   }
   return (
-    <FormDialog
-      title="Rotate the key?"
-      verb="Rotate"
-      request={request}
-      action={action}
-      onClose={onClose}
-      onSubmit={rotate}
-    >
+    <ActionDialog title="Rotate the key?" verb="Rotate" request={request} onClose={onClose} onSubmit={rotate}>
       {label !== '' && <Name text={label} />}
       <p>
         <code>{id}</code> gets a new secret. Its label and its rights stay.
@@ -80,13 +71,13 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
           default).
         </p>
       ) : (
-        <label>
-          The current secret still works
-          <select value={overlap} onChange={(event) => setOverlap(event.currentTarget.value)}>
-            <Options texts={OVERLAPS} />
-          </select>
-          <span class="hint">Time to distribute the new secret to the key's users.</span>
-        </label>
+        <SelectField
+          label="The current secret still works"
+          hint="Time to distribute the new secret to the key's users."
+          texts={OVERLAPS}
+          value={overlap}
+          onChange={setOverlap}
+        />
       )}
       {reason === 'routine' && data?.previous && (
         <p class="notice warning">
@@ -96,6 +87,6 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
           . The rotation ends it now.
         </p>
       )}
-    </FormDialog>
+    </ActionDialog>
   );
 }

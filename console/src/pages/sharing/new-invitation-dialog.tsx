@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import { sendRequest } from '../../api/api-client.ts';
 import { type Invitation, invitationCreation, type NewInvitation } from '../../api/sharing-api.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { Options } from '../../ui/options.tsx';
-import { useAction } from '../../ui/use-load.ts';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { CheckField, SelectField } from '../../ui/fields.tsx';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 import { MOUNT_ACCESS, PrefixField } from '../settings/mount-fields.tsx';
 
@@ -28,14 +27,12 @@ interface Props {
 export function NewInvitationDialog({ tenant, onClose, onCreated }: Props) {
   const [invitation, setInvitation] = useState(LEAST);
   const [token, setToken] = useState<string | null>(null);
-  const action = useAction();
   const change = (changes: Partial<NewInvitation>) => setInvitation({ ...invitation, ...changes });
   const request = invitationCreation(tenant, invitation);
-  const create = () =>
-    action.run(async () => {
-      setToken((await sendRequest<Invitation & { token: string }>(request)).token);
-      onCreated();
-    });
+  const create = async () => {
+    setToken((await sendRequest<Invitation & { token: string }>(request)).token);
+    onCreated();
+  };
   if (token !== null)
     return (
       <SecretDialog title="The new invitation" name="token" secret={token} onClose={onClose}>
@@ -46,44 +43,32 @@ export function NewInvitationDialog({ tenant, onClose, onCreated }: Props) {
       </SecretDialog>
     );
   return (
-    <FormDialog
+    <ActionDialog
       title="Invite another tenant"
       verb="Invite"
       request={request}
-      action={action}
       onClose={onClose}
       onSubmit={create}
     >
-      <label>
-        Access
-        <select
-          autofocus
-          value={invitation.access}
-          onChange={(event) => change({ access: event.currentTarget.value as Invitation['access'] })}
-        >
-          <Options texts={MOUNT_ACCESS} />
-        </select>
-        <span class="hint">Access to this memory for the agents of the other tenant.</span>
-      </label>
+      <SelectField
+        label="Access"
+        hint="Access to this memory for the agents of the other tenant."
+        autofocus
+        texts={MOUNT_ACCESS}
+        value={invitation.access}
+        onChange={(access) => change({ access })}
+      />
       <PrefixField value={invitation.prefix} onChange={(prefix) => change({ prefix })} />
-      <label>
-        Expires
-        <select
-          value={invitation.expires_in_seconds}
-          onChange={(event) => change({ expires_in_seconds: Number(event.currentTarget.value) })}
-        >
-          <Options texts={EXPIRIES} />
-        </select>
-        <span class="hint">Shares that were accepted before remain.</span>
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={invitation.reusable}
-          onChange={(event) => change({ reusable: event.currentTarget.checked })}
-        />
+      <SelectField
+        label="Expires"
+        hint="Shares that were accepted before remain."
+        texts={EXPIRIES}
+        value={String(invitation.expires_in_seconds)}
+        onChange={(seconds) => change({ expires_in_seconds: Number(seconds) })}
+      />
+      <CheckField checked={invitation.reusable} onChange={(reusable) => change({ reusable })}>
         Several tenants may accept it
-      </label>
-    </FormDialog>
+      </CheckField>
+    </ActionDialog>
   );
 }

@@ -12,16 +12,18 @@ import {
   shareEnd,
 } from '../../api/sharing-api.ts';
 import { count } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
+import { Load } from '../../ui/load.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
-import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { RowButton } from '../../ui/row-button.tsx';
+import { Empty } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
 import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction, useLoad } from '../../ui/use-load.ts';
+import { useLoad } from '../../ui/use-load.ts';
 import { MOUNT_ACCESS_TEXTS, Prefix } from '../settings/mount-fields.tsx';
 import { AcceptDialog } from './accept-dialog.tsx';
 import { NewInvitationDialog } from './new-invitation-dialog.tsx';
@@ -42,7 +44,7 @@ export function SharingSection({ tenant }: { tenant: string }) {
   const close = () => setDialog(null);
   const end = (id: string) => setDialog({ ...END, request: shareEnd(tenant, id) });
   const isOn = session.value?.sharing === true;
-  const { data, error, reload } = useLoad(
+  const sharing = useLoad(
     async (signal) => {
       const [invitations, shares] = await Promise.all([
         listInvitations(tenant, signal),
@@ -53,7 +55,6 @@ export function SharingSection({ tenant }: { tenant: string }) {
     [tenant],
     'sharing',
   );
-  const isEmpty = data && data.invitations.length + data.given.length + data.received.length === 0;
   return (
     <>
       <div class="page-head">
@@ -80,22 +81,26 @@ export function SharingSection({ tenant }: { tenant: string }) {
           </>
         )}
       </p>
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Loading what="shares" />}
-      {isEmpty && <Empty title="No invitations, and no shares" />}
-      {data !== undefined && data.invitations.length > 0 && (
-        <Invitations
-          invitations={data.invitations}
-          onRevoke={(id) => setDialog({ ...REVOKE, request: invitationRevocation(tenant, id) })}
-        />
+      <Load of={sharing} what="shares">
+        {({ invitations, given, received }) => (
+          <>
+            {invitations.length + given.length + received.length === 0 && (
+              <Empty title="No invitations, and no shares" />
+            )}
+            {invitations.length > 0 && (
+              <Invitations
+                invitations={invitations}
+                onRevoke={(id) => setDialog({ ...REVOKE, request: invitationRevocation(tenant, id) })}
+              />
+            )}
+            <ShareTable title="Shared with" shares={given} onEnd={end} />
+            <ShareTable title="Shared by" shares={received} onEnd={end} />
+          </>
+        )}
+      </Load>
+      {dialog === 'invite' && (
+        <NewInvitationDialog tenant={tenant} onClose={close} onCreated={sharing.reload} />
       )}
-      {data !== undefined && (
-        <>
-          <ShareTable title="Shared with" shares={data.given} onEnd={end} />
-          <ShareTable title="Shared by" shares={data.received} onEnd={end} />
-        </>
-      )}
-      {dialog === 'invite' && <NewInvitationDialog tenant={tenant} onClose={close} onCreated={reload} />}
       {dialog === 'accept' && <AcceptDialog tenant={tenant} onClose={close} />}
       {dialog !== null && typeof dialog === 'object' && <EndDialog {...dialog} onClose={close} />}
     </>
@@ -141,9 +146,9 @@ function Invitations({ invitations, onRevoke }: InvitationsProps) {
           </td>
           <td class="actions">
             {canManage.value && (
-              <button type="button" class="quiet" onClick={() => onRevoke(id)}>
-                Revoke<span class="visually-hidden"> {id}</span>
-              </button>
+              <RowButton of={id} onClick={() => onRevoke(id)}>
+                Revoke
+              </RowButton>
             )}
           </td>
         </tr>
@@ -182,9 +187,9 @@ function ShareTable({ title, shares, onEnd }: ShareTableProps) {
             </td>
             <td class="actions">
               {canManage.value && (
-                <button type="button" class="quiet" onClick={() => onEnd(share.id)}>
-                  End<span class="visually-hidden"> {share.id}</span>
-                </button>
+                <RowButton of={share.id} onClick={() => onEnd(share.id)}>
+                  End
+                </RowButton>
               )}
             </td>
           </tr>
@@ -196,25 +201,15 @@ function ShareTable({ title, shares, onEnd }: ShareTableProps) {
 
 /** Ends a share or an invitation. */
 function EndDialog({ title, verb, consequence, request, onClose }: End & { onClose: () => void }) {
-  const action = useAction();
-  const end = () =>
-    action.run(async () => {
-      await sendEmpty(request);
-      noteChange();
-      toast(verb === END.verb ? 'Ended the share.' : 'Revoked the invitation.');
-      onClose();
-    });
+  const end = async () => {
+    await sendEmpty(request);
+    noteChange();
+    toast(verb === END.verb ? 'Ended the share.' : 'Revoked the invitation.');
+    onClose();
+  };
   return (
-    <FormDialog
-      title={title}
-      verb={verb}
-      isDangerous
-      request={request}
-      action={action}
-      onClose={onClose}
-      onSubmit={end}
-    >
+    <ActionDialog title={title} verb={verb} isDangerous request={request} onClose={onClose} onSubmit={end}>
       <p>{consequence}</p>
-    </FormDialog>
+    </ActionDialog>
   );
 }

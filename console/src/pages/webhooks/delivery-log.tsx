@@ -1,9 +1,8 @@
 import { listDeliveries } from '../../api/webhooks-api.ts';
 import { formatNumber } from '../../text/format.ts';
 import { Time } from '../../ui/inline.tsx';
-import { MoreButton } from '../../ui/more-button.tsx';
+import { LoadPages } from '../../ui/load.tsx';
 import { Name } from '../../ui/name.tsx';
-import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { usePages } from '../../ui/use-pages.ts';
 import { resultText } from './webhook-texts.ts';
 
@@ -18,31 +17,34 @@ export function DeliveryLog({ id, round }: Props) {
   const pages = usePages((after, signal) => listDeliveries(id, after, signal), [id, round]);
   return (
     <section aria-label="Deliveries">
-      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
-      {pages.items === undefined && pages.isLoading && <Loading what="deliveries" />}
-      {pages.items?.length === 0 && <Empty title="No deliveries in the last 7 days" />}
-      {pages.items !== undefined && pages.items.length > 0 && (
-        <ol class="audit-events small">
-          {pages.items.map(({ at, message_id, type, tenant, duration_ms, ...result }) => (
-            <li key={`${at} ${message_id}`}>
-              <p class="audit-line">
-                <code>{type}</code>
-                <span>{resultText(result)}</span>
-              </p>
-              <p class="muted audit-line">
-                <Time value={at} /> · {formatNumber(duration_ms)} ms · {message_id}
-                {tenant !== null && (
-                  <>
-                    {' '}
-                    · <Name text={tenant} />
-                  </>
-                )}
-              </p>
-            </li>
-          ))}
-        </ol>
-      )}
-      <MoreButton pages={pages}>Show older deliveries</MoreButton>
+      <LoadPages
+        of={pages}
+        what="deliveries"
+        empty="No deliveries in the last 7 days"
+        more="Show older deliveries"
+      >
+        {(deliveries) => (
+          <ol class="audit-events small">
+            {deliveries.map(({ at, message_id, type, tenant, duration_ms, ...result }) => (
+              <li key={`${at} ${message_id}`}>
+                <p class="audit-line">
+                  <code>{type}</code>
+                  <span>{resultText(result)}</span>
+                </p>
+                <p class="muted audit-line">
+                  <Time value={at} /> · {formatNumber(duration_ms)} ms · {message_id}
+                  {tenant !== null && (
+                    <>
+                      {' '}
+                      · <Name text={tenant} />
+                    </>
+                  )}
+                </p>
+              </li>
+            ))}
+          </ol>
+        )}
+      </LoadPages>
     </section>
   );
 }

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type EventType, type NewWebhook, sendForSecret, webhookCreation } from '../../api/webhooks-api.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { Options } from '../../ui/options.tsx';
-import { useAction } from '../../ui/use-load.ts';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/fields.tsx';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 import { EVENTS } from './webhook-texts.ts';
 
@@ -23,25 +22,22 @@ export function NewWebhookDialog({ tenant, onClose, onCreated }: Props) {
     content: false,
   });
   const [secret, setSecret] = useState<string | null>(null);
-  const action = useAction();
   const { url, types, path, content } = webhook;
   const change = (changes: Partial<NewWebhook>) => setWebhook({ ...webhook, ...changes });
   const request = webhookCreation(webhook);
-  const create = () =>
-    action.run(async () => {
-      setSecret(await sendForSecret(request));
-      onCreated();
-    });
+  const create = async () => {
+    setSecret(await sendForSecret(request));
+    onCreated();
+  };
   if (secret !== null)
     return <SecretDialog title="The new webhook" name="secret" secret={secret} onClose={onClose} />;
   return (
-    <FormDialog
+    <ActionDialog
       title={tenant === null ? 'New webhook for all tenants' : 'New webhook'}
       verb="Create"
       isReady={url !== '' && types?.length !== 0}
       hasInput={url !== '' || path !== null}
       request={request}
-      action={action}
       onClose={onClose}
       onSubmit={create}
     >
@@ -57,35 +53,25 @@ export function NewWebhookDialog({ tenant, onClose, onCreated }: Props) {
         />
         <span class="hint">Receives the messages by POST. Plain http needs WEBHOOK_ALLOWED_ADDRESSES.</span>
       </label>
-      <label>
-        Events
-        <select
-          value={types === null ? 'all' : 'some'}
-          onChange={(event) => change({ types: event.currentTarget.value === 'all' ? null : [] })}
-        >
-          <Options texts={{ all: 'All events', some: 'Only certain events' }} />
-        </select>
-      </label>
+      <SelectField
+        label="Events"
+        texts={{ all: 'All events', some: 'Only certain events' }}
+        value={types === null ? 'all' : 'some'}
+        onChange={(choice) => change({ types: choice === 'all' ? null : [] })}
+      />
       {types !== null && <EventBoxes types={types} onChange={(chosen) => change({ types: chosen })} />}
-      <label>
-        Path
-        <input
-          spellcheck={false}
-          placeholder="/memories/projects"
-          value={path ?? ''}
-          onInput={(event) => change({ path: event.currentTarget.value || null })}
-        />
-        <span class="hint">Only a file, or the files below a directory. Empty for all.</span>
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={content}
-          onChange={(event) => change({ content: event.currentTarget.checked })}
-        />
+      <TextField
+        label="Path"
+        hint="Only a file, or the files below a directory. Empty for all."
+        spellcheck={false}
+        placeholder="/memories/projects"
+        value={path ?? ''}
+        onChange={(text) => change({ path: text || null })}
+      />
+      <CheckField checked={content} onChange={(checked) => change({ content: checked })}>
         Send the contents of files, too
-      </label>
-    </FormDialog>
+      </CheckField>
+    </ActionDialog>
   );
 }
 
@@ -99,16 +85,13 @@ function EventBoxes({ types, onChange }: EventBoxesProps) {
   return (
     <fieldset class="grid event-types" aria-label="Events">
       {all.map(([type, text]) => (
-        <label key={type} class="check">
-          <input
-            type="checkbox"
-            checked={types.includes(type)}
-            onChange={({ currentTarget: { checked } }) =>
-              onChange(checked ? [...types, type] : types.filter((each) => each !== type))
-            }
-          />
+        <CheckField
+          key={type}
+          checked={types.includes(type)}
+          onChange={(checked) => onChange(checked ? [...types, type] : types.filter((each) => each !== type))}
+        >
           {text}
-        </label>
+        </CheckField>
       ))}
     </fieldset>
   );

@@ -2,10 +2,9 @@ import { useState } from 'preact/hooks';
 import { sendEmpty } from '../../api/api-client.ts';
 import { redelivery, type Webhook } from '../../api/webhooks-api.ts';
 import { formatTime } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
 
 interface Props {
   webhook: Webhook;
@@ -16,22 +15,19 @@ interface Props {
 /** Delivers the changes since a time again, or skips the changes before it. */
 export function RedeliverDialog({ webhook: { id, enabled }, onClose, onDone }: Props) {
   const [since, setSince] = useState<string | null>(null);
-  const action = useAction();
-  const redeliver = () =>
-    action.run(async () => {
-      if (since === null) return;
-      await sendEmpty(redelivery(id, since));
-      toast(`The webhook continues with the first change since ${formatTime(since)}.`);
-      onClose();
-      onDone();
-    });
+  const redeliver = async () => {
+    if (since === null) return;
+    await sendEmpty(redelivery(id, since));
+    toast(`The webhook continues with the first change since ${formatTime(since)}.`);
+    onClose();
+    onDone();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Deliver again from a time"
       verb="Deliver again"
       isReady={since !== null}
       request={since === null ? undefined : redelivery(id, since)}
-      action={action}
       onClose={onClose}
       onSubmit={redeliver}
     >
@@ -43,6 +39,6 @@ export function RedeliverDialog({ webhook: { id, enabled }, onClose, onDone }: P
       {!enabled && (
         <p class="notice warning">The webhook is disabled, and sends nothing until you enable it.</p>
       )}
-    </FormDialog>
+    </ActionDialog>
   );
 }

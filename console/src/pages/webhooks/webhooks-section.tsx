@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import { canManage, canManageFleet } from '../../api/session-state.ts';
 import { listWebhooks } from '../../api/webhooks-api.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { Load } from '../../ui/load.tsx';
+import { Empty } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { NewWebhookDialog } from './new-webhook-dialog.tsx';
 import { WebhookItem } from './webhook-item.tsx';
@@ -18,7 +19,7 @@ const STEP = 100;
 export function WebhooksSection({ tenant }: { tenant: string | null }) {
   const [isCreating, setIsCreating] = useState(false);
   const [shown, setShown] = useState(STEP);
-  const { data, error, reload } = useLoad((signal) => listWebhooks(tenant, signal), [tenant], 'webhooks');
+  const webhooks = useLoad((signal) => listWebhooks(tenant, signal), [tenant], 'webhooks');
   const mayCreate = tenant === null ? canManageFleet.value : canManage.value;
   return (
     <>
@@ -35,23 +36,33 @@ export function WebhooksSection({ tenant }: { tenant: string | null }) {
           ? "Servers that receive changes. Create a single tenant's webhook in the tenant's settings."
           : 'Servers that receive the changes to this memory.'}
       </p>
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Loading what="webhooks" />}
-      {data?.length === 0 && <Empty title="No webhooks" />}
-      {data !== undefined && data.length > 0 && (
-        <ul class="audit-events webhooks">
-          {data.slice(0, shown).map((webhook) => (
-            <WebhookItem key={webhook.id} webhook={webhook} hasTenant={tenant === null} onChange={reload} />
-          ))}
-        </ul>
-      )}
-      {data !== undefined && data.length > shown && (
-        <button type="button" class="more" onClick={() => setShown(shown + STEP)}>
-          Show more webhooks
-        </button>
-      )}
+      <Load of={webhooks} what="webhooks">
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="No webhooks" />
+          ) : (
+            <>
+              <ul class="audit-events webhooks">
+                {all.slice(0, shown).map((webhook) => (
+                  <WebhookItem
+                    key={webhook.id}
+                    webhook={webhook}
+                    hasTenant={tenant === null}
+                    onChange={webhooks.reload}
+                  />
+                ))}
+              </ul>
+              {all.length > shown && (
+                <button type="button" class="more" onClick={() => setShown(shown + STEP)}>
+                  Show more webhooks
+                </button>
+              )}
+            </>
+          )
+        }
+      </Load>
       {isCreating && (
-        <NewWebhookDialog tenant={tenant} onClose={() => setIsCreating(false)} onCreated={reload} />
+        <NewWebhookDialog tenant={tenant} onClose={() => setIsCreating(false)} onCreated={webhooks.reload} />
       )}
     </>
   );
