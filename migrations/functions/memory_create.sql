@@ -58,6 +58,12 @@ BEGIN
   UPDATE tenants AS t SET file_count = t.file_count + 1, byte_count = t.byte_count + bytes, last_change_at = opened.at
   WHERE t.id = p_tenant;
   PERFORM memory_log_change(p_tenant, opened.at);
+  IF memory_nears(opened.files, 1, COALESCE(opened.max_files, p_max_files))
+    OR memory_nears(opened.bytes, bytes, COALESCE(opened.max_bytes, p_max_bytes)) THEN
+    PERFORM memory_record_near_limits(
+      p_tenant, opened.files, opened.max_files, opened.bytes, opened.max_bytes, p_max_files, p_max_bytes, p_origin -> 'actor'
+    );
+  END IF;
   IF p_key_hash IS NOT NULL THEN
     INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
     VALUES (p_tenant, p_key_hash, p_request_hash, p_result, false);

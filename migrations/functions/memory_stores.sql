@@ -131,6 +131,11 @@ BEGIN
     p_tenant, 0, more_bytes, CASE WHEN opened.keeps_history THEN 1 ELSE 0 END, kept_bytes, opened.at, NOT opened.keeps_history,
     p_max_history_bytes
   );
+  IF memory_nears(opened.bytes, more_bytes, COALESCE(opened.max_bytes, p_max_bytes)) THEN
+    PERFORM memory_record_near_limits(
+      p_tenant, opened.files, opened.max_files, opened.bytes, opened.max_bytes, p_max_files, p_max_bytes, p_origin -> 'actor'
+    );
+  END IF;
   outcome := 'updated';
   data := memory_store_item(p_tenant, new_path, p_with_content);
 END

@@ -75,6 +75,11 @@ BEGIN
       history_since = CASE WHEN opened.keeps_history THEN t.history_since ELSE opened.at END
     WHERE t.id = p_tenant;
     PERFORM memory_log_change(p_tenant, opened.at);
+    IF memory_nears(opened.bytes, more_bytes, COALESCE(opened.max_bytes, p_max_bytes)) THEN
+      PERFORM memory_record_near_limits(
+        p_tenant, opened.files, opened.max_files, opened.bytes, opened.max_bytes, 0, p_max_bytes, p_origin -> 'actor'
+      );
+    END IF;
     IF opened.history_bytes + kept_bytes > NULLIF(max_history_bytes, 0) THEN
       PERFORM memory_prune_after_write(p_tenant, opened.history_bytes + kept_bytes, max_history_bytes, kept_bytes);
     END IF;

@@ -52,7 +52,7 @@ describeService(
       const { token } = await giver.invite({ reusable: true });
       await receiver.accept(token, 'team');
       const to = freshTenant('copy');
-      await copyTenantData(service().database, receiver.tenant, to, ORIGIN);
+      await copyTenantData(service().database, receiver.tenant, to, ORIGIN, { maxFiles: 0, maxBytes: 0 });
       const copy = await createSharer(service(), to);
       expect(await copy.shares()).toStrictEqual({ given: [], received: [] });
       expect(await copy.run(cmd.view('/memories/team/a'))).toContain('does not exist');

@@ -14,7 +14,7 @@ export type DraftEventType = `draft_${'opened' | 'merged' | 'rejected'}`;
 export type ShareEventType = `share_${'created' | 'ended'}`;
 
 /** A later version of the service may add types. */
-export type ChangeType = FileChangeType | TenantEventType | DraftEventType | ShareEventType;
+export type ChangeType = FileChangeType | TenantEventType | 'limit_near' | DraftEventType | ShareEventType;
 
 /** Selects changes. Undefined fields match all changes. */
 export interface ChangeFilter {
@@ -105,6 +105,13 @@ export interface TenantEvent extends BaseEvent {
   previous_tenant?: string;
 }
 
+/** The tenant's files or bytes reached 90 % of their limit. */
+export interface LimitEvent extends BaseEvent {
+  type: 'limit_near';
+  limit: 'files' | 'bytes';
+  used_percent: number;
+}
+
 export interface DraftEvent extends BaseEvent {
   type: DraftEventType;
   /** `state` is `open`, `merged`, `replaced`, `rejected`, or `expired`. */
@@ -118,8 +125,8 @@ export interface ShareEvent extends BaseEvent {
   share: { id: string; access: string };
 }
 
-/** A change to a file, or an event of the tenant, a draft, or a share. */
-export type ChangeEvent = FileEvent | TenantEvent | DraftEvent | ShareEvent;
+/** A change to a file, or an event of the tenant, a limit, a draft, or a share. */
+export type ChangeEvent = FileEvent | TenantEvent | LimitEvent | DraftEvent | ShareEvent;
 
 export interface ChangePage {
   events: ChangeEvent[];

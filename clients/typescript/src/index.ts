@@ -10,6 +10,7 @@ export type {
   ChangeType,
   DraftEvent,
   FileEvent,
+  LimitEvent,
   ListChangesOptions,
   ShareEvent,
   TenantEvent,

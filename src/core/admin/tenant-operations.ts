@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { changedValues } from '../tenants/audit.ts';
 import { copyTenantData, moveTenantData } from '../tenants/copy.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { forgetTenant } from '../tenants/forget.ts';
 import { MAX_METADATA, parsePairs } from '../tenants/metadata.ts';
 import { rejectMounted } from '../tenants/mounts.ts';
@@ -195,11 +196,13 @@ export const updateTenant = defineOperation({
   body: tenantChange,
   response: { description: 'The tenant.', schema: tenantSchema },
   errors: [noSuchTenant, archived, new ServiceError('too_much_metadata', MAX_METADATA)],
-  async run({ database, config, params: { tenant }, body, note }) {
+  async run({ database, config, administrator: { actor }, params: { tenant }, body, note }) {
     const { settings = {} } = body;
     const details = pickDetails(body);
     const before = await requireTenant(database, tenant);
-    if (!(await new Tenants(database).change(tenant, pickSettings(settings), details)))
+    const tenants = new Tenants(database);
+    const quotas = tenantDefaults(config);
+    if (!(await tenants.change(tenant, pickSettings(settings), details, quotas, actor)))
       throwNoSuchTenant(tenant);
     note({
       details: { ...changedValues(settingsRecord(before), settings), ...changedValues(before, details) },
@@ -358,7 +361,7 @@ export const copyTenant = defineOperation({
   errors: copyErrors,
   async run({ database, config, params: { tenant }, body: { to }, origin, note }) {
     note({ details: { to } });
-    await copyTenantData(database, tenant, to, origin);
+    await copyTenantData(database, tenant, to, origin, tenantDefaults(config));
     return readRecord({ database, config }, to);
   },
 });

@@ -96,6 +96,7 @@ export const DELEGATED_FUNCTIONS = [
   'memory_past_contents',
   'memory_replace_content',
   'memory_record_event',
+  'memory_record_near_limits',
 ];
 
 /** Looks up the node that stores a tenant, in the metadata that every node has. */

@@ -178,7 +178,15 @@ export async function apply(
       yield filled;
     }
   };
-  const changedAt = await writeChange(query, tenant, { made, removed, files }, writeBatches(), defaults);
+  const { actor } = options.origin;
+  const changedAt = await writeChange(
+    query,
+    tenant,
+    { made, removed, files },
+    writeBatches(),
+    defaults,
+    actor,
+  );
   return { ...planned, plan, changedAt, keptOut };
 }
 

@@ -3,8 +3,11 @@ import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import type { OverQuota, Quotas, TenantDefaults } from '../memory/memory-store.ts';
+import type { Actor } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { recordNearLimits } from '../tenants/near-limits.ts';
 import { beginChangeQuery } from '../tenants/queries.ts';
+import { requireTenant } from '../tenants/tenants.ts';
 
 /* Writes planned changes to many files and directories for restores, reverts, and merges. */
 
@@ -123,6 +126,7 @@ export interface WrittenFile extends ChangedFile {
  *
  * @param files all files that change
  * @param batches the files among them that exist after the change; each batch is one statement
+ * @param by the actor for an event about a limit
  * @returns the change's time
  * @throws ServiceError if the tenant does not exist
  */
@@ -131,8 +135,10 @@ export async function writeChange(
   tenant: string,
   { made, removed, files }: DirectoryChanges & { files: Iterable<ChangedFile> },
   batches: AsyncIterable<readonly WrittenFile[]> | Iterable<readonly WrittenFile[]>,
-  { historyDays, maxHistoryBytes }: Pick<TenantDefaults, 'historyDays' | 'maxHistoryBytes'>,
+  { historyDays, maxHistoryBytes, ...quotas }: TenantDefaults,
+  by: Actor,
 ): Promise<string> {
+  const before = await requireTenant({ query }, tenant);
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
   if (!at) throw new ServiceError('no_such_tenant', tenant);
   const change = randomUUID();
@@ -165,6 +171,7 @@ export async function writeChange(
     batch = next;
   }
   await write(batch, true);
+  await recordNearLimits(query, before, quotas, by);
   return at;
 }
 

@@ -3,6 +3,7 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { lockUntilEndQuery } from '../database/tenant-job.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints } from '../lib/text-forms.ts';
+import type { Quotas } from '../memory/memory-store.ts';
 import type { Mount } from '../memory/mount.ts';
 import { type Actor, ANONYMOUS, type Origin, storedOrigin } from '../memory/origin.ts';
 import { noteArrival } from './arrivals.ts';
@@ -10,6 +11,7 @@ import { copyEventsQuery, recordEvent } from './events.ts';
 import { copyKeptOut, moveKeptOut } from './kept-out-entries.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
+import { recordNearLimits } from './near-limits.ts';
 import {
   beginChangeQuery,
   bindRootQuery,
@@ -206,6 +208,7 @@ export function copyTenantData(
   from: string,
   to: string,
   origin: Origin,
+  quotas: Quotas,
 ): Promise<Copied> {
   return database.transaction(async (query) => {
     const copied = await copy(query, from, to, isUnshared, async () => {
@@ -216,6 +219,7 @@ export function copyTenantData(
       await copyKeptOut(query, from, to);
     });
     await noteArrival(query, to);
+    await recordNearLimits(query, { id: to, ...EMPTY }, quotas, origin.actor);
     return copied;
   });
 }
@@ -280,6 +284,9 @@ export function moveTenantData(
     return { ...copied, keys, mountedBy };
   });
 }
+
+/** A new tenant's usage and limits. */
+const EMPTY = { files: 0, bytes: 0, maxFiles: null, maxBytes: null };
 
 /** Whether an operator created the mount. An invitation was accepted for one tenant, not for its copies. */
 const isUnshared = ({ share }: Mount) => share === undefined;

@@ -17,6 +17,7 @@ export const KEY_EVENTS = ['key_created', 'key_revoked'] as const;
 export type EventFacts =
   | { type: (typeof TENANT_EVENTS)[number] }
   | { type: 'tenant_renamed'; previous_tenant: string }
+  | { type: 'limit_near'; limit: 'files' | 'bytes'; used_percent: number }
   | { type: (typeof DRAFT_EVENTS)[number]; draft: { id: string; state: string } }
   | { type: (typeof SHARE_EVENTS)[number]; share: { id: string; access: string } }
   | { type: (typeof KEY_EVENTS)[number]; key: { id: string; kind: KeyKind; access: string } };

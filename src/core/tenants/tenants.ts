@@ -1,12 +1,13 @@
 import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import type { OverQuota } from '../memory/memory-store.ts';
+import type { OverQuota, Quotas } from '../memory/memory-store.ts';
 import { type Actor, ANONYMOUS } from '../memory/origin.ts';
 import { recordEvent, retireEventsQuery } from './events.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
 import { removeAllKeptOut } from './kept-out-entries.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
+import { recordNearLimits } from './near-limits.ts';
 import {
   changeScopesQuery,
   createTenantQuery,
@@ -111,21 +112,26 @@ export class Tenants {
    * @throws ServiceError for a draft
    */
   async set(tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
-    return this.#database.transaction((query) => set(query, tenant, changes));
+    return this.#database.transaction(async (query) => (await set(query, tenant, changes)) !== undefined);
   }
 
   /**
    * Changes a tenant's settings and details in one transaction. Returns false if the tenant does not exist.
    *
+   * @param quotas the service's limits, for an event about a limit
    * @throws ServiceError for a draft, or if the details change and the tenant is archived
    */
   async change(
     tenant: string,
     settings: Partial<TenantSettings>,
     details: StoreDetailsChange,
+    quotas: Quotas,
+    by: Actor,
   ): Promise<boolean> {
     return this.#database.transaction(async (query) => {
-      if (!(await set(query, tenant, settings))) return false;
+      const before = await set(query, tenant, settings);
+      if (before === undefined) return false;
+      await recordNearLimits(query, before, quotas, by);
       if (Object.keys(details).length > 0) {
         await changeDetails(query, tenant, (current) => mergeDetails(current, details));
       }
@@ -203,17 +209,22 @@ async function createIn(query: QueryExecutor, tenant: string, by: Actor): Promis
   return true;
 }
 
-async function set(query: QueryExecutor, tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
+/** Returns the tenant before the change, or undefined if it does not exist. */
+async function set(
+  query: QueryExecutor,
+  tenant: string,
+  changes: Partial<TenantSettings>,
+): Promise<TenantRow | undefined> {
   await query(lockTenantQuery, { tenant });
   const current = (await query(findTenantQuery, { tenant })).rows[0];
-  if (current === undefined) return false;
+  if (current === undefined) return undefined;
   if (current.draftOf !== null) throw new ServiceError('draft_has_no_settings', current.draftOf, tenant);
-  if (Object.keys(changes).length === 0) return true;
+  if (Object.keys(changes).length === 0) return current;
   const settings = { ...current, ...changes };
-  const isSet = (await query(setTenantQuery, { ...settings, tenant })).count === 1;
+  await query(setTenantQuery, { ...settings, tenant });
   const { rows: drafts } = await query(listOpenDraftsQuery, { tenant });
   for (const { id } of drafts) await followSettings(query, settings, id);
-  return isSet;
+  return current;
 }
 
 /**

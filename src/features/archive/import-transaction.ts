@@ -9,6 +9,7 @@ import type { OverQuota, Quotas } from '../../core/memory/memory-store.ts';
 import { type Origin, storedOrigin } from '../../core/memory/origin.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { noteArrival } from '../../core/tenants/arrivals.ts';
+import { recordNearLimits } from '../../core/tenants/near-limits.ts';
 import { beginChangeQuery, bindRootQuery, reserveQuery, type TenantRow } from '../../core/tenants/queries.ts';
 import { rejectArchived } from '../../core/tenants/stores.ts';
 import { requireTenant } from '../../core/tenants/tenants.ts';
@@ -148,7 +149,8 @@ async function importInto(
 ): Promise<Imported> {
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
   if (!at) throw new ServiceError('no_such_tenant', tenant);
-  check?.(await requireTenant({ query }, tenant));
+  const before = await requireTenant({ query }, tenant);
+  check?.(before);
   await rejectArchived(query, tenant);
   const { conflicts, directories: existing } = await findExisting(query, tenant, source);
   if (conflicts.length > 0) {
@@ -185,6 +187,7 @@ async function importInto(
   }
   const versions = isRecorded ? null : await importHistory(query, tenant, history);
   await noteArrival(query, tenant);
+  await recordNearLimits(query, before, quotas, origin.actor);
   return { kind: 'imported', files, bytes, directories, versions, changedAt: isRecorded ? at : null };
 }
 

@@ -10,7 +10,7 @@ import { timeSliced } from '../../core/lib/time-slice.ts';
 import type { Actor } from '../../core/memory/origin.ts';
 import { type KeptOutTexts, redactionFor } from '../../core/memory/secrets/kept-out.ts';
 import type { Redaction } from '../../core/memory/secrets/secrets.ts';
-import { effectiveSettings } from '../../core/tenants/effective-settings.ts';
+import { effectiveSettings, tenantDefaults } from '../../core/tenants/effective-settings.ts';
 import { lockTenantQuery, type TenantRow } from '../../core/tenants/queries.ts';
 import { rejectArchived } from '../../core/tenants/stores.ts';
 import { quotaExceeded, requireTenant } from '../../core/tenants/tenants.ts';
@@ -229,7 +229,6 @@ async function finish(
     await rejectArchived(query, tenant);
     const draft = await findOpenDraft(query, tenant, id);
     const row = await requireTenant({ query }, tenant);
-    const { historyDays, maxHistoryBytes } = effectiveSettings(row, config);
     const plan = await secrets.apply(
       query,
       await readMergeRedaction(row, { config, keptOut }),
@@ -250,8 +249,7 @@ async function finish(
       mergedAt = await writeMerge(query, {
         ...ids,
         plan,
-        historyDays,
-        maxHistoryBytes,
+        limits: tenantDefaults(config),
         findProposer,
         approvedBy: approver,
         requestId,

@@ -1,6 +1,7 @@
 import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
 import { type ChangedFile, type WrittenFile, writeChange } from '../../core/history/change.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
+import type { TenantDefaults } from '../../core/memory/memory-store.ts';
 import { type Actor, type Origin, storedOrigin } from '../../core/memory/origin.ts';
 import { type DraftIds, draftContents } from './contents.ts';
 import type { Draft } from './drafts.ts';
@@ -94,8 +95,7 @@ export async function readProposers(
 
 export interface MergeWrite extends DraftIds {
   plan: Pick<MergePlan, 'changes' | 'made' | 'removed'>;
-  historyDays: number;
-  maxHistoryBytes: number;
+  limits: TenantDefaults;
   findProposer: (change: PlannedChange) => Proposer;
   approvedBy: Actor;
   requestId: string | undefined;
@@ -129,7 +129,7 @@ export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promi
         return to === null ? [] : [{ ...file, to, text: newText(planned, contents), version: null }];
       });
   };
-  return writeChange(query, tenant, { ...plan, files }, writeBatches(), given);
+  return writeChange(query, tenant, { ...plan, files }, writeBatches(), given.limits, approvedBy);
 }
 
 export function newSize({ file, outcome }: PlannedChange): number {

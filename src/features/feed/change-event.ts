@@ -13,6 +13,7 @@ export const EVENT_TYPES = [
   ...FILE_EVENTS,
   ...TENANT_EVENTS,
   'tenant_renamed',
+  'limit_near',
   ...DRAFT_EVENTS,
   ...SHARE_EVENTS,
   ...KEY_EVENTS,
@@ -54,6 +55,18 @@ const renameEvent = z
   })
   .meta({ id: 'TenantRenamedEvent', description: 'The tenant has a new ID.' });
 
+const limitEvent = z
+  .object({
+    ...common,
+    type: z.literal('limit_near'),
+    limit: z.enum(['files', 'bytes']),
+    used_percent: z.int().min(0).meta({
+      description:
+        'Usage after the change, rounded down. Exceeds 100 if the limit was lowered below the usage.',
+    }),
+  })
+  .meta({ id: 'LimitEvent', description: 'The usage has reached 90 percent of a limit.' });
+
 const draftEvent = z
   .object({
     ...common,
@@ -87,10 +100,18 @@ const keyEvent = z
   .meta({ id: 'KeyEvent', description: "Only in the list of all tenants' changes." });
 
 export const eventSchema = z
-  .discriminatedUnion('type', [fileEvent, tenantEvent, renameEvent, draftEvent, shareEvent, keyEvent])
+  .discriminatedUnion('type', [
+    fileEvent,
+    tenantEvent,
+    renameEvent,
+    limitEvent,
+    draftEvent,
+    shareEvent,
+    keyEvent,
+  ])
   .meta({
     id: 'ChangeEvent',
-    description: 'A change to a file, or an event of a tenant, a draft, a share, or a key.',
+    description: 'A change to a file, or an event of a tenant, a limit, a draft, a share, or a key.',
   });
 
 export type ChangeEvent = z.infer<typeof eventSchema>;

@@ -117,6 +117,7 @@ async function eraseBatch(
         { made: [], removed: [], files: written },
         [written],
         erasure.defaults,
+        erasure.origin.actor,
       );
     }
     const memoryIds = edited.map(({ memoryId }) => memoryId);

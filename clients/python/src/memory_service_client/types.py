@@ -161,6 +161,7 @@ ChangeType: TypeAlias = Literal[
     "tenant_resumed",
     "tenant_renamed",
     "tenant_deleted",
+    "limit_near",
     "draft_opened",
     "draft_merged",
     "draft_rejected",
@@ -229,7 +230,7 @@ class ShareState(TypedDict):
 
 
 class ChangeEvent(TypedDict):
-    """A change to a file, or an event of a tenant, draft, or share. A later version of the service may add fields."""
+    """A change to a file, or another event of the tenant. A later version of the service may add fields."""
 
     cursor: str
     """Position after the event. Save it when you have handled the event, and continue with `after`."""
@@ -253,6 +254,11 @@ class ChangeEvent(TypedDict):
 
     share: NotRequired[ShareState]
     """The invitation that the tenant accepted, or the share that ended."""
+
+    limit: NotRequired[Literal["files", "bytes"]]
+    """The limit that the tenant's usage has nearly reached."""
+
+    used_percent: NotRequired[int]
 
     previous_tenant: NotRequired[str]
     """For `tenant_renamed`: the tenant's ID before the rename."""

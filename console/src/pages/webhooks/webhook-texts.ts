@@ -13,6 +13,7 @@ export const EVENTS: Record<EventType, string> = {
   tenant_resumed: 'Tenant resumed',
   tenant_deleted: 'Tenant deleted',
   tenant_renamed: 'Tenant renamed',
+  limit_near: 'Limit nearly reached',
   draft_opened: 'Draft opened',
   draft_merged: 'Draft merged',
   draft_rejected: 'Draft rejected',
