@@ -1,4 +1,4 @@
-import { type ApiRequest, send, sendJson, sendRequest } from './api-client.ts';
+import { post, send, sendJson, sendRequest } from './api-client.ts';
 import type { FileDiff } from './api-types.ts';
 import type { Draft, DraftChange, DraftComment, DraftResolutionInput, MergedDraft } from './schema.ts';
 import { tenantPath } from './tenants-api.ts';
@@ -113,14 +113,8 @@ export const mergeDraft = (tenant: string, id: string, review: string, resolutio
 export const replaceByDraft = (tenant: string, id: string, review: string) =>
   sendRequest<MergedDraft>(replacement(tenant, id, review));
 
-export const replacement = (tenant: string, id: string, review: string): ApiRequest => ({
-  method: 'POST',
-  path: draftPath(tenant, id, '/replace'),
-  json: { review },
-});
+export const replacement = (tenant: string, id: string, review: string) =>
+  post(draftPath(tenant, id, '/replace'), { review });
 
-export const rejection = (tenant: string, id: string): ApiRequest => ({
-  method: 'POST',
-  path: draftPath(tenant, id, '/close'),
-});
+export const rejection = (tenant: string, id: string) => post(draftPath(tenant, id, '/close'));
 export const closeDraft = (tenant: string, id: string) => sendRequest<Draft>(rejection(tenant, id));

@@ -1,4 +1,4 @@
-import { type ApiRequest, sendJson, sendRequest } from './api-client.ts';
+import { post, sendJson, sendRequest } from './api-client.ts';
 import type { Activity, Changes, FileDiff, RevertResolution, Version } from './api-types.ts';
 import type { AdjacentChanges, VersionWithContent } from './schema.ts';
 import { tenantPath } from './tenants-api.ts';
@@ -44,10 +44,7 @@ export const checkRedaction = (tenant: string, id: string, signal: AbortSignal) 
     signal,
   });
 
-export const redaction = (tenant: string, id: string): ApiRequest => ({
-  method: 'POST',
-  path: versionPath(tenant, id, '/redact'),
-});
+export const redaction = (tenant: string, id: string) => post(versionPath(tenant, id, '/redact'));
 export const redactVersion = (tenant: string, id: string) =>
   sendRequest<{ versions: number; same_path: number; stored_results: number; drafts: string[] }>(
     redaction(tenant, id),
@@ -91,13 +88,13 @@ export type RevertTarget = ActorQuery & { since: string; until?: string };
 
 /** Previews a change without applying it. */
 export const previewRestore = (tenant: string, target: RestoreTarget, signal: AbortSignal) =>
-  post(tenantPath(tenant, '/restore'), { ...target, dry_run: true }, signal);
+  preview(tenantPath(tenant, '/restore'), target, signal);
 
 export const previewRevert = (
   tenant: string,
   target: RevertTarget & { resolutions: RevertResolution[] },
   signal: AbortSignal,
-) => post(tenantPath(tenant, '/revert'), { ...target, dry_run: true }, signal);
+) => preview(tenantPath(tenant, '/revert'), target, signal);
 
 /**
  * Reads the change that a revert would make to one file, from its current text to the text without the actor's changes.
@@ -113,11 +110,8 @@ export const readRevertDiff = (
     { query: { ...target, memory_id }, signal },
   );
 
-export const restoration = (tenant: string, target: RestoreTarget, plan: string): ApiRequest => ({
-  method: 'POST',
-  path: tenantPath(tenant, '/restore'),
-  json: { ...target, dry_run: false, plan },
-});
+export const restoration = (tenant: string, target: RestoreTarget, plan: string) =>
+  post(tenantPath(tenant, '/restore'), { ...target, dry_run: false, plan });
 
 /** @throws ApiError with status 412 when the restore would differ from the preview */
 export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
@@ -132,11 +126,8 @@ export const revert = (tenant: string, target: RevertChoice, plan?: string) =>
 
 type RevertChoice = RevertTarget & { resolutions?: RevertResolution[] };
 
-export const reversion = (tenant: string, target: RevertChoice, plan?: string): ApiRequest => ({
-  method: 'POST',
-  path: tenantPath(tenant, '/revert'),
-  json: { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) },
-});
+export const reversion = (tenant: string, target: RevertChoice, plan?: string) =>
+  post(tenantPath(tenant, '/revert'), { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) });
 
-const post = (path: string, json: object, signal: AbortSignal) =>
-  sendJson<Changes>(path, { method: 'POST', json, signal });
+const preview = (path: string, target: object, signal: AbortSignal) =>
+  sendJson<Changes>(path, { method: 'POST', json: { ...target, dry_run: true }, signal });

@@ -1,5 +1,5 @@
 import type { Mode } from '../../../src/features/search/modes.ts';
-import { type ApiRequest, type Query, sendJson, sendRequest } from './api-client.ts';
+import { type ApiRequest, post, type Query, remove, sendJson, sendRequest } from './api-client.ts';
 import type {
   FoundActor,
   Hit,
@@ -67,29 +67,20 @@ export interface EraseBody extends InIncident {
   dry_run: boolean;
 }
 
-export const findRequest = (json: FindBody): ApiRequest => ({ method: 'POST', path: 'find', json });
-export const undoRequest = (json: UndoBody): ApiRequest => ({ method: 'POST', path: 'revert', json });
+export const findRequest = (json: FindBody) => post('find', json);
+export const undoRequest = (json: UndoBody) => post('revert', json);
 
-export const eraseRequest = (json: EraseBody): ApiRequest => ({ method: 'POST', path: 'erase', json });
+export const eraseRequest = (json: EraseBody) => post('erase', json);
 
 const jobPath = (job: string, rest = '') => `jobs/${encodeURIComponent(job)}${rest}`;
 
 /** Makes the changes that a dry run reported. */
-export const applyRequest = (dryRun: string): ApiRequest => ({
-  method: 'POST',
-  path: jobPath(dryRun, '/apply'),
-});
-export const cancelRequest = (job: string): ApiRequest => ({
-  method: 'POST',
-  path: jobPath(job, '/cancel'),
-});
+export const applyRequest = (dryRun: string) => post(jobPath(dryRun, '/apply'));
+export const cancelRequest = (job: string) => post(jobPath(job, '/cancel'));
 
 /** @param tenant null keeps the text out of every memory */
-export const keepOutRequest = (tenant: string | null, json: { text: string; label: string }): ApiRequest => ({
-  method: 'POST',
-  path: keptOutPath(tenant),
-  json,
-});
+export const keepOutRequest = (tenant: string | null, json: { text: string; label: string }) =>
+  post(keptOutPath(tenant), json);
 
 const keptOutPath = (tenant: string | null) =>
   tenant === null ? 'kept-out' : tenantPath(tenant, '/kept-out');
@@ -101,10 +92,8 @@ export const listKeptOut = (tenant: string | null, after: string | null, signal:
     signal,
   });
 
-export const allowRequest = (tenant: string | null, entry: string): ApiRequest => ({
-  method: 'DELETE',
-  path: `${keptOutPath(tenant)}/${encodeURIComponent(entry)}`,
-});
+export const allowRequest = (tenant: string | null, entry: string) =>
+  remove(`${keptOutPath(tenant)}/${encodeURIComponent(entry)}`);
 
 /** Sends a request that creates or changes a job. */
 export const sendJob = (request: ApiRequest) => sendRequest<Job>(request);

@@ -1,4 +1,4 @@
-import { type ApiRequest, send, sendEmpty, sendJson, sendRequest } from './api-client.ts';
+import { type ApiRequest, post, send, sendEmpty, sendJson, sendRequest } from './api-client.ts';
 import type { DirectoryPage, SearchMatch, SizesPart } from './api-types.ts';
 import type { Instructions, MemoryHealth, ReadSummary } from './schema.ts';
 import { tenantPath } from './tenants-api.ts';
@@ -109,11 +109,8 @@ export const directoryDeletion = (tenant: string, path: string): ApiRequest => (
   headers: { 'if-match': '*' },
 });
 
-export const moving = (tenant: string, from: string, to: string): ApiRequest => ({
-  method: 'POST',
-  path: tenantPath(tenant, '/move'),
-  json: { from, to },
-});
+export const moving = (tenant: string, from: string, to: string) =>
+  post(tenantPath(tenant, '/move'), { from, to });
 export const move = (tenant: string, from: string, to: string) => sendEmpty(moving(tenant, from, to));
 
 /** The service rejects the deletion with status 412 when the file has another ETag. */

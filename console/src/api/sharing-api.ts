@@ -1,4 +1,4 @@
-import { type ApiRequest, sendJson } from './api-client.ts';
+import { post, remove, sendJson } from './api-client.ts';
 import type { GivenShare, Invitation, ReceivedShare } from './schema.ts';
 import { tenantPath } from './tenants-api.ts';
 
@@ -28,24 +28,13 @@ export const listShares = (tenant: string, signal: AbortSignal) =>
 export const listInvitations = async (tenant: string, signal: AbortSignal) =>
   (await sendJson<{ invitations: Invitation[] }>(tenantPath(tenant, '/invitations'), { signal })).invitations;
 
-export const invitationCreation = (tenant: string, json: NewInvitation): ApiRequest => ({
-  method: 'POST',
-  path: tenantPath(tenant, '/invitations'),
-  json,
-});
+export const invitationCreation = (tenant: string, json: NewInvitation) =>
+  post(tenantPath(tenant, '/invitations'), json);
 
-export const invitationRevocation = (tenant: string, id: string): ApiRequest => ({
-  method: 'DELETE',
-  path: tenantPath(tenant, `/invitations/${encodeURIComponent(id)}`),
-});
+export const invitationRevocation = (tenant: string, id: string) =>
+  remove(tenantPath(tenant, `/invitations/${encodeURIComponent(id)}`));
 
-export const acceptance = (tenant: string, json: Acceptance): ApiRequest => ({
-  method: 'POST',
-  path: tenantPath(tenant, '/shares'),
-  json,
-});
+export const acceptance = (tenant: string, json: Acceptance) => post(tenantPath(tenant, '/shares'), json);
 
-export const shareEnd = (tenant: string, id: string): ApiRequest => ({
-  method: 'DELETE',
-  path: tenantPath(tenant, `/shares/${encodeURIComponent(id)}`),
-});
+export const shareEnd = (tenant: string, id: string) =>
+  remove(tenantPath(tenant, `/shares/${encodeURIComponent(id)}`));

@@ -1,4 +1,4 @@
-import { type ApiRequest, sendEmpty, sendJson, sendRequest } from './api-client.ts';
+import { type ApiRequest, patch, post, remove, sendEmpty, sendJson, sendRequest } from './api-client.ts';
 import type {
   Access,
   FleetActivity,
@@ -48,11 +48,7 @@ export interface TenantDetails {
   metadata?: Record<string, string | null>;
 }
 
-export const creation = (json: TenantDetails & { id: string }): ApiRequest => ({
-  method: 'POST',
-  path: 'tenants',
-  json,
-});
+export const creation = (json: TenantDetails & { id: string }) => post('tenants', json);
 export const createTenant = (tenant: TenantDetails & { id: string }) => sendRequest<Tenant>(creation(tenant));
 
 export const changeDetails = (tenant: string, details: TenantDetails) =>
@@ -78,36 +74,23 @@ export const getFleetUsage = (since: string, signal: AbortSignal) =>
 /** Returns the last hour's calls by agents, and the replicas that run. */
 export const getActivity = (signal: AbortSignal) => sendJson<FleetActivity>('activity', { signal });
 
-export const settingsChange = (tenant: string, settings: Partial<Settings>): ApiRequest => ({
-  method: 'PATCH',
-  path: tenantPath(tenant),
-  json: { settings },
-});
+export const settingsChange = (tenant: string, settings: Partial<Settings>) =>
+  patch(tenantPath(tenant), { settings });
 export const changeSettings = (tenant: string, settings: Partial<Settings>) =>
   sendRequest<Tenant>(settingsChange(tenant, settings));
 
-export const suspension = (tenant: string, suspended: boolean): ApiRequest => ({
-  method: 'POST',
-  path: tenantPath(tenant, suspended ? '/suspend' : '/resume'),
-});
+export const suspension = (tenant: string, suspended: boolean) =>
+  post(tenantPath(tenant, suspended ? '/suspend' : '/resume'));
 export const setSuspended = (tenant: string, suspended: boolean) =>
   sendRequest<Tenant>(suspension(tenant, suspended));
 
 /** Renames a tenant. The tenant keeps its keys and history. */
-export const renaming = (tenant: string, to: string): ApiRequest => ({
-  method: 'POST',
-  path: tenantPath(tenant, '/rename'),
-  json: { to },
-});
+export const renaming = (tenant: string, to: string) => post(tenantPath(tenant, '/rename'), { to });
 
 /** Creates a tenant with the files and settings in `tenant`. */
-export const copying = (tenant: string, to: string): ApiRequest => ({
-  method: 'POST',
-  path: tenantPath(tenant, '/copy'),
-  json: { to },
-});
+export const copying = (tenant: string, to: string) => post(tenantPath(tenant, '/copy'), { to });
 
-export const deletion = (tenant: string): ApiRequest => ({ method: 'DELETE', path: tenantPath(tenant) });
+export const deletion = (tenant: string) => remove(tenantPath(tenant));
 export const deleteTenant = (tenant: string) => sendEmpty(deletion(tenant));
 
 export const listMounts = (tenant: string, signal: AbortSignal) =>
@@ -129,10 +112,7 @@ export const mounting = (tenant: string, { name, ...json }: Mount): ApiRequest =
 });
 export const setMount = (tenant: string, mount: Mount) => sendRequest<Mount>(mounting(tenant, mount));
 
-export const unmounting = (tenant: string, name: string): ApiRequest => ({
-  method: 'DELETE',
-  path: mountPath(tenant, name),
-});
+export const unmounting = (tenant: string, name: string) => remove(mountPath(tenant, name));
 
 export interface KeyQuery {
   tenant?: string | undefined;
@@ -166,7 +146,7 @@ export type KeyChanges = Partial<Pick<NewKey, 'label' | 'expires_at' | 'rights'>
 
 export type KeyWithSecret = Key & { key: string };
 
-export const keyCreation = (json: NewKey): ApiRequest => ({ method: 'POST', path: 'keys', json });
+export const keyCreation = (json: NewKey) => post('keys', json);
 
 /** @param id the request's idempotency key, so that a retry creates no second key */
 export const createKey = (key: NewKey, id: string) =>
@@ -177,22 +157,12 @@ export const getKey = (id: string, signal: AbortSignal) =>
 
 const keyPath = (id: string, rest = '') => `keys/${encodeURIComponent(id)}${rest}`;
 
-export const keyChange = (id: string, json: KeyChanges): ApiRequest => ({
-  method: 'PATCH',
-  path: keyPath(id),
-  json,
-});
+export const keyChange = (id: string, json: KeyChanges) => patch(keyPath(id), json);
 
-export const rotation = (id: string, overlap_seconds: number): ApiRequest => ({
-  method: 'POST',
-  path: keyPath(id, '/rotate'),
-  json: { overlap_seconds },
-});
+export const rotation = (id: string, overlap_seconds: number) =>
+  post(keyPath(id, '/rotate'), { overlap_seconds });
 
 /** Ends a key's secrets from before the last rotation. */
-export const secretEnd = (id: string): ApiRequest => ({
-  method: 'DELETE',
-  path: keyPath(id, '/previous-secret'),
-});
+export const secretEnd = (id: string) => remove(keyPath(id, '/previous-secret'));
 
-export const revocation = (id: string): ApiRequest => ({ method: 'DELETE', path: keyPath(id) });
+export const revocation = (id: string) => remove(keyPath(id));

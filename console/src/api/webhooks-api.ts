@@ -1,4 +1,4 @@
-import { type ApiRequest, sendJson, sendRequest } from './api-client.ts';
+import { type ApiRequest, patch, post, remove, sendJson, sendRequest } from './api-client.ts';
 import type { Webhook, WebhookDelivery, WebhookTest } from './schema.ts';
 
 export type { Webhook, WebhookDelivery, WebhookTest } from './schema.ts';
@@ -12,28 +12,17 @@ const webhookPath = (id: string, rest = '') => `webhooks/${encodeURIComponent(id
 export const listWebhooks = async (tenant: string | null, signal: AbortSignal) =>
   (await sendJson<{ webhooks: Webhook[] }>('webhooks', { query: { tenant }, signal })).webhooks;
 
-export const webhookCreation = (json: NewWebhook): ApiRequest => ({ method: 'POST', path: 'webhooks', json });
+export const webhookCreation = (json: NewWebhook) => post('webhooks', json);
 
-export const webhookSwitch = (id: string, enabled: boolean): ApiRequest => ({
-  method: 'PATCH',
-  path: webhookPath(id),
-  json: { enabled },
-});
+export const webhookSwitch = (id: string, enabled: boolean) => patch(webhookPath(id), { enabled });
 
-export const secretRotation = (id: string, overlap_seconds: number): ApiRequest => ({
-  method: 'POST',
-  path: webhookPath(id, '/rotate'),
-  json: { overlap_seconds },
-});
+export const secretRotation = (id: string, overlap_seconds: number) =>
+  post(webhookPath(id, '/rotate'), { overlap_seconds });
 
 /** Continues a webhook with the first change since a time. */
-export const redelivery = (id: string, since: string): ApiRequest => ({
-  method: 'POST',
-  path: webhookPath(id, '/redeliver'),
-  json: { since },
-});
+export const redelivery = (id: string, since: string) => post(webhookPath(id, '/redeliver'), { since });
 
-export const webhookDeletion = (id: string): ApiRequest => ({ method: 'DELETE', path: webhookPath(id) });
+export const webhookDeletion = (id: string) => remove(webhookPath(id));
 
 /** Sends a request that creates a secret, and returns the secret. */
 export const sendForSecret = async (request: ApiRequest) =>

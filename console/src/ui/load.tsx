@@ -5,7 +5,7 @@ import type { Loaded } from './use-load.ts';
 import type { Pages } from './use-pages.ts';
 
 interface Props<T> {
-  of: Omit<Loaded<T>, 'isLoading'>;
+  of: Pick<Loaded<T>, 'data' | 'error' | 'reload'>;
   /** Noun for the data. */
   what: string;
   children: (data: T) => ComponentChildren;

@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { canWrite } from '../../api/session-state.ts';
 import { exportArchive } from '../../api/transfer-api.ts';
 import { formatBytes } from '../../text/format.ts';
+import { CheckField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { save } from '../../ui/save.ts';
 import { ErrorText } from '../../ui/status-messages.tsx';
@@ -39,14 +40,9 @@ export function Transfer({ tenant }: { tenant: string }) {
         <button type="button" disabled={action.isRunning} onClick={download}>
           <Icon name="download" /> Export
         </button>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={withHistory}
-            onChange={(event) => setWithHistory(event.currentTarget.checked)}
-          />
+        <CheckField checked={withHistory} onChange={setWithHistory}>
           With the history
-        </label>
+        </CheckField>
         {canWrite.value && (
           <button type="button" disabled={action.isRunning} onClick={() => picker.current?.click()}>
             <Icon name="upload" /> Import…

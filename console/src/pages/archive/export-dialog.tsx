@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { exportArchive } from '../../api/transfer-api.ts';
 import { count } from '../../text/format.ts';
+import { CheckField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { save } from '../../ui/save.ts';
 import { ErrorText } from '../../ui/status-messages.tsx';
@@ -39,14 +40,9 @@ export function ExportDialog(props: BulkProps) {
       <p>
         Downloads one tar archive with an archive for each tenant. Each archive can be imported into a tenant.
       </p>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={withHistory}
-          onChange={(event) => setWithHistory(event.currentTarget.checked)}
-        />
+      <CheckField checked={withHistory} onChange={setWithHistory}>
         With the history
-      </label>
+      </CheckField>
     </BulkDialog>
   );
 }

@@ -3,7 +3,7 @@ import { tenantPath } from '../../api/tenants-api.ts';
 import { useChanges } from '../../api/use-changes.ts';
 import { toHref } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { Name } from '../../ui/name.tsx';
+import { NameLink } from '../../ui/name.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 
 interface Props {
@@ -37,9 +37,7 @@ export function FirstWrite({ tenant, by }: Props) {
       ) : (
         <>
           <Icon name="check" /> The agent wrote
-          <a class="name-link" href={toHref(['tenants', tenant], { path })}>
-            <Name text={path} keepsEnd />
-          </a>
+          <NameLink href={toHref(['tenants', tenant], { path })} text={path} keepsEnd />
         </>
       )}
     </p>

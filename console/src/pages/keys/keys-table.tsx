@@ -73,23 +73,15 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
             </td>
             <td class="actions">
               {canWrite.value && (
-                <RowButton of={key.label || key.id} onClick={() => setUndoing(key)}>
-                  Writes…
-                </RowButton>
+                <RowButton text="Writes…" of={key.label || key.id} onClick={() => setUndoing(key)} />
               )}
               {canManage.value && key.revoked_at === null && (
                 <>
-                  <RowButton of={key.label || key.id} onClick={() => setEditing(key)}>
-                    Edit…
-                  </RowButton>
+                  <RowButton text="Edit…" of={key.label || key.id} onClick={() => setEditing(key)} />
                   {!isExpired(key) && (
-                    <RowButton of={key.label || key.id} onClick={() => setRotating(key)}>
-                      Rotate…
-                    </RowButton>
+                    <RowButton text="Rotate…" of={key.label || key.id} onClick={() => setRotating(key)} />
                   )}
-                  <RowButton of={key.label || key.id} onClick={() => setRevoking(key)}>
-                    Revoke
-                  </RowButton>
+                  <RowButton text="Revoke" of={key.label || key.id} onClick={() => setRevoking(key)} />
                 </>
               )}
             </td>
@@ -203,11 +195,7 @@ function PreviousSecret({ apiKey, onEnd }: { apiKey: Key; onEnd: () => void }) {
   return (
     <span class="muted small block">
       old secret until <Time value={until} isAge />
-      {canManage.value && (
-        <RowButton of={label || id} class="quiet end-now" onClick={onEnd}>
-          End now
-        </RowButton>
-      )}
+      {canManage.value && <RowButton text="End now" of={label || id} class="quiet end-now" onClick={onEnd} />}
     </span>
   );
 }

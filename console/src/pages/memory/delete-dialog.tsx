@@ -2,10 +2,9 @@ import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
 import { noteChange } from '../../api/change-signals.ts';
 import { replaceQuery } from '../../router.ts';
 import { count } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { Name } from '../../ui/name.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
 import type { Size } from './tree.ts';
 import { createDeletionUndo } from './undo-deletion.ts';
 
@@ -20,22 +19,19 @@ interface Props {
 
 /** Deletes a file, or a directory with all its files, and offers an undo button. */
 export function DeleteDialog({ tenant, path, below, request, onClose }: Props) {
-  const action = useAction();
-  const apply = () =>
-    action.run(async () => {
-      await sendEmpty(request);
-      const undo = await createDeletionUndo(tenant, path);
-      noteChange();
-      toast(`Deleted ${path}.`, undo);
-      replaceQuery({ path: null, line: null });
-      onClose();
-    });
+  const apply = async () => {
+    await sendEmpty(request);
+    const undo = await createDeletionUndo(tenant, path);
+    noteChange();
+    toast(`Deleted ${path}.`, undo);
+    replaceQuery({ path: null, line: null });
+    onClose();
+  };
   const title = below === null ? 'Delete the file?' : 'Delete the directory?';
   const files = below ? count(below.files, 'file') : 'everything in it';
   return (
-    <FormDialog
+    <ActionDialog
       title={title}
-      action={action}
       onClose={onClose}
       verb="Delete"
       isDangerous
@@ -48,6 +44,6 @@ export function DeleteDialog({ tenant, path, below, request, onClose }: Props) {
         {below === null ? 'It stays' : `This deletes ${files}. They stay`} in the history, from which you can
         restore {below === null ? 'it' : 'them'}.
       </p>
-    </FormDialog>
+    </ActionDialog>
   );
 }

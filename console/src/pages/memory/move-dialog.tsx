@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks';
 import { noteChange } from '../../api/change-signals.ts';
 import { move, moving } from '../../api/memory-api.ts';
 import { replaceQuery, route } from '../../router.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
 import { baseName, ROOT } from './tree.ts';
 
 interface Props {
@@ -16,34 +16,36 @@ interface Props {
 /** Moves a file or a directory, and offers an undo button. */
 export function MoveDialog({ tenant, path, onClose }: Props) {
   const [to, setTo] = useState(path);
-  const action = useAction();
-  const apply = () =>
-    action.run(async () => {
-      await moveTo(tenant, path, to);
-      toast(`Moved ${path} to ${to}.`, () => moveTo(tenant, to, path));
-      onClose();
-    });
+  const apply = async () => {
+    await moveTo(tenant, path, to);
+    toast(`Moved ${path} to ${to}.`, () => moveTo(tenant, to, path));
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title={`Move ${shortenName(baseName(path))}`}
       verb="Move"
       isWide
       isReady={to !== path}
       hasInput={to !== path}
-      action={action}
       onClose={onClose}
       request={moving(tenant, path, to)}
       onSubmit={apply}
     >
-      <label>
-        New path
-        <input required autofocus value={to} onInput={(event) => setTo(event.currentTarget.value)} />
-        <span class="hint">
-          Below {ROOT}/. Missing directories are created, and existing files are not overwritten. The history
-          moves with the file.
-        </span>
-      </label>
-    </FormDialog>
+      <TextField
+        label="New path"
+        hint={
+          <>
+            Below {ROOT}/. Missing directories are created, and existing files are not overwritten. The
+            history moves with the file.
+          </>
+        }
+        required
+        autofocus
+        value={to}
+        onChange={setTo}
+      />
+    </ActionDialog>
   );
 }
 

@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks';
 import { noteChange } from '../../api/change-signals.ts';
 import { fileWrite, writeFile } from '../../api/memory-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
 import { ROOT } from './tree.ts';
 
 interface Props {
@@ -18,34 +18,28 @@ interface Props {
 export function NewFileDialog({ tenant, directory = ROOT, onCreated, onClose }: Props) {
   const [path, setPath] = useState(`${directory}/`);
   const [content, setContent] = useState('');
-  const action = useAction();
-  const create = () =>
-    action.run(async () => {
-      await writeFile(tenant, path, content, null);
-      noteChange();
-      toast(`Created ${path}.`);
-      onCreated(path);
-      onClose();
-    });
+  const create = async () => {
+    await writeFile(tenant, path, content, null);
+    noteChange();
+    toast(`Created ${path}.`);
+    onCreated(path);
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="New file"
       verb="Create"
       isWide
       hasInput={content !== ''}
-      action={action}
       onClose={onClose}
       request={fileWrite(tenant, path, content, null)}
       onSubmit={create}
     >
-      <label>
-        Path
-        <input required autofocus value={path} onInput={(event) => setPath(event.currentTarget.value)} />
-      </label>
+      <TextField label="Path" required autofocus value={path} onChange={setPath} />
       <div class="field">
         <span>Content</span>
         <CodeEditor label="Content" text={content} onChange={setContent} />
       </div>
-    </FormDialog>
+    </ActionDialog>
   );
 }

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import type { Tenant } from '../../api/api-types.ts';
 import { listVersions } from '../../api/history-api.ts';
 import { readInstructions } from '../../api/memory-api.ts';
@@ -6,10 +5,10 @@ import { toHref } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
 import { revealHidden } from '../../text/visible.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { Load } from '../../ui/load.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
-import { Name } from '../../ui/name.tsx';
+import { Name, NameLink } from '../../ui/name.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
-import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { HealthCard } from '../health/health-card.tsx';
@@ -65,9 +64,7 @@ export function MemorySummary({ tenant, at, size }: Props) {
                 {source === null ? (
                   <span class="muted small">of another tenant</span>
                 ) : (
-                  <a class="name-link" href={toHref(['tenants', source])}>
-                    <Name text={source} />
-                  </a>
+                  <NameLink href={toHref(['tenants', source])} text={source} />
                 )}
                 <MountProblem status={status} />
               </li>
@@ -82,7 +79,7 @@ export function MemorySummary({ tenant, at, size }: Props) {
 }
 
 function LastChanges({ tenant, at }: { tenant: string; at: string | null }) {
-  const { data, error, reload } = useLoad(
+  const changes = useLoad(
     (signal) => listVersions(tenant, { limit: SHOWN_CHANGES, ...(at && { until: at }) }, signal),
     [tenant, at],
     'last-changes',
@@ -90,30 +87,34 @@ function LastChanges({ tenant, at }: { tenant: string; at: string | null }) {
   return (
     <section aria-label="Last changes">
       <h2>{at === null ? 'Last changes' : 'Last changes until then'}</h2>
-      <LoadedPart data={data} error={error} reload={reload} what="changes">
-        {data?.versions.length === 0 && <p class="muted small">No changes</p>}
-        <ul class="summary-rows">
-          {data?.versions.map(({ id, operation, path, previous_path, actor, via_tenant, created_at }) => (
-            <li key={id}>
-              <span class={`change ${operation}`}>{operation}</span>
-              <a class="name-link" href={toHref(['tenants', tenant, 'history'], { version: id })}>
-                {path === null ? '(redacted)' : <MovedPath from={previous_path} path={path} />}
-              </a>
-              <span class="muted small summary-by">
-                <ActorName actor={actor} via={via_tenant} /> <Time value={created_at} isAge />
-              </span>
-            </li>
-          ))}
-        </ul>
-        {data?.next && <a href={toHref(['tenants', tenant, 'history'])}>All changes</a>}
-      </LoadedPart>
+      <Load of={changes} what="changes">
+        {({ versions, next }) => (
+          <>
+            {versions.length === 0 && <p class="muted small">No changes</p>}
+            <ul class="summary-rows">
+              {versions.map(({ id, operation, path, previous_path, actor, via_tenant, created_at }) => (
+                <li key={id}>
+                  <span class={`change ${operation}`}>{operation}</span>
+                  <a class="name-link" href={toHref(['tenants', tenant, 'history'], { version: id })}>
+                    {path === null ? '(redacted)' : <MovedPath from={previous_path} path={path} />}
+                  </a>
+                  <span class="muted small summary-by">
+                    <ActorName actor={actor} via={via_tenant} /> <Time value={created_at} isAge />
+                  </span>
+                </li>
+              ))}
+            </ul>
+            {next && <a href={toHref(['tenants', tenant, 'history'])}>All changes</a>}
+          </>
+        )}
+      </Load>
     </section>
   );
 }
 
 /** @param props.mounts identifies the mounts that the text names */
 function Instructions({ tenant, mounts }: { tenant: string; mounts: string }) {
-  const { data, error, reload } = useLoad(
+  const instructions = useLoad(
     (signal) => readInstructions(tenant, signal),
     [tenant, mounts],
     'instructions',
@@ -125,22 +126,9 @@ function Instructions({ tenant, mounts }: { tenant: string; mounts: string }) {
         The system prompt of an agent that may write, from the Claude API, MCP, or{' '}
         <code>GET /instructions</code>.
       </p>
-      <LoadedPart data={data} error={error} reload={reload} what="the text">
-        <pre class="prompt code">{data && revealHidden(data.content)}</pre>
-      </LoadedPart>
+      <Load of={instructions} what="the text">
+        {({ content }) => <pre class="prompt code">{revealHidden(content)}</pre>}
+      </Load>
     </section>
   );
-}
-
-interface LoadedProps {
-  data: unknown;
-  error: unknown;
-  reload: () => void;
-  what: string;
-  children: ComponentChildren;
-}
-
-function LoadedPart({ data, error, reload, what, children }: LoadedProps): ComponentChildren {
-  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
-  return data === undefined ? <Loading what={what} /> : children;
 }

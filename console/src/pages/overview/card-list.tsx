@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { toHref } from '../../router.ts';
 import { formatNumber } from '../../text/format.ts';
-import { Name } from '../../ui/name.tsx';
+import { NameLink } from '../../ui/name.tsx';
 
 interface Props {
   title: string;
@@ -50,15 +50,6 @@ export function Row({ subject, detail, children }: RowProps) {
       </div>
       <span class="muted small">{children}</span>
     </li>
-  );
-}
-
-/** A name with a link. */
-export function NameLink({ href, text }: { href: string; text: string }) {
-  return (
-    <a class="name-link" href={href}>
-      <Name text={text} />
-    </a>
   );
 }
 

@@ -4,8 +4,8 @@ import { toHref } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { Time } from '../../ui/inline.tsx';
-import { Name } from '../../ui/name.tsx';
-import { CardList, NameLink, Row, TenantName } from './card-list.tsx';
+import { Name, NameLink } from '../../ui/name.tsx';
+import { CardList, Row, TenantName } from './card-list.tsx';
 import { Totals } from './totals.tsx';
 
 type Caller = FleetActivity['callers'][number];

@@ -8,9 +8,9 @@ import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
 import { Time } from '../../ui/inline.tsx';
+import { Load } from '../../ui/load.tsx';
 import { LostNotice } from '../../ui/lost.tsx';
 import { Options } from '../../ui/options.tsx';
-import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { CardList, Row, TenantName } from './card-list.tsx';
 import { LastHour } from './last-hour.tsx';
@@ -29,7 +29,7 @@ const POLL_MS = 15_000;
 export function OverviewPage() {
   const days = Number(route.value.query.get('days') ?? 30);
   const span = days in SPANS ? days : 30;
-  const { data, error, lost, reload } = useLoad(
+  const overview = useLoad(
     async (signal) => {
       const [activity, usage, near, suspended, drafts, { jobs }] = await Promise.all([
         getActivity(signal),
@@ -46,8 +46,8 @@ export function OverviewPage() {
     // Reads, rejections, and jobs are no changes.
     POLL_MS,
   );
-  const isLoaded = data !== undefined;
-  useChanges(isLoaded ? 'changes' : null, {
+  const { reload } = overview;
+  useChanges(overview.data !== undefined ? 'changes' : null, {
     restMs: REST_MS,
     onChange(_signal, isStart) {
       if (!isStart) void reload();
@@ -58,16 +58,16 @@ export function OverviewPage() {
       <div class="page-head">
         <h1>Overview</h1>
       </div>
-      <LostNotice lost={lost} />
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Loading what="the overview" />}
-      {data && (
-        <>
-          <LastHour activity={data.activity} />
-          <Attention {...data} total={data.usage.total} />
-          <AllTenants usage={data.usage} span={span} />
-        </>
-      )}
+      <LostNotice lost={overview.lost} />
+      <Load of={overview} what="the overview">
+        {(data) => (
+          <>
+            <LastHour activity={data.activity} />
+            <Attention {...data} total={data.usage.total} />
+            <AllTenants usage={data.usage} span={span} />
+          </>
+        )}
+      </Load>
     </main>
   );
 }

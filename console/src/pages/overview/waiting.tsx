@@ -3,9 +3,10 @@ import type { Job } from '../../api/incidents-api.ts';
 import { toHref } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { Time } from '../../ui/inline.tsx';
+import { NameLink } from '../../ui/name.tsx';
 import { jobTitle } from '../incidents/incident-texts.ts';
 import { isActive } from '../incidents/use-job.ts';
-import { CardList, NameLink, Row, TenantName } from './card-list.tsx';
+import { CardList, Row, TenantName } from './card-list.tsx';
 
 const ROWS = 5;
 

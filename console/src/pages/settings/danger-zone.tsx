@@ -6,7 +6,8 @@ import { deleteTenant, deletion, setSuspended, suspension } from '../../api/tena
 import { goTo } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { confirm } from '../../ui/confirm.tsx';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { Name } from '../../ui/name.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
@@ -62,21 +63,18 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
 
 function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
   const [typed, setTyped] = useState('');
-  const action = useAction();
-  const remove = () =>
-    action.run(async () => {
-      await deleteTenant(tenant.id);
-      goTo('#/');
-      toast(`Deleted ${tenant.id}.`);
-    });
+  const remove = async () => {
+    await deleteTenant(tenant.id);
+    goTo('#/');
+    toast(`Deleted ${tenant.id}.`);
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Delete the tenant?"
       verb="Delete tenant"
       isDangerous
       isReady={typed === tenant.id}
       doing={`Deleting ${count(tenant.files, 'file')}`}
-      action={action}
       onClose={onClose}
       request={deletion(tenant.id)}
       onSubmit={remove}
@@ -86,10 +84,7 @@ function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () =
         undone.
       </p>
       <Name text={tenant.id} copies="the ID" />
-      <label>
-        Type the ID of the tenant to confirm
-        <input autofocus value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
-      </label>
-    </FormDialog>
+      <TextField label="Type the ID of the tenant to confirm" autofocus value={typed} onChange={setTyped} />
+    </ActionDialog>
   );
 }

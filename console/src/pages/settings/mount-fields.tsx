@@ -1,6 +1,6 @@
 import type { Mount } from '../../api/api-types.ts';
+import { SelectField, TextArea, TextField } from '../../ui/fields.tsx';
 import { Name } from '../../ui/name.tsx';
-import { Options } from '../../ui/options.tsx';
 import { TenantField } from '../../ui/tenant-field.tsx';
 
 /** State for a mount's form fields. */
@@ -69,16 +69,13 @@ export function MountFields({ form, isNew, isShared = false, except, onChange }:
       {isNew && (
         <NameField form={form} placeholder={form.tenant || 'the ID of the tenant'} onChange={onChange} />
       )}
-      <label>
-        Access
-        <select
-          value={form.access}
-          onChange={(event) => onChange({ access: event.currentTarget.value as Mount['access'] })}
-        >
-          <Options texts={MOUNT_ACCESS} />
-        </select>
-        <span class="hint">Applies regardless of the access of the agents' keys.</span>
-      </label>
+      <SelectField
+        label="Access"
+        hint="Applies regardless of the access of the agents' keys."
+        texts={MOUNT_ACCESS}
+        value={form.access}
+        onChange={(access) => onChange({ access })}
+      />
       <PrefixField value={form.prefix} onChange={(prefix) => onChange({ prefix })} />
       <InstructionsField form={form} onChange={onChange} />
     </>
@@ -92,15 +89,13 @@ interface PrefixProps {
 
 export function PrefixField({ value, onChange }: PrefixProps) {
   return (
-    <label>
-      Shown path
-      <input
-        placeholder="/memories"
-        value={value ?? ''}
-        onInput={(event) => onChange(event.currentTarget.value || undefined)}
-      />
-      <span class="hint">Only this file or directory of the memory is shown. By default, all of it.</span>
-    </label>
+    <TextField
+      label="Shown path"
+      hint="Only this file or directory of the memory is shown. By default, all of it."
+      placeholder="/memories"
+      value={value ?? ''}
+      onChange={(path) => onChange(path || undefined)}
+    />
   );
 }
 
@@ -122,29 +117,25 @@ interface FieldProps {
 
 export function NameField({ form, placeholder = 'team', onChange }: FieldProps) {
   return (
-    <label>
-      Name of the directory
-      <input
-        placeholder={placeholder}
-        value={form.name}
-        onInput={(event) => onChange({ name: event.currentTarget.value })}
-      />
-      <span class="hint">Directly below /memories.</span>
-    </label>
+    <TextField
+      label="Name of the directory"
+      hint="Directly below /memories."
+      placeholder={placeholder}
+      value={form.name}
+      onChange={(name) => onChange({ name })}
+    />
   );
 }
 
 export function InstructionsField({ form, onChange }: FieldProps) {
   return (
-    <label>
-      Instructions for agents
-      <textarea
-        rows={4}
-        maxLength={4096}
-        value={form.instructions}
-        onInput={(event) => onChange({ instructions: event.currentTarget.value })}
-      />
-      <span class="hint">The purpose of the directory, part of GET /instructions.</span>
-    </label>
+    <TextArea
+      label="Instructions for agents"
+      hint="The purpose of the directory, part of GET /instructions."
+      rows={4}
+      maxLength={4096}
+      value={form.instructions}
+      onChange={(instructions) => onChange({ instructions })}
+    />
   );
 }

@@ -5,17 +5,19 @@ import { noteChange } from '../../api/change-signals.ts';
 import { canManage } from '../../api/session-state.ts';
 import { listShares } from '../../api/sharing-api.ts';
 import { listMounts, mounting, setMount, unmounting } from '../../api/tenants-api.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Badge } from '../../ui/inline.tsx';
+import { Load } from '../../ui/load.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
-import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { RowButton } from '../../ui/row-button.tsx';
+import { Empty } from '../../ui/status-messages.tsx';
 import { Table } from '../../ui/table.tsx';
 import { TenantLink } from '../../ui/tenant-link.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { type Reload, useAction, useLoad } from '../../ui/use-load.ts';
+import { type Reload, useLoad } from '../../ui/use-load.ts';
 import {
   MOUNT_ACCESS_TEXTS,
   MountFields,
@@ -33,18 +35,15 @@ type ListedMount = ReadMount & { isShared: boolean };
 export function MountsSection({ tenant }: { tenant: string }) {
   const [editing, setEditing] = useState<ListedMount | 'new' | null>(null);
   const [removing, setRemoving] = useState<ListedMount | null>(null);
-  const { data, error, reload } = useLoad(
+  const mounts = useLoad(
     async (signal) => {
       const [listed, { received }] = await Promise.all([
         listMounts(tenant, signal),
         listShares(tenant, signal),
       ]);
       const shared = new Set(received.map(({ path }) => path));
-      const mounts = listed.mounts.map((mount) => ({
-        ...mount,
-        isShared: shared.has(`/memories/${mount.name}`),
-      }));
-      return { ...listed, mounts };
+      const isShared = ({ name }: ReadMount) => shared.has(`/memories/${name}`);
+      return { ...listed, mounts: listed.mounts.map((mount) => ({ ...mount, isShared: isShared(mount) })) };
     },
     [tenant],
     'mounts',
@@ -60,23 +59,33 @@ export function MountsSection({ tenant }: { tenant: string }) {
         )}
       </div>
       <p class="muted small">Memories of other tenants that agents see as directories of this one.</p>
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Loading what="mounts" />}
-      {data?.mounts.length === 0 && <Empty title="No mounts" />}
-      {data !== undefined && data.mounts.length > 0 && (
-        <MountsTable mounts={data.mounts} onEdit={setEditing} onRemove={setRemoving} />
-      )}
-      {data !== undefined && data.mounted_by.length > 0 && <MountedBy {...data} />}
+      <Load of={mounts} what="mounts">
+        {(data) => (
+          <>
+            {data.mounts.length === 0 ? (
+              <Empty title="No mounts" />
+            ) : (
+              <MountsTable mounts={data.mounts} onEdit={setEditing} onRemove={setRemoving} />
+            )}
+            {data.mounted_by.length > 0 && <MountedBy {...data} />}
+          </>
+        )}
+      </Load>
       {editing !== null && (
         <MountDialog
           tenant={tenant}
           mount={editing === 'new' ? null : editing}
           onClose={() => setEditing(null)}
-          onChange={reload}
+          onChange={mounts.reload}
         />
       )}
       {removing !== null && (
-        <RemoveDialog tenant={tenant} mount={removing} onClose={() => setRemoving(null)} onChange={reload} />
+        <RemoveDialog
+          tenant={tenant}
+          mount={removing}
+          onClose={() => setRemoving(null)}
+          onChange={mounts.reload}
+        />
       )}
     </>
   );
@@ -108,12 +117,8 @@ function MountsTable(props: {
           <td class="actions">
             {canManage.value && (
               <>
-                <button type="button" class="quiet" onClick={() => props.onEdit(mount)}>
-                  Edit<span class="visually-hidden"> {mount.name}</span>
-                </button>
-                <button type="button" class="quiet" onClick={() => props.onRemove(mount)}>
-                  Remove<span class="visually-hidden"> {mount.name}</span>
-                </button>
+                <RowButton text="Edit" of={mount.name} onClick={() => props.onEdit(mount)} />
+                <RowButton text="Remove" of={mount.name} onClick={() => props.onRemove(mount)} />
               </>
             )}
           </td>
@@ -149,25 +154,22 @@ interface DialogProps<T> {
 /** Adds or edits a mount. An existing mount's name cannot be changed. */
 function MountDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMount | null>) {
   const [form, setForm] = useState<MountForm>({ ...NEW_MOUNT, ...mount, tenant: mount?.tenant ?? '' });
-  const action = useAction();
-  const save = () =>
-    action.run(async (signal) => {
-      const wanted = toMount(form);
-      const { mounts } = await listMounts(tenant, signal);
-      const current = mounts.find((each) => each.name === wanted.name);
-      if (current !== undefined && !(await mayOverwrite(newerMountValues(mount, current)))) return;
-      await setMount(tenant, wanted);
-      noteChange();
-      toast(mount === null ? 'Added the mount.' : 'Saved the mount.');
-      await onChange();
-      onClose();
-    });
+  const save = async (signal: AbortSignal) => {
+    const wanted = toMount(form);
+    const { mounts } = await listMounts(tenant, signal);
+    const current = mounts.find((each) => each.name === wanted.name);
+    if (current !== undefined && !(await mayOverwrite(newerMountValues(mount, current)))) return;
+    await setMount(tenant, wanted);
+    noteChange();
+    toast(mount === null ? 'Added the mount.' : 'Saved the mount.');
+    await onChange();
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title={mount === null ? 'New mount' : `Mount /memories/${mount.name}`}
       verb={mount === null ? 'Mount' : 'Save'}
       isReady={form.tenant !== ''}
-      action={action}
       onClose={onClose}
       request={mounting(tenant, toMount(form))}
       onSubmit={save}
@@ -179,7 +181,7 @@ function MountDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMou
         except={tenant}
         onChange={(changes) => setForm({ ...form, ...changes })}
       />
-    </FormDialog>
+    </ActionDialog>
   );
 }
 
@@ -197,21 +199,18 @@ function newerMountValues(started: ReadMount | null, current: ReadMount): NewerV
 }
 
 function RemoveDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMount>) {
-  const action = useAction();
-  const remove = () =>
-    action.run(async () => {
-      await sendEmpty(unmounting(tenant, mount.name));
-      noteChange();
-      toast('Removed the mount.');
-      await onChange();
-      onClose();
-    });
+  const remove = async () => {
+    await sendEmpty(unmounting(tenant, mount.name));
+    noteChange();
+    toast('Removed the mount.');
+    await onChange();
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Remove the mount?"
       verb="Remove"
       isDangerous
-      action={action}
       onClose={onClose}
       request={unmounting(tenant, mount.name)}
       onSubmit={remove}
@@ -221,6 +220,6 @@ function RemoveDialog({ tenant, mount, onClose, onChange }: DialogProps<ListedMo
         {mount.tenant === null ? 'the other tenant' : <Name text={mount.tenant} />} is unchanged.
         {mount.isShared && ' The share ends.'}
       </p>
-    </FormDialog>
+    </ActionDialog>
   );
 }

@@ -5,10 +5,10 @@ import type { Tenant } from '../../api/api-types.ts';
 import { copying, renaming } from '../../api/tenants-api.ts';
 import { goTo, replacePlace, toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { mayDiscard } from '../../ui/unsaved.ts';
-import { useAction } from '../../ui/use-load.ts';
 
 interface Props {
   tenant: Tenant;
@@ -109,28 +109,17 @@ interface NewIdProps {
 
 function NewIdDialog({ current, toRequest, apply, children, ...props }: NewIdProps) {
   const [id, setId] = useState(current);
-  const action = useAction();
   const isChanged = id !== current;
   return (
-    <FormDialog
+    <ActionDialog
       isReady={isChanged}
       hasInput={isChanged}
       {...props}
       request={toRequest(id)}
-      action={action}
-      onSubmit={() => action.run(() => apply(id))}
+      onSubmit={() => apply(id)}
     >
       {children}
-      <label>
-        New ID
-        <input
-          required
-          autofocus
-          spellcheck={false}
-          value={id}
-          onInput={(event) => setId(event.currentTarget.value)}
-        />
-      </label>
-    </FormDialog>
+      <TextField label="New ID" required autofocus spellcheck={false} value={id} onChange={setId} />
+    </ActionDialog>
   );
 }

@@ -7,6 +7,7 @@ import {
   type NumberSetting,
   type Setting,
 } from '../../../../src/core/tenants/settings.ts';
+import { SelectField, TextField } from '../../ui/fields.tsx';
 
 /** All settings, with their names in the API. */
 export const SETTINGS = ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), setting] as const);
@@ -33,33 +34,29 @@ export function SettingField({ setting, byDefault, isForSeveral = false, value, 
   if ('choices' in setting) {
     const empty = byDefault === null ? 'Default' : `Default (${byDefault})`;
     return (
-      <label>
-        {setting.title}
-        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">{isForSeveral ? 'Unchanged' : empty}</option>
-          {isForSeveral && <option value={DEFAULT}>Default</option>}
-          {Object.entries(setting.choices).map(([choice, title]) => (
-            <option key={choice} value={choice}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        label={setting.title}
+        texts={{
+          '': isForSeveral ? 'Unchanged' : empty,
+          ...(isForSeveral && { [DEFAULT]: 'Default' }),
+          ...setting.choices,
+        }}
+        value={value}
+        onChange={onChange}
+      />
     );
   }
   const empty = byDefault === null ? DEFAULT : formatSetting(setting, byDefault);
   const placeholder = isForSeveral ? 'unchanged' : empty;
   if (!isNumberSetting(setting)) {
     return (
-      <label>
-        {setting.title}
-        <input
-          placeholder={placeholder}
-          value={value}
-          onInput={({ currentTarget }) => onChange(currentTarget.value)}
-        />
-        <span class="hint">Paths separated by commas, such as /memories/user.md</span>
-      </label>
+      <TextField
+        label={setting.title}
+        hint="Paths separated by commas, such as /memories/user.md"
+        placeholder={placeholder}
+        value={value}
+        onChange={onChange}
+      />
     );
   }
   return (

@@ -145,11 +145,7 @@ function Invitations({ invitations, onRevoke }: InvitationsProps) {
             <Time value={expires_at} isAge />
           </td>
           <td class="actions">
-            {canManage.value && (
-              <RowButton of={id} onClick={() => onRevoke(id)}>
-                Revoke
-              </RowButton>
-            )}
+            {canManage.value && <RowButton text="Revoke" of={id} onClick={() => onRevoke(id)} />}
           </td>
         </tr>
       ))}
@@ -186,11 +182,7 @@ function ShareTable({ title, shares, onEnd }: ShareTableProps) {
               <Time value={share.created_at} isAge />
             </td>
             <td class="actions">
-              {canManage.value && (
-                <RowButton of={share.id} onClick={() => onEnd(share.id)}>
-                  End
-                </RowButton>
-              )}
+              {canManage.value && <RowButton text="End" of={share.id} onClick={() => onEnd(share.id)} />}
             </td>
           </tr>
         ))}

@@ -12,6 +12,7 @@ import {
   type TenantTotals,
 } from '../../api/tenants-api.ts';
 import { count, formatNumber } from '../../text/format.ts';
+import { TextField } from '../../ui/fields.tsx';
 import { ExportDialog } from '../archive/export-dialog.tsx';
 import { BulkDialog, type BulkProps } from './bulk/bulk-dialog.tsx';
 import { KeysDialog } from './bulk/keys-dialog.tsx';
@@ -155,15 +156,13 @@ function DeleteDialog(props: BulkProps) {
         This deletes {count(targets.files, 'file')}, the history, and the keys of{' '}
         {count(targets.count, 'tenant')}. It cannot be undone.
       </p>
-      <label>
-        Type the number of tenants to confirm
-        <input
-          autofocus
-          inputMode="numeric"
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="Type the number of tenants to confirm"
+        autofocus
+        inputMode="numeric"
+        value={typed}
+        onChange={setTyped}
+      />
     </BulkDialog>
   );
 }

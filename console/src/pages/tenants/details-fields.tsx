@@ -1,6 +1,7 @@
 import type { Tenant } from '../../api/api-types.ts';
 import type { TenantDetails } from '../../api/tenants-api.ts';
 import { FieldRows } from '../../ui/field-rows.tsx';
+import { TextArea, TextField } from '../../ui/fields.tsx';
 
 /** State for the fields with a tenant's name, description, and metadata. */
 export interface DetailsForm {
@@ -50,25 +51,21 @@ interface Props {
 export function DetailsFields({ form, id, onChange }: Props) {
   return (
     <>
-      <label>
-        Name
-        <input
-          maxLength={MAX.name}
-          placeholder={id || 'By default, the ID'}
-          value={form.name}
-          onInput={(event) => onChange({ ...form, name: event.currentTarget.value })}
-        />
-      </label>
-      <label>
-        Description
-        <textarea
-          rows={2}
-          maxLength={MAX.description}
-          placeholder="The contents of the memory, for people and agents"
-          value={form.description}
-          onInput={(event) => onChange({ ...form, description: event.currentTarget.value })}
-        />
-      </label>
+      <TextField
+        label="Name"
+        maxLength={MAX.name}
+        placeholder={id || 'By default, the ID'}
+        value={form.name}
+        onChange={(name) => onChange({ ...form, name })}
+      />
+      <TextArea
+        label="Description"
+        rows={2}
+        maxLength={MAX.description}
+        placeholder="The contents of the memory, for people and agents"
+        value={form.description}
+        onChange={(description) => onChange({ ...form, description })}
+      />
       <FieldRows
         title="Metadata"
         noun="pair"

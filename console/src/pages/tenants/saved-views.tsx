@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
-import { useAction } from '../../ui/use-load.ts';
 import { viewQuery } from './tenant-filters.tsx';
 
 /** Filters and order for the tenant list, under a name. */
@@ -75,36 +75,31 @@ export function SavedViews({ query }: { query: URLSearchParams }) {
 
 function SaveDialog({ query, onClose }: { query: string; onClose: () => void }) {
   const [name, setName] = useState('');
-  const action = useAction();
   const isTaken = views.value.some((view) => view.name === name.trim());
-  const save = () =>
-    action.run(async () => {
-      const view = { name: name.trim(), query };
-      storeViews([...views.value.filter((each) => each.name !== view.name), view]);
-      onClose();
-    });
+  const save = async () => {
+    const view = { name: name.trim(), query };
+    storeViews([...views.value.filter((each) => each.name !== view.name), view]);
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Save the view"
       verb={isTaken ? 'Replace' : 'Save'}
       isReady={name.trim() !== ''}
       hasInput={name !== ''}
-      action={action}
       onClose={onClose}
       onSubmit={save}
     >
       <p>The filters and the order, in this browser only. To share the view, share its URL.</p>
-      <label>
-        Name
-        <input
-          autofocus
-          required
-          maxLength={60}
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-        {isTaken && <span class="hint">Replaces the view with this name.</span>}
-      </label>
-    </FormDialog>
+      <TextField
+        label="Name"
+        hint={isTaken && 'Replaces the view with this name.'}
+        autofocus
+        required
+        maxLength={60}
+        value={name}
+        onChange={setName}
+      />
+    </ActionDialog>
   );
 }

@@ -8,9 +8,9 @@ import { Nav } from '../../shell/nav.tsx';
 import { tenantSections } from '../../shell/sections.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { lazy } from '../../ui/lazy.tsx';
+import { Load } from '../../ui/load.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
-import { Name } from '../../ui/name.tsx';
-import { LoadError, Loading } from '../../ui/status-messages.tsx';
+import { Name, NameLink } from '../../ui/name.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { WithTimes } from '../history/with-times.tsx';
 import { MemoryPage } from '../memory/memory-page.tsx';
@@ -48,10 +48,11 @@ const LIVE: Record<string, number> = { '': 1000, history: 1000, compare: 5000 };
 
 export function TenantPage({ tenant }: { tenant: string }) {
   const [, , current = '', item] = route.value.segments;
-  const { data, error, reload } = useLoad(
+  const loaded = useLoad(
     (signal) => loadTenant(tenant, signal),
     [tenant, changesMade.value, historyLosses.value],
   );
+  const { data } = loaded;
   const { [current]: restMs = 0 } = LIVE;
   const isLive = data !== undefined && restMs > 0;
   useChanges(isLive ? tenantPath(tenant, '/changes') : null, {
@@ -72,9 +73,9 @@ export function TenantPage({ tenant }: { tenant: string }) {
         {data && <About parts={[data.name === data.id ? '' : data.name, data.description]} />}
         <Nav label="Tenant" class="tabs" sections={tenantSections(tenant)} />
       </div>
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Loading what="the tenant" />}
-      {data && <TenantTab tenant={data} tab={current} item={item} />}
+      <Load of={loaded} what="the tenant">
+        {(found) => <TenantTab tenant={found} tab={current} item={item} />}
+      </Load>
     </main>
   );
 }
@@ -105,9 +106,7 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
       {draft_of !== null && (
         <>
           · draft of
-          <a class="name-link" href={toHref(['tenants', draft_of])}>
-            <Name text={draft_of} />
-          </a>
+          <NameLink href={toHref(['tenants', draft_of])} text={draft_of} />
           <a href={toHref(['tenants', draft_of, 'drafts', id])}>Review</a>
         </>
       )}
@@ -117,9 +116,7 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
           {mounted === null || status === 'missing' ? (
             <Name text={`/memories/${name}`} />
           ) : (
-            <a class="name-link" href={toHref(['tenants', mounted])}>
-              <Name text={`/memories/${name}`} />
-            </a>
+            <NameLink href={toHref(['tenants', mounted])} text={`/memories/${name}`} />
           )}
           <MountProblem status={status} />
         </Fragment>

@@ -7,9 +7,8 @@ import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { lazy } from '../../ui/lazy.tsx';
-import { MoreButton } from '../../ui/more-button.tsx';
-import { Name } from '../../ui/name.tsx';
-import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { LoadPages } from '../../ui/load.tsx';
+import { NameLink } from '../../ui/name.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useOpening } from '../../ui/use-opening.ts';
@@ -66,14 +65,14 @@ export function TenantsPage() {
       {selection.tenants.length > 0 && (
         <BulkActions selection={selection} listed={pages.items ?? []} filter={wanted} totals={totals} />
       )}
-      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
-      {pages.items !== undefined && pages.items.length > 0 && (
-        <TenantTable tenants={pages.items} selection={selection} />
-      )}
-      {pages.items?.length === 0 && !isNew && <Empty title="No matching tenants" />}
-      {isNew && <FirstSteps onCreate={create} />}
-      {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
-      <MoreButton pages={pages}>Show more tenants</MoreButton>
+      <LoadPages
+        of={pages}
+        what="tenants"
+        empty={isNew ? <FirstSteps onCreate={create} /> : 'No matching tenants'}
+        more="Show more tenants"
+      >
+        {(tenants) => <TenantTable tenants={tenants} selection={selection} />}
+      </LoadPages>
       {isCreating && <NewTenantDialog onClose={() => setIsCreating(false)} />}
     </main>
   );
@@ -157,9 +156,7 @@ function TenantName({ tenant: { id, name, description, metadata } }: { tenant: T
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
   return (
     <div class="tenant-name">
-      <a class="name-link" href={toHref(['tenants', id])}>
-        <Name text={name} />
-      </a>
+      <NameLink href={toHref(['tenants', id])} text={name} />
       <About parts={[name === id ? '' : id, description, pairs.join(', ')]} />
     </div>
   );
