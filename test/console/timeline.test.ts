@@ -275,7 +275,7 @@ describeConsole('the timeline in the console', (fixture) => {
       new Map(
         await page.evaluate<[string, string][]>(
           `[...document.querySelectorAll('.legend li')].map(
-            (item) => [item.querySelector('a').textContent, item.querySelector('.swatch').className])`,
+            (item) => [item.querySelector('a').textContent, item.querySelector('.swatch').style.background])`,
         ),
       );
     const before = await colors();

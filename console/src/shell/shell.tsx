@@ -26,7 +26,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <div class="shell">
       <Sidebar />
-      <div class="shell-page">
+      <div class="fills shell-page">
         <header class="topbar">
           <button type="button" class="icon-button quiet" popovertarget="sidebar" aria-label="Menu">
             <Icon name="menu" />
@@ -49,7 +49,7 @@ function Sidebar() {
   useEffect(() => element.current?.hidePopover(), [segments.join('/')]);
   return (
     <aside ref={element} id="sidebar" class="sidebar" popover="auto" aria-label="Console">
-      <div class="side-head">
+      <div class="spread side-head">
         <Brand />
         <button
           type="button"
@@ -85,7 +85,7 @@ function Sidebar() {
 
 function Brand() {
   return (
-    <a class="brand" href="#/" aria-label="Memory console">
+    <a class="row brand" href="#/" aria-label="Memory console">
       <img src="./icon.svg" alt="" width="22" height="22" />
       <span>Memory console</span>
     </a>

@@ -12,7 +12,7 @@ export function BarChart(chart: Chart) {
   const most = isRecorded ? `at most ${format(Math.max(...totals))}` : 'no records yet';
   return (
     <figure class="bar-chart">
-      <figcaption>
+      <figcaption class="spread">
         <span class="chart-title">{title}</span>
         <span class="muted small">{most}</span>
       </figcaption>
@@ -42,7 +42,7 @@ function ValueTable({ title, period, series, bars, format }: Chart) {
       </summary>
       {isOpen && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and without the focus the keyboard cannot scroll it.
-        <div class="chart-values" tabIndex={0}>
+        <div class="surface chart-values" tabIndex={0}>
           <table>
             <thead>
               <tr>

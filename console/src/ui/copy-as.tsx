@@ -11,7 +11,7 @@ export function CopyAs({ request }: { request: Requests }) {
   const commandLines = (command: (request: ApiRequest, base: string) => string | null) => () =>
     requests.map((each) => command(each, document.baseURI)).join('\n');
   return (
-    <span class="copy-as">
+    <span class="row copy-as">
       <span class="muted small">Copy as</span>
       <CopyButton isLarge label="curl" what="as curl" text={commandLines(toCurl)} />
       {requests.every(hasCommand) && (

@@ -21,7 +21,7 @@ interface Props<Row> {
 export function FieldRows<Row>(props: Props<Row>) {
   const { title, noun, verb, rows, newRow, max, fields, onChange, children } = props;
   return (
-    <fieldset class="pairs">
+    <fieldset class="rows">
       <legend>{title}</legend>
       {rows.map((row, index) => {
         const name = `${noun} ${index + 1}`;

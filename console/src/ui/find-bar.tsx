@@ -112,7 +112,7 @@ export function FindBar({ find, label }: { find: Find; label: string }) {
   const { input, setInput, query, matches, at, step, close, field } = find;
   if (!find.isOpen) return null;
   return (
-    <search class="find-bar">
+    <search class="row find-bar">
       <input
         ref={field}
         type="search"

@@ -62,7 +62,7 @@ export function Toasts() {
   return (
     <div class="toasts" role="status">
       {waiting.value > 0 && (
-        <div class="toast">
+        <div class="row toast">
           <span class="spinner" aria-hidden="true" />
           <span class="toast-text">The service is busy. Trying again…</span>
         </div>
@@ -88,7 +88,7 @@ function ToastRow({ text, undo, onDone }: ToastProps) {
       onDone();
     });
   return (
-    <div class="toast">
+    <div class="row toast">
       <Icon name={action.error === null ? 'check' : 'warning'} />
       <span class="toast-text" title={text}>
         <bdi>{action.error ?? text}</bdi>

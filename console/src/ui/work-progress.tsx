@@ -10,7 +10,7 @@ export function WorkProgress({ what, fraction }: { what: string; fraction: numbe
   const seconds = useSeconds();
   return (
     <div class="work-progress">
-      <p>
+      <p class="spread">
         <span>{what}</span>
         <span class="muted small">{formatDuration(seconds)}</span>
       </p>

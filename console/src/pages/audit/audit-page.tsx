@@ -85,7 +85,7 @@ export function AuditPage() {
         more="Show older changes"
       >
         {(events) => (
-          <ol class="audit-events">
+          <ol class="surface audit-events">
             {events.map((event) => (
               <Event key={event.id} event={event} />
             ))}
@@ -124,10 +124,10 @@ function Event({ event }: { event: AuditEvent }) {
   const text = actionText(event.action);
   return (
     <li>
-      <div class="audit-row">
+      <div class="cluster audit-row">
         <button
           type="button"
-          class="icon-button quiet"
+          class="icon-button quiet disclosure"
           aria-expanded={isOpen}
           aria-label={`Details: ${text}`}
           onClick={() => setIsOpen(!isOpen)}
@@ -143,7 +143,7 @@ function Event({ event }: { event: AuditEvent }) {
           {event.tenant !== null && <NameLink href={toHref(['tenants', event.tenant])} text={event.tenant} />}
           {event.key !== null && <code>{event.key}</code>}
         </span>
-        <span class="audit-actor muted small">
+        <span class="words muted small">
           by <ActorName actor={event.actor} />
         </span>
         <span class="muted small">
@@ -152,7 +152,7 @@ function Event({ event }: { event: AuditEvent }) {
         {canUndo(event) && <IncidentLink actor={event.actor} since={event.at} />}
       </div>
       {isOpen && (
-        <dl class="audit-details small">
+        <dl class="cluster audit-details small">
           <Detail name="from">
             {CHANNELS[event.channel]}, {event.address}
           </Detail>

@@ -35,20 +35,13 @@ export function ChangeList({ draft, changes, resolutions, comments, selected, on
   return (
     <>
       <Counts draft={draft} changes={changes} />
-      <VirtualList
-        handle={list}
-        class="versions"
-        kind="list"
-        label="Changed files"
-        count={rows.length}
-        rowHeight={ROW_HEIGHT}
-      >
+      <VirtualList handle={list} kind="list" label="Changed files" count={rows.length} rowHeight={ROW_HEIGHT}>
         {(index) => {
           const row = rows[index];
           if (row === undefined) return null;
           if ('directory' in row)
             return (
-              <h3 class="review-directory">
+              <h3 class="row review-directory">
                 <Icon name="directory" /> <PathName path={row.directory} />
               </h3>
             );
@@ -83,7 +76,7 @@ function Counts({ draft, changes }: Pick<Props, 'draft' | 'changes'>) {
   const toView = changes.filter(({ in_draft }) => in_draft !== null);
   const viewed = toView.filter((change) => isViewed(draft, change)).length;
   return (
-    <p class="review-counts small" role="status">
+    <p class="facts-line review-counts small" role="status">
       {groupChanges(changes).map(([group, { length }]) => (
         <span key={group} class={group === 'conflict' ? 'to-resolve' : 'muted'}>
           {formatNumber(length)} {GROUPS[group]}
@@ -119,7 +112,7 @@ function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelec
       title={sidesText(change)}
       onClick={() => onSelect(change.memory_id)}
     >
-      <span class="version-line">
+      <span class="row version-line">
         <span class={change.in_draft === null ? 'change' : `change ${kind}`}>{kind}</span>
         <span class="version-path">
           {from === null || from === path ? (

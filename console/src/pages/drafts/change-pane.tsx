@@ -56,7 +56,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
   const { from, path } = changedPaths(change);
   return (
     <>
-      <div class="pane-head file-head">
+      <div class="row pane-head file-head">
         <button type="button" class="icon-button only-narrow" onClick={() => pushQuery({ file: null })}>
           <Icon name="back" />
           <span class="visually-hidden">Back to the changed files</span>
@@ -69,7 +69,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
           <p class="muted small">{sidesText(change)}</p>
         </div>
         {change.in_draft !== null && (
-          <label class="check viewed-mark">
+          <label class="check">
             <input
               type="checkbox"
               checked={isViewed(draft, change)}
@@ -79,9 +79,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
           </label>
         )}
       </div>
-      {change.conflict !== null && (
-        <p class="notice warning flat conflict-text">{visibleText(conflictText(change))}</p>
-      )}
+      {change.conflict !== null && <p class="notice warning flat">{visibleText(conflictText(change))}</p>}
       {change.blocked_by !== null && <BlockedBy {...change.blocked_by} />}
       {canWrite.value && change.in_draft !== null && (
         <ResolutionBar
@@ -104,7 +102,7 @@ export function ChangePane({ comments, tenant, draft, change, resolution, onStal
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the differences" />}
       {data && (
-        <div class="change-body">
+        <div class="fills">
           <Differences
             key={state}
             diff={data}
@@ -138,7 +136,7 @@ function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked
       <summary>
         {file_count === 0 ? 'Blocked by an empty directory' : `Blocked by ${count(file_count, 'file')}`}
       </summary>
-      <ul aria-label="Blocked by">
+      <ul class="bullets" aria-label="Blocked by">
         {(file_count === 0 ? [path] : named).map((each) => (
           <li key={each}>
             <PathName path={each} />

@@ -44,7 +44,7 @@ function CommentText({ comment, children }: { comment: DraftComment; children?: 
   const { author, created_at, line, reviewer, text, resolved } = comment;
   return (
     <>
-      <p class="muted small comment-head">
+      <p class="muted small row comment-head">
         <ActorName actor={author} /> <Time value={created_at} isAge />
         {line !== null && <span>line {line}</span>}
         {reviewer !== null && (
@@ -59,7 +59,7 @@ function CommentText({ comment, children }: { comment: DraftComment; children?: 
         )}
         {children}
       </p>
-      <p class="comment-text">{revealHidden(text)}</p>
+      <p class="pre">{revealHidden(text)}</p>
     </>
   );
 }
@@ -147,14 +147,14 @@ export function Comments({ tenant, draft, file, all, reload, line = null, onLine
       </ul>
       {canWrite.value && (
         <form
-          class="comment-form"
+          class="controls comment-form"
           onSubmit={(event) => {
             event.preventDefault();
             if (!action.isRunning && text.trim() !== '') void add();
           }}
         >
           {onLine && (
-            <label class="comment-line">
+            <label class="check comment-line">
               Line
               <input
                 type="number"
@@ -173,7 +173,7 @@ export function Comments({ tenant, draft, file, all, reload, line = null, onLine
             onInput={(event) => setText(event.currentTarget.value)}
           />
           {file === null && (
-            <label class="comment-line">
+            <label class="check comment-line">
               Request a review of
               <input
                 type="text"

@@ -70,7 +70,7 @@ export function Review({ draft }: { draft: Draft }) {
     reload();
   };
   return (
-    <div class="review">
+    <div class="fills review">
       <ReviewHead draft={data?.draft ?? draft} comparison={data} request={request} />
       {data !== undefined && (
         <ReviewActions
@@ -140,9 +140,9 @@ function ReviewHead({ draft, comparison, request }: HeadProps) {
   const { base_at, files, bytes, last_used_at, expires_at } = draft;
   const counts = comparison?.counts;
   return (
-    <div class="review-head">
+    <div class="stack review-head">
       <DraftTitle draft={draft} />
-      <p class="muted small review-facts">
+      <p class="muted small facts-line review-facts">
         <span>
           by <Author {...draft} />
         </span>

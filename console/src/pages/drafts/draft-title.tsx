@@ -6,7 +6,7 @@ import { Name } from '../../ui/name.tsx';
 /** A draft's title, with a link back to all drafts for the tenant. */
 export function DraftTitle({ draft }: { draft: Draft }) {
   return (
-    <h2 class="draft-title">
+    <h2 class="row">
       <a class="button icon-button" href={toHref(['tenants', draft.tenant, 'drafts'])}>
         <Icon name="back" />
         <span class="visually-hidden">All drafts of the tenant</span>

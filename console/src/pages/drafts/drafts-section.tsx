@@ -175,7 +175,7 @@ function ClosedCells({ state, closed_at, closed_by }: Draft) {
       <td class="muted" data-title="Closed">
         {closed_at && <Time value={closed_at} isAge />}
         {closed_by && (
-          <span class="closed-by">
+          <span class="words closed-by">
             by <ActorName actor={closed_by} />
           </span>
         )}

@@ -25,7 +25,7 @@ export function StaleReview({ rejection, now }: { rejection: Rejection; now: Com
         {withLocalTimes(rejection.message)}
       </p>
       {changed.length > 0 && (
-        <ul class="stale-changes" aria-label="Changed since the review">
+        <ul class="clusters stale-changes" aria-label="Changed since the review">
           {changed.slice(0, SHOWN).map(({ change, isGone }) => (
             <li key={change.memory_id}>
               {isGone ? (

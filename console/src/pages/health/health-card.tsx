@@ -52,13 +52,13 @@ function Finding({ tenant, finding }: { tenant: string; finding: HealthFinding }
       <h3>
         {title}: {formatNumber(total)}
       </h3>
-      <ul class="summary-rows">
+      <ul class="clusters summary-rows">
         {items.slice(0, SHOWN).map(({ path, detail }) => (
           <li key={`${path} ${detail}`}>
             <a class="name-link" href={toHref(['tenants', tenant], { path })}>
               <PathName path={path} />
             </a>
-            <span class="muted small summary-by">{visibleText(detail)}</span>
+            <span class="muted small row summary-by">{visibleText(detail)}</span>
           </li>
         ))}
       </ul>

@@ -54,8 +54,8 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
   const shown = useMemo(() => withKind(files ?? [], kind), [files, kind]);
   const diff = useRef<DiffViewHandle>(null);
   return (
-    <div class="compare">
-      <div class="compare-times">
+    <div class="fills compare">
+      <div class="fields">
         <TimeField
           isCoarse
           label="From"

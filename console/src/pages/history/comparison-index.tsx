@@ -30,8 +30,8 @@ export function ComparisonIndex({ files, shown, kind, onKind, onSelect }: Props)
     [files],
   );
   return (
-    <section class="pane comparison-index" aria-label="Changed files">
-      <fieldset class="kinds">
+    <section class="pane" aria-label="Changed files">
+      <fieldset class="buttons kinds">
         <legend class="visually-hidden">Kind of change</legend>
         <button type="button" aria-pressed={kind === null} onClick={() => onKind(null)}>
           All {formatNumber(files.length)}
@@ -52,7 +52,7 @@ export function ComparisonIndex({ files, shown, kind, onKind, onSelect }: Props)
           );
         })}
       </fieldset>
-      <VirtualList class="index-rows" kind="list" label="Files" count={shown.length} rowHeight={33}>
+      <VirtualList kind="list" label="Files" count={shown.length} rowHeight={33}>
         {(index) => {
           const title = shown[index]?.title;
           if (!title) return null;

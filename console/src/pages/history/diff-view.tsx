@@ -74,9 +74,9 @@ export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
   const current =
     match === undefined ? null : { file: fileAt(match), line: match - (starts[fileAt(match)] ?? 0) - 1 };
   return (
-    <div ref={find.container} class="diff findable">
+    <div ref={find.container} class="diff fills findable">
       <FindBar find={find} label="Find in the differences" />
-      <div class="diff-head">
+      <div class="spread diff-head">
         <span class="muted small spacer">{summary}</span>
         <button type="button" class="icon-button" title="Find (Ctrl+F)" onClick={find.open}>
           <Icon name="search" />
@@ -136,14 +136,14 @@ function FileDifferences(props: FileProps) {
     <li>
       {title && (
         <button type="button" class="diff-title" aria-expanded={isOpen} onClick={onToggle}>
-          <span class={isOpen ? 'twist open' : 'twist'}>
+          <span class={isOpen ? 'muted twist open' : 'muted twist'}>
             <Icon name="chevron" />
           </span>
           <span class={`change ${kind}`}>{kind}</span>
           <MovedPath from={kind === 'renamed' ? title.oldPath : null} path={path} />
         </button>
       )}
-      {isOpen && note !== null && <p class="diff-note">{note}</p>}
+      {isOpen && note !== null && <p class="muted small diff-note">{note}</p>}
       <div ref={body} hidden={!isOpen} style={{ minHeight: isShown ? 0 : `${height}px` }}>
         {isOpen && isShown && lines.length > 0 && (
           <CodeDiff

@@ -1,20 +1,21 @@
 import { useMemo } from 'preact/hooks';
 import type { Activity } from '../../api/api-types.ts';
 import { count } from '../../text/format.ts';
+import { OTHER } from './kept-colors.ts';
 
 const HEIGHT = 100;
 const GAP = 0.15;
 
 interface Props {
   activity: Activity;
-  /** The actors' color classes. */
+  /** The actors' colors. */
   colors: readonly string[];
   at: string | null;
 }
 
 /** Bar chart with one bar per bucket, stacked by actor. Bars after `at` are faded. */
 export function Histogram({ activity, colors, at }: Props) {
-  const { buckets, actors, bucket_seconds } = activity;
+  const { buckets, actors } = activity;
   const bars = useMemo(() => histogramBars(activity, colors), [activity, colors]);
   const last = at === null ? Number.POSITIVE_INFINITY : Date.parse(at);
   return (
@@ -26,12 +27,9 @@ export function Histogram({ activity, colors, at }: Props) {
       aria-label={`Changes over time, by ${count(actors.length, 'actor')}`}
     >
       {bars.map(({ x, parts, start }) => (
-        <g
-          key={x}
-          class={start > last ? 'later' : start + bucket_seconds * 1000 > last ? 'present' : undefined}
-        >
+        <g key={x} class={start > last ? 'later' : undefined}>
           {parts.map(({ y, height, series }) => (
-            <rect key={y} class={series} x={x + GAP / 2} y={y} width={1 - GAP} height={height} />
+            <rect key={y} fill={series} x={x + GAP / 2} y={y} width={1 - GAP} height={height} />
           ))}
         </g>
       ))}
@@ -57,7 +55,7 @@ function histogramBars({ buckets }: Activity, colors: readonly string[]): Bar[] 
     const parts = [...counts, others].flatMap((n, i) => {
       if (n === 0) return [];
       y -= n * scale;
-      return [{ y, height: n * scale, series: colors[i] ?? 'series-other' }];
+      return [{ y, height: n * scale, series: colors[i] ?? OTHER }];
     });
     return [{ x, start: Date.parse(start), parts }];
   });

@@ -61,13 +61,16 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
   const zoom = (factor: number) => data && setRange(zoomRange(data, tenant.history_since, at, factor));
   const endsNow = range.until === null;
   return (
-    <section class={at !== null && past ? 'timeline is-past' : 'timeline'} aria-label="Timeline">
-      <div class="timeline-head">
+    <section
+      class={at !== null && past ? 'surface timeline is-past' : 'surface timeline'}
+      aria-label="Timeline"
+    >
+      <div class="buttons timeline-head">
         <Steps tenant={tenant} at={at} step={step} text={past?.text ?? ''} />
         <button type="button" onClick={() => setIsGoing(true)}>
           Go to time…
         </button>
-        <div class="timeline-actions">
+        <div class="buttons timeline-actions">
           {at !== null && past?.actions}
           <button
             type="button"
@@ -99,7 +102,7 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
             onStep={step}
             onZoom={zoom}
           />
-          <div class="timeline-foot">
+          <div class="buttons timeline-foot">
             <Legend tenant={tenant.id} activity={data} colors={colors} />
             {periodKey(range) === 'range' && <ExactRange activity={data} range={range} setRange={setRange} />}
             <Zoom tenant={tenant} range={range} setRange={setRange} zoom={zoom} />
@@ -122,7 +125,7 @@ interface StepsProps {
 function Steps({ tenant, at, step, text }: StepsProps) {
   const isFirst = at === null ? tenant.last_change_at === null : !isBefore(tenant.history_since, at);
   return (
-    <fieldset class="timeline-steps">
+    <fieldset class="buttons timeline-steps">
       <legend class="visually-hidden">Step through the changes</legend>
       <IconButton icon="back" title="Previous change" disabled={isFirst} onClick={() => step(-1)} />
       <IconButton icon="chevron" title="Next change" disabled={at === null} onClick={() => step(1)} />
@@ -169,7 +172,7 @@ function Zoom({ tenant, range, setRange, zoom }: ZoomProps) {
     else setRange(period === 'all' ? ALL : { since: period, until: null });
   };
   return (
-    <fieldset class="timeline-zoom">
+    <fieldset class="buttons timeline-zoom">
       <legend class="visually-hidden">Zoom</legend>
       <IconButton icon="plus" title="Zoom in" onClick={() => zoom(1 / 4)} />
       <IconButton icon="minus" title="Zoom out" disabled={isAll(range)} onClick={() => zoom(4)} />
@@ -193,7 +196,7 @@ function ExactRange({ activity, range, setRange }: ExactRangeProps) {
   const [start, end] = [range.since ?? activity.since, range.until ?? activity.until];
   const isCoarse = Date.parse(end) - Date.parse(start) > COARSE_MS;
   return (
-    <div class="timeline-range">
+    <div class="buttons timeline-range">
       <TimeField
         isCoarse={isCoarse}
         label="From"

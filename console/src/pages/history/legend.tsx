@@ -4,11 +4,12 @@ import { toHref } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { formatNumber } from '../../text/format.ts';
 import { Name } from '../../ui/name.tsx';
+import { OTHER } from './kept-colors.ts';
 
 interface Props {
   tenant: string;
   activity: Activity;
-  /** The actors' color classes. */
+  /** The actors' colors. */
   colors: readonly string[];
 }
 
@@ -21,7 +22,7 @@ export function Legend({ tenant, activity, colors }: Props) {
     <ul class="legend small" aria-label="Changes by actor">
       {actors.map((actor, i) => (
         <li key={actorText(actor)}>
-          <span class={`swatch ${colors[i]}`} />
+          <span class="swatch" style={{ background: colors[i] }} />
           <a href={toHref(['tenants', tenant, 'history'], { by: actorFilter(actor) })}>
             <Name text={actorText(actor)} />
           </a>
@@ -32,7 +33,8 @@ export function Legend({ tenant, activity, colors }: Props) {
       ))}
       {others > 0 && (
         <li>
-          <span class="swatch series-other" /> others <span class="muted">{formatNumber(others)}</span>
+          <span class="swatch" style={{ background: OTHER }} /> others{' '}
+          <span class="muted">{formatNumber(others)}</span>
         </li>
       )}
     </ul>

@@ -90,7 +90,7 @@ export function RevertDialog({
         </strong>{' '}
         only, and keeps the changes of others. You can undo the revert.
       </p>
-      <div class="revert-times">
+      <div class="fields">
         <TimeField
           label="Since"
           value={since}

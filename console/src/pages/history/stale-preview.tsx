@@ -17,7 +17,7 @@ export function StalePreview({ tenant, before, after }: { tenant: string; before
         below.
       </p>
       {files.length > 0 && (
-        <ul class="stale-changes" aria-label="Changed since the preview">
+        <ul class="clusters stale-changes" aria-label="Changed since the preview">
           {files.slice(0, SHOWN).map(({ path, version }) => (
             <li key={path}>
               <PathName path={path} /> {version && <ChangedBy tenant={tenant} version={version} />}

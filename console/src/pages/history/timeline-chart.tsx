@@ -13,7 +13,7 @@ const MOST_LABELS = 8;
 const NAMED = 5;
 
 interface Colors {
-  /** The actors' color classes. */
+  /** The actors' colors. */
   colors: readonly string[];
 }
 
@@ -68,7 +68,7 @@ interface AxisProps extends Pick<Activity, 'since' | 'until'> {
 
 function Axis({ since, until, endsNow, ticks }: AxisProps) {
   return (
-    <p class="timeline-axis muted">
+    <p class="spread timeline-axis muted">
       <time dateTime={since}>{formatTime(since)}</time>
       <span class="tick-labels" aria-hidden="true">
         {ticks
@@ -104,8 +104,8 @@ function Tooltip({ activity, colors, index }: { activity: Activity; index: numbe
       <span class="muted">to {formatTime(end)}</span>
       {shown.map(({ number, i, actor }) => (
         <span key={i}>
-          <span class={`swatch ${colors[i]}`} /> {actor === undefined ? '' : revealHidden(actorText(actor))}{' '}
-          {formatNumber(number)}
+          <span class="swatch" style={{ background: colors[i] }} />{' '}
+          {actor === undefined ? '' : revealHidden(actorText(actor))} {formatNumber(number)}
         </span>
       ))}
       {rest > 0 && <span class="muted">others {formatNumber(rest)}</span>}

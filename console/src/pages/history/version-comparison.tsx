@@ -57,7 +57,7 @@ const closeComparison = () => pushQuery({ against: null });
 function ComparisonError({ error, reload }: { error: unknown; reload: () => void }) {
   return (
     <>
-      <div class="pane-head">
+      <div class="row pane-head">
         <button type="button" onClick={closeComparison}>
           Close the comparison
         </button>
@@ -72,7 +72,7 @@ function ComparisonHead({ tenant, old, now }: { tenant: string; old: Version; no
   const path = now.path ?? old.path;
   const isOld = choosing === 'against';
   return (
-    <div class="pane-head file-head">
+    <div class="row pane-head file-head">
       <div class="file-title version-title">
         <h2>
           {path === null ? '(redacted)' : <MovedPath from={old.path} path={path} />}
@@ -114,7 +114,7 @@ function Side({ title, version: { operation, actor, created_at }, onChange }: Si
     <p class="compared-side small">
       <span class="muted">{title}</span>
       <Time value={created_at} />
-      <span class="muted compared-by">
+      <span class="muted words compared-by">
         {operation} by <ActorName actor={actor} />
       </span>
       <button type="button" class="quiet" onClick={onChange}>

@@ -49,7 +49,7 @@ export function Filters({ query, versions }: Props) {
     by: { title: 'By', show: (by) => <Name text={actorLabel({ by }, versions)} /> },
   };
   return (
-    <div class="pane-head">
+    <div class="row pane-head">
       <FilterBar query={query} search={{ name: 'path_contains', title: 'Path' }} filters={filters} />
     </div>
   );

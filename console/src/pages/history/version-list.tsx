@@ -57,7 +57,6 @@ export function VersionList({
   return (
     <>
       <VirtualList
-        class="versions"
         kind="list"
         label="Versions"
         count={rows.length}
@@ -72,7 +71,7 @@ export function VersionList({
               return null;
             case 'day':
               return (
-                <div class="day">
+                <div class="spread day">
                   <h2>{row.day}</h2>
                   {dayAction?.(row.time)}
                 </div>
@@ -135,9 +134,9 @@ function GroupRow({ versions, isOpen, hasMore, onToggle }: GroupProps) {
   const { actor, via_tenant, created_at } = newest;
   const operations = [...Map.groupBy(versions, ({ operation }) => operation)];
   return (
-    <button type="button" class="version-row group-row" aria-expanded={isOpen} onClick={onToggle}>
-      <span class="version-line">
-        <span class={isOpen ? 'twist open' : 'twist'}>
+    <button type="button" class="version-row" aria-expanded={isOpen} onClick={onToggle}>
+      <span class="row version-line">
+        <span class={isOpen ? 'muted twist open' : 'muted twist'}>
           <Icon name="chevron" />
         </span>
         <strong>
@@ -148,7 +147,7 @@ function GroupRow({ versions, isOpen, hasMore, onToggle }: GroupProps) {
           {operations.map(([operation, { length }]) => `${formatNumber(length)} ${operation}`).join(', ')}
         </span>
       </span>
-      <span class="version-line muted small">
+      <span class="row version-line muted small">
         <ActorName actor={actor} via={via_tenant} />
         <span class="spacer" />
         <Time value={created_at} isClock />
@@ -176,13 +175,13 @@ function VersionRowButton({ version, isPart, isSelected, isDisabled, onSelect }:
       disabled={isDisabled}
       onClick={() => onSelect(version.id)}
     >
-      <span class="version-line">
+      <span class="row version-line">
         <span class={`change ${operation}`}>{operation}</span>
         <span class="version-path">
           {path === null ? '(redacted)' : <MovedPath from={previous_path} path={path} />}
         </span>
       </span>
-      <span class="version-line muted small">
+      <span class="row version-line muted small">
         <ActorName actor={actor} via={via_tenant} />
         <span class="spacer" />
         {content_size_bytes !== null && <span>{formatBytes(content_size_bytes)}</span>}

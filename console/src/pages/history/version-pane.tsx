@@ -44,7 +44,7 @@ export function VersionPane({ tenant, id }: { tenant: string; id: string }) {
 function VersionHead({ tenant, version }: { tenant: string; version: Version }) {
   const { path, previous_path, operation, created_at, actor, redacted_at, redacted_by } = version;
   return (
-    <div class="pane-head file-head">
+    <div class="row pane-head file-head">
       <button type="button" class="icon-button only-narrow" onClick={() => pushQuery({ version: null })}>
         <Icon name="back" />
         <span class="visually-hidden">Back to the versions</span>
@@ -61,7 +61,7 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
           )}
         </h2>
         {previous_path !== null && path !== null && previous_path !== path && (
-          <p class="muted small version-line">
+          <p class="muted small row version-line">
             from <PathName path={previous_path} />
           </p>
         )}
@@ -92,7 +92,7 @@ function Provenance({ tenant, version }: { tenant: string; version: Version }) {
   const { source, draft, approved_by } = version;
   if (source === null && draft === null) return null;
   return (
-    <p class="muted small provenance">
+    <p class="muted small facts-line provenance">
       {source !== null && (
         <span>
           source <Name text={source} />

@@ -24,7 +24,7 @@ interface Props {
 export function ActorFields({ input, onChange, always, isFocused = false }: Props) {
   const { actorKind, actor, since } = input;
   return (
-    <div class="actor-fields">
+    <div class="fields">
       <label>
         By
         <select

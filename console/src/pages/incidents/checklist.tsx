@@ -189,7 +189,7 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
   const done = names.filter((name) => states[name] === 'done').length;
   return (
     <section class="card checklist" aria-label="Steps">
-      <div class="checklist-head">
+      <div class="cluster">
         <h2>Steps</h2>
         <span class="muted small">
           {done} of {names.length} done
@@ -206,7 +206,7 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
               <span class="visually-hidden">{states[name]}</span>
             </span>
             <h3>{STEPS[name]}</h3>
-            <div class="step-body">{bodies[name]}</div>
+            <div class="cluster step-body">{bodies[name]}</div>
           </li>
         ))}
       </ol>
@@ -307,7 +307,7 @@ function UndoLine({ undoing: { by, name, found, job }, where, current, undo }: U
   const sum = (name: 'files' | 'hits') => found.reduce((total, each) => total + each[name], 0);
   const since = found.map((each) => each.since).sort()[0] ?? '';
   return (
-    <div class="step-line step-action">
+    <div class="step-line cluster step-action">
       <p>
         Will undo the changes by <Name text={name} /> since <Time value={since} /> in {where}: wrote the text
         first in {count(sum('files'), 'file')}, {count(sum('hits'), 'hit')}.

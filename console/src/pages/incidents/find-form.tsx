@@ -43,7 +43,7 @@ export function FindForm() {
     });
   return (
     <form
-      class="card incident-form"
+      class="card stack incident-form"
       onSubmit={(event) => {
         event.preventDefault();
         void start();
@@ -68,7 +68,7 @@ export function FindForm() {
           {input.mode === 'literal' && input.exact ? EXACT : MODES[input.mode].form.hint}
         </span>
       </label>
-      <div class="incident-options">
+      <div class="controls">
         <Segmented
           label="Kind of text"
           options={KINDS}
@@ -99,7 +99,7 @@ export function FindForm() {
       <Tenants input={input} />
       <More input={input} />
       <ErrorText message={action.error} />
-      <div class="incident-buttons">
+      <div class="controls">
         <button type="submit" class="primary" disabled={request === undefined || action.isRunning}>
           <Icon name="search" /> Find
         </button>
@@ -131,7 +131,7 @@ export function FindForm() {
 
 function Tenants({ input }: { input: FormInput }) {
   return (
-    <fieldset class="incident-tenants">
+    <fieldset class="rows">
       <legend>Where</legend>
       <Segmented
         label="Tenants"
@@ -152,7 +152,7 @@ function Tenants({ input }: { input: FormInput }) {
         </label>
       )}
       {input.scope === 'filter' && (
-        <div class="incident-filter">
+        <div class="fields">
           <label class="grows">
             ID or name contains
             <input
@@ -200,7 +200,7 @@ function More({ input }: { input: FormInput }) {
   return (
     <details open={isNarrow}>
       <summary>Narrow the search</summary>
-      <div class="incident-options">
+      <div class="controls">
         {(Object.keys(PLACES) as Place[]).map((place) => (
           <label key={place} class="check">
             <input type="checkbox" checked={places.includes(place)} onChange={() => toggle(place)} />

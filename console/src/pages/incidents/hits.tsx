@@ -63,7 +63,7 @@ function HitRow({ tenant, hit, onUndo }: { tenant: string; hit: Hit; onUndo: Pro
   const by = actor === null ? null : actorFilter(actor);
   return (
     <li class="hit">
-      <p class="hit-line">
+      <p class="cluster">
         <Badge kind="neutral">{draft === null ? place : 'draft'}</Badge>
         <HitLink tenant={tenant} hit={hit} />
         {line !== null && (
@@ -74,9 +74,9 @@ function HitRow({ tenant, hit, onUndo }: { tenant: string; hit: Hit; onUndo: Pro
         )}
         {hit.in === 'path' && <span class="muted small">the path matches</span>}
       </p>
-      {excerpt !== null && <p class="hit-excerpt code">{revealHidden(excerpt)}</p>}
+      {excerpt !== null && <p class="snippet pre hit-excerpt code">{revealHidden(excerpt)}</p>}
       {actor !== null && at !== null && (
-        <p class="hit-line muted small">
+        <p class="cluster muted small">
           {hit.operation} by <ActorName actor={actor} /> · <Time value={at} />
           {by !== null && canWrite.value && (
             <button

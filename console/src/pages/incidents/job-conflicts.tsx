@@ -23,7 +23,7 @@ export function JobConflicts({ job, tenant }: { job: string; tenant: string }) {
   return (
     <div class="hits">
       {data.conflicts.map(({ path, memory_id, reason }, index) => (
-        <p key={memory_id ?? index} class="hit-line">
+        <p key={memory_id ?? index} class="cluster">
           {path === null ? (
             <span class="muted">(no path)</span>
           ) : (

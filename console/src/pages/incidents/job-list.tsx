@@ -63,7 +63,7 @@ export function JobList() {
             </td>
             <td data-title="Result">{jobResult(job)}</td>
             <td data-title="Started" class="muted">
-              <span class="job-start">
+              <span class="fact">
                 <Time value={job.created_at} isAge /> by <ActorName actor={job.created_by} />
               </span>
             </td>

@@ -74,7 +74,7 @@ function JobHead({ job, onChange }: { job: Job; onChange: Reload }) {
           </button>
         )}
       </div>
-      <p class="muted small job-facts">
+      <p class="muted small facts-line job-facts">
         <span>{describeJob(job)}</span>
         <span>
           in <Name text={describeTenants(job)} />
@@ -88,7 +88,7 @@ function JobHead({ job, onChange }: { job: Job; onChange: Reload }) {
       <ErrorText message={action.error} />
       {active && (
         <div class="work-progress">
-          <p>
+          <p class="spread">
             <span role="status">
               {formatNumber(tenants_done)} of {count(tenants, 'tenant')}
               {job.state === 'queued' && ', waiting for a replica'}

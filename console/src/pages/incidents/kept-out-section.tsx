@@ -53,7 +53,7 @@ export function KeptOutSection({ tenant }: { tenant: string | null }) {
       {pages.items === undefined && pages.isLoading && <Loading what="the texts kept out" />}
       {pages.items?.length === 0 && <Empty title="No texts are kept out" />}
       {pages.items !== undefined && pages.items.length > 0 && (
-        <Table class="kept-out" minWidth={MIN_WIDTH} columns={['Label', 'Length', 'Added', '']}>
+        <Table minWidth={MIN_WIDTH} columns={['Label', 'Length', 'Added', '']}>
           {pages.items.map((entry) => (
             <tr key={entry.id}>
               <th scope="row">

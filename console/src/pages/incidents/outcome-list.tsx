@@ -37,8 +37,8 @@ export function OutcomeList({ outcomes, search, onSearch, choice, empty, ...row 
   const [opened, setOpened] = useState<string | null>(null);
   const isNarrowed = search !== '';
   return (
-    <section class="outcomes" aria-label="Results by tenant">
-      <div class="outcomes-head">
+    <section class="surface outcomes" aria-label="Results by tenant">
+      <div class="controls outcomes-head">
         {choice && total > 0 && (
           <label class="check">
             <input
@@ -108,8 +108,8 @@ interface RowProps extends Pick<Props, 'choice' | 'describe' | 'details' | 'belo
 function OutcomeRow({ outcome, choice, describe, details, below, actions, isOpen, onToggle }: RowProps) {
   const { tenant, error, is_exact, counts } = outcome;
   return (
-    <div class={isOpen ? 'outcome is-open' : 'outcome'}>
-      <div class="outcome-row">
+    <div class="outcome">
+      <div class="cluster outcome-row">
         {choice && (
           <input
             type="checkbox"
@@ -118,7 +118,7 @@ function OutcomeRow({ outcome, choice, describe, details, below, actions, isOpen
             onChange={() => choice.onChange(toggleTenant(choice.value, tenant, counts))}
           />
         )}
-        <a class="name-link outcome-tenant" href={toHref(['tenants', tenant])}>
+        <a class="name-link" href={toHref(['tenants', tenant])}>
           <Name text={tenant} />
         </a>
         <span class="outcome-text small">
@@ -129,7 +129,7 @@ function OutcomeRow({ outcome, choice, describe, details, below, actions, isOpen
         {details && error === null && (
           <button
             type="button"
-            class="quiet disclosure"
+            class="quiet icon-button disclosure"
             aria-expanded={isOpen}
             aria-label={`Hits in ${tenant}`}
             onClick={onToggle}

@@ -54,7 +54,7 @@ function ReceiptRow({ signed: { public_key: _, ...signed } }: { signed: StoredRe
   const name = `receipt-${id}.json`;
   const command = `memory-service receipts verify ${name}`;
   return (
-    <li class="receipt">
+    <li class="cluster">
       <button
         type="button"
         onClick={() => save(new Blob([`${JSON.stringify(signed, null, 2)}\n`]), name)}
@@ -63,7 +63,7 @@ function ReceiptRow({ signed: { public_key: _, ...signed } }: { signed: StoredRe
         <Icon name="download" /> Download
       </button>
       {tenant !== null && <Name text={tenant} />}
-      <span class="receipt-command">
+      <span class="row">
         <code>{command}</code>
         <CopyButton text={command} what="the command" />
       </span>

@@ -29,7 +29,7 @@ export function FirstWrite({ tenant, by }: Props) {
   const isWaiting = path === null;
   useChanges(isWaiting ? tenantPath(tenant, '/changes') : null, { restMs: 500, onChange: reload });
   return (
-    <p class={isWaiting ? 'first-write muted' : 'first-write notice good'} role="status">
+    <p class={isWaiting ? 'row muted' : 'row notice good'} role="status">
       {isWaiting ? (
         <>
           <span class="spinner" aria-hidden="true" /> Waiting for the first write…

@@ -42,7 +42,7 @@ export function KeySnippets({ apiKey, secret, input = VIEW, isRequest = false, o
           {isGuess && ' A guess: to show the right one to everybody, set PUBLIC_URL.'}
         </span>
       </label>
-      <div class="hand-over">
+      <div class="controls spread">
         <Segmented
           label="Text to hand over"
           options={snippets.map((each) => [each.title, each.title] as const)}

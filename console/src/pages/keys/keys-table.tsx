@@ -195,7 +195,7 @@ function PreviousSecret({ apiKey, onEnd }: { apiKey: Key; onEnd: () => void }) {
   return (
     <span class="muted small block">
       old secret until <Time value={until} isAge />
-      {canManage.value && <RowButton text="End now" of={label || id} class="quiet end-now" onClick={onEnd} />}
+      {canManage.value && <RowButton text="End now" of={label || id} class="link" onClick={onEnd} />}
     </span>
   );
 }

@@ -35,7 +35,7 @@ export function SecretDialog({ title, name = 'key', secret, apiKey, children, on
     <Modal title={title} isWide onClose={close}>
       <div class="dialog-body">
         <p>Copy it now: it is shown only once.</p>
-        <div class="secret">
+        <div class="controls secret">
           <input
             class="code"
             readOnly

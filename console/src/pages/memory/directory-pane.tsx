@@ -76,7 +76,7 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
           )}
         </div>
       </PaneHead>
-      <div class="directory-body">
+      <div class="stack directory-body">
         {download.isRunning && <WorkProgress what="Making the archive" fraction={null} />}
         <ErrorText message={download.error} />
         {canWrite.value && isPresent ? (

@@ -26,7 +26,7 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
   const merged = mergedText(regions);
   const files = useMemo(() => [{ title: null, lines: compareTexts(now, mine), note: null }], [now, mine]);
   return (
-    <div class="conflict">
+    <div class="fills conflict">
       <div class="notice warning flat" role="alert">
         <p>
           <strong>

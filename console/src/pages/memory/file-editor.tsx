@@ -86,7 +86,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
   const maySave = isChanged && !hasMarksLeft && !action.isRunning;
   return (
     <form
-      class="editor"
+      class="fills editor"
       onSubmit={(event) => {
         event.preventDefault();
         if (maySave) void save();
@@ -103,7 +103,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
       )}
       <CodeEditor label="Content of the file" text={text} onChange={setText} isFocused />
       <ErrorText message={action.error} />
-      <footer class="editor-foot">
+      <footer class="row editor-foot">
         {hasMarksLeft ? (
           <span class="marks-left small spacer" role="status">
             <MarksLeft />

@@ -9,7 +9,7 @@ export function Lines({ content, line }: { content: string; line: number | null 
   const find = useFind(useCallback(() => lines.map(({ text }) => text), [lines]));
   if (content === '') return <Empty title="This file is empty" />;
   return (
-    <div ref={find.container} class="findable">
+    <div ref={find.container} class="fills findable">
       <FindBar find={find} label="Find in the file" />
       <div class="lines">
         {/* The height keeps the scroll position when the text changes. */}

@@ -30,7 +30,7 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
   // A new memory has no timeline. The steps stay after the first change, which they show.
   const [isNew] = useState(tenant.last_change_at === null && tenant.draft_of === null && canManage.value);
   return (
-    <div class="memory">
+    <div class="fills memory">
       {isNew ? (
         <ConnectAgent tenant={tenant.id} />
       ) : hasFiles ? (
@@ -142,7 +142,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
   const isEmpty = tree?.directories.get(ROOT)?.every(({ entries }) => entries.length === 0) ?? true;
   return (
     <>
-      <div class="pane-head">
+      <div class="row pane-head">
         <label class="search-field">
           <span class="visually-hidden">Search names and contents</span>
           <Icon name="search" />

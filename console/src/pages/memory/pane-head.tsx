@@ -18,7 +18,7 @@ const LONG = 40;
 export function PaneHead({ path, facts, children }: Props) {
   const shown = shortPath(path);
   return (
-    <div class="pane-head file-head">
+    <div class="row pane-head file-head">
       <button
         type="button"
         class="icon-button only-narrow"

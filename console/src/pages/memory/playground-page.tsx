@@ -118,7 +118,7 @@ function Field({ name, value, onChange }: FieldProps) {
 function Result({ result: { content, is_error: isError } }: { result: CommandResult }) {
   return (
     <section class="playground-result" aria-label="Result" aria-live="polite">
-      <div class="hand-over">
+      <div class="controls spread">
         <h3>
           <Badge kind={isError ? 'bad' : 'good'}>
             {isError ? 'Error for the model' : 'Result for the model'}

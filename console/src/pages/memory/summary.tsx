@@ -31,10 +31,10 @@ export function MemorySummary({ tenant, at, size }: Props) {
   const { id, effective, mounts } = tenant;
   const isNow = at === null;
   return (
-    <div class="memory-summary" {...SCROLLING}>
+    <div class="stack memory-summary" {...SCROLLING}>
       <section aria-label="Size">
         <h2>{isNow ? 'Size and limits' : 'Size at that time'}</h2>
-        <div class="summary-usage">
+        <div class="controls summary-usage">
           <UsageBar
             label="Files"
             used={size?.files ?? 0}
@@ -56,7 +56,7 @@ export function MemorySummary({ tenant, at, size }: Props) {
       {isNow && mounts.length > 0 && (
         <section aria-label="Mounts">
           <h2>Mounts</h2>
-          <ul class="summary-rows">
+          <ul class="clusters summary-rows">
             {mounts.map(({ name, tenant: source, access, status }) => (
               <li key={name}>
                 <Name text={`/memories/${name}`} />
@@ -91,14 +91,14 @@ function LastChanges({ tenant, at }: { tenant: string; at: string | null }) {
         {({ versions, next }) => (
           <>
             {versions.length === 0 && <p class="muted small">No changes</p>}
-            <ul class="summary-rows">
+            <ul class="clusters summary-rows">
               {versions.map(({ id, operation, path, previous_path, actor, via_tenant, created_at }) => (
                 <li key={id}>
                   <span class={`change ${operation}`}>{operation}</span>
                   <a class="name-link" href={toHref(['tenants', tenant, 'history'], { version: id })}>
                     {path === null ? '(redacted)' : <MovedPath from={previous_path} path={path} />}
                   </a>
-                  <span class="muted small summary-by">
+                  <span class="muted small row summary-by">
                     <ActorName actor={actor} via={via_tenant} /> <Time value={created_at} isAge />
                   </span>
                 </li>
@@ -127,7 +127,7 @@ function Instructions({ tenant, mounts }: { tenant: string; mounts: string }) {
         <code>GET /instructions</code>.
       </p>
       <Load of={instructions} what="the text">
-        {({ content }) => <pre class="prompt code">{revealHidden(content)}</pre>}
+        {({ content }) => <pre class="snippet pre prompt code">{revealHidden(content)}</pre>}
       </Load>
     </section>
   );

@@ -121,14 +121,14 @@ function MountRow({
       aria-level={1}
       aria-selected={false}
       tabIndex={-1}
-      class={isActive ? 'tree-row mount active' : 'tree-row mount'}
+      class={isActive ? 'row tree-row mount active' : 'row tree-row mount'}
       style={indent(1)}
       title={`${path}: the memory of ${source}, ${ACCESS[access]}${tenant === null || status === 'missing' ? '' : '. Click to open it.'}`}
     >
-      <span class="twist" />
+      <span class="muted twist" />
       <Icon name="tenants" />
-      <bdi class="tree-name">{revealHidden(name)}</bdi>
-      <span class="mount-source">
+      <bdi class="cut tree-name">{revealHidden(name)}</bdi>
+      <span class="cut muted small">
         of <bdi>{revealHidden(source)}</bdi>
       </span>
       <Badge kind={access === 'read_only' ? 'neutral' : 'good'}>{ACCESS[access]}</Badge>
@@ -176,22 +176,24 @@ function EntryRow({ row: { entry, name, level }, id, bytes, isOpen, isActive, is
       aria-expanded={isOpen}
       aria-selected={isSelected}
       tabIndex={-1}
-      class={isActive ? 'tree-row active' : 'tree-row'}
+      class={isActive ? 'row tree-row active' : 'row tree-row'}
       style={indent(level)}
       title={entry.path}
     >
-      <span class={isOpen ? 'twist open' : 'twist'}>{isOpen !== undefined && <Icon name="chevron" />}</span>
+      <span class={isOpen ? 'muted twist open' : 'muted twist'}>
+        {isOpen !== undefined && <Icon name="chevron" />}
+      </span>
       <Icon name={entry.kind === 'directory' ? 'directory' : 'file'} />
-      <bdi class="tree-name">{revealHidden(name)}</bdi>
-      <span class="tree-size">{bytes !== undefined && formatBytes(bytes)}</span>
-      <span class="tree-time">
+      <bdi class="cut tree-name">{revealHidden(name)}</bdi>
+      <span class="muted small tree-size">{bytes !== undefined && formatBytes(bytes)}</span>
+      <span class="muted small tree-time">
         <Time value={entry.modified_at} isAge />
       </span>
       {isOpen === undefined ? (
-        <span class="tree-open" />
+        <span class="muted tree-open" />
       ) : (
         // The button is for the mouse only; keyboard users press Enter.
-        <span class="tree-open" title="Directory actions" aria-hidden="true">
+        <span class="muted tree-open" title="Directory actions" aria-hidden="true">
           <Icon name="more" />
         </span>
       )}
@@ -225,10 +227,10 @@ function MoreRow({ row, loader, tree, id, isActive }: MoreProps) {
       aria-level={row.level}
       aria-selected={false}
       tabIndex={-1}
-      class={isActive ? 'tree-row muted active' : 'tree-row muted'}
+      class={isActive ? 'row tree-row muted active' : 'row tree-row muted'}
       style={indent(row.level)}
     >
-      <span class="twist" />
+      <span class="muted twist" />
       {isLast ? 'Loading more…' : 'Show more before the next'}
     </div>
   );

@@ -38,7 +38,7 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
     );
   return (
     <>
-      <VirtualList class="results" kind="list" label="Matches" count={matches.length} rowHeight={52}>
+      <VirtualList kind="list" label="Matches" count={matches.length} rowHeight={52}>
         {(index) => {
           const match = matches[index];
           return match && <Match match={match} query={debounced} onOpen={onOpen} />;
@@ -70,11 +70,11 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
   return (
     <div>
       <button type="button" class="result" onClick={() => onOpen(match.path, match.line)}>
-        <bdi class="result-path" dir="ltr" title={match.path}>
+        <bdi class="cut result-path" dir="ltr" title={match.path}>
           {pathText(shortPath(match.path), (text) => markQuery(text, query))}
         </bdi>
         {match.text !== null && (
-          <span class="result-excerpt">
+          <span class="muted code">
             {match.line !== null && <span class="muted">{match.line}: </span>}
             {markQuery(match.text, query)}
           </span>

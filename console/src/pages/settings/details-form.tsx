@@ -28,7 +28,7 @@ export function DetailsForm({ tenant }: { tenant: Tenant }) {
     });
   return (
     <form
-      class="details-form"
+      class="stack details-form"
       onSubmit={(event) => {
         event.preventDefault();
         if (isReady && !action.isRunning) void save();

@@ -132,7 +132,7 @@ function MountedBy({ mounted_by, more }: Mounts) {
   return (
     <>
       <h3>Mounted in</h3>
-      <ul>
+      <ul class="bullets">
         {mounted_by.map(({ tenant, name, access }) => (
           <li key={`${tenant}/${name}`}>
             <TenantLink id={tenant} /> as <Name text={`/memories/${name}`} /> ({MOUNT_ACCESS_TEXTS[access]})

@@ -69,7 +69,7 @@ type Span = (typeof SPANS)[number][0];
 function UsageOverTime({ tenant }: { tenant: string }) {
   const [span, setSpan] = useState<Span>('30');
   return (
-    <div class="usage-over-time">
+    <div class="stack usage-over-time">
       <Segmented label="Period" options={SPANS} value={span} onChange={setSpan} />
       {span === '7' ? <HourCharts tenant={tenant} /> : <DayCharts tenant={tenant} days={Number(span)} />}
     </div>

@@ -45,7 +45,7 @@ function Step({ title, code, children }: { title: string; code?: string; childre
       <h3>{title}</h3>
       {children}
       {code && (
-        <div class="step-code">
+        <div class="row step-code">
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and without the focus the keyboard cannot scroll it. */}
           <pre class="code snippet" tabIndex={0}>
             {code}

@@ -46,7 +46,7 @@ export function SavedViews({ query }: { query: URLSearchParams }) {
   const isNew = current !== '' && views.value.every((view) => view.query !== current);
   if (views.value.length === 0 && !isNew) return null;
   return (
-    <nav class="saved-views" aria-label="Saved views">
+    <nav class="buttons saved-views" aria-label="Saved views">
       {views.value.map((view) => (
         <span key={view.name} class="saved-view">
           <a href={`#/?${view.query}`} aria-current={view.query === current ? 'page' : undefined}>

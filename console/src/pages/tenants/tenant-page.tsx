@@ -93,7 +93,7 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
   const { id, draft_of, files, bytes, mounts } = tenant;
   const hidden = mounts.length - SHOWN_MOUNTS;
   return (
-    <p class="summary muted small">
+    <p class="cluster summary muted small">
       <StatusBadge tenant={tenant} />
       <span>
         {count(files, 'file')} · {formatBytes(bytes)}

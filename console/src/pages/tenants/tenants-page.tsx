@@ -86,7 +86,7 @@ function TenantTable({ tenants, selection }: { tenants: Tenant[]; selection: Sel
         <thead>
           <tr>
             <th scope="col">
-              <div class="selectable">
+              <div class="row selectable">
                 {canWrite.value && (
                   <input
                     type="checkbox"
@@ -109,7 +109,7 @@ function TenantTable({ tenants, selection }: { tenants: Tenant[]; selection: Sel
           {tenants.map((tenant) => (
             <tr key={tenant.id}>
               <th scope="row">
-                <div class="selectable">
+                <div class="row selectable">
                   {canWrite.value && (
                     <input
                       type="checkbox"

@@ -24,7 +24,7 @@ export function DeliveryLog({ id, round }: Props) {
         more="Show older deliveries"
       >
         {(deliveries) => (
-          <ol class="audit-events small">
+          <ol class="surface audit-events small">
             {deliveries.map(({ at, message_id, type, tenant, duration_ms, ...result }) => (
               <li key={`${at} ${message_id}`}>
                 <p class="audit-line">

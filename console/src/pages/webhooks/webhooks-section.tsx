@@ -42,7 +42,7 @@ export function WebhooksSection({ tenant }: { tenant: string | null }) {
             <Empty title="No webhooks" />
           ) : (
             <>
-              <ul class="audit-events webhooks">
+              <ul class="surface audit-events webhooks">
                 {all.slice(0, shown).map((webhook) => (
                   <WebhookItem
                     key={webhook.id}

@@ -190,7 +190,7 @@ const SHOWN = 10;
 function Examples({ targets }: { targets: Targets }) {
   const shown = targets.examples.slice(0, SHOWN);
   return (
-    <ul class="bulk-list small">
+    <ul class="bullets small">
       {shown.map(({ id }) => (
         <li key={id}>
           <Name text={id} />

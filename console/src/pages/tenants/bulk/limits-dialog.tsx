@@ -118,7 +118,7 @@ function Preview({ targets, changes }: { targets: readonly Target[]; changes: Pa
         </div>
       )}
       <div class="table-scroll">
-        <table class="setting-changes small">
+        <table class="small">
           <thead>
             <tr>
               <th scope="col">Tenant</th>

@@ -52,7 +52,7 @@ export function OutcomesDialog(props: Props) {
           </p>
         )}
         {failed.length > 0 && (
-          <ul class="bulk-list small">
+          <ul class="bullets small">
             {failed.slice(0, SHOWN).map(({ target: { id }, reason }) => (
               <li key={id}>
                 {id}: {reason}
