@@ -86,16 +86,6 @@ export type ActorQuery = { by: string } | { source: string };
 
 export type RevertTarget = ActorQuery & { since: string; until?: string };
 
-/** Previews a change without applying it. */
-export const previewRestore = (tenant: string, target: RestoreTarget, signal: AbortSignal) =>
-  preview(tenantPath(tenant, '/restore'), target, signal);
-
-export const previewRevert = (
-  tenant: string,
-  target: RevertTarget & { resolutions: RevertResolution[] },
-  signal: AbortSignal,
-) => preview(tenantPath(tenant, '/revert'), target, signal);
-
 /**
  * Reads the change that a revert would make to one file, from its current text to the text without the actor's changes.
  */
@@ -110,24 +100,21 @@ export const readRevertDiff = (
     { query: { ...target, memory_id }, signal },
   );
 
-export const restoration = (tenant: string, target: RestoreTarget, plan: string) =>
-  post(tenantPath(tenant, '/restore'), { ...target, dry_run: false, plan });
-
-/** @throws ApiError with status 412 when the restore would differ from the preview */
-export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
-  sendRequest<Changes>(restoration(tenant, target, plan));
-
 /**
- * @param plan the preview's fingerprint, if there was one
- * @throws ApiError with status 412 when the revert would differ from the preview
+ * Restores a path, or the whole memory.
+ *
+ * @param plan the preview's fingerprint. Undefined previews the changes.
  */
-export const revert = (tenant: string, target: RevertChoice, plan?: string) =>
-  sendRequest<Changes>(reversion(tenant, target, plan));
+export const restoration = (tenant: string, target: RestoreTarget, plan?: string) =>
+  post(tenantPath(tenant, '/restore'), { ...target, dry_run: plan === undefined, plan });
 
-type RevertChoice = RevertTarget & { resolutions?: RevertResolution[] };
+/** @param plan as for `restoration` */
+export const reversion = (
+  tenant: string,
+  target: RevertTarget & { resolutions: RevertResolution[] },
+  plan?: string,
+) => post(tenantPath(tenant, '/revert'), { ...target, dry_run: plan === undefined, plan });
 
-export const reversion = (tenant: string, target: RevertChoice, plan?: string) =>
-  post(tenantPath(tenant, '/revert'), { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) });
-
-const preview = (path: string, target: object, signal: AbortSignal) =>
-  sendJson<Changes>(path, { method: 'POST', json: { ...target, dry_run: true }, signal });
+/** Reverts changes without a preview. */
+export const revert = (tenant: string, target: RevertTarget) =>
+  sendRequest<Changes>(post(tenantPath(tenant, '/revert'), { ...target, dry_run: false }));

@@ -1,3 +1,4 @@
+import { focusManager } from '@tanstack/query-core';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, authorizationHeaders, noteError, type Problem, readProblem, toUrl } from './api-client.ts';
 import { delay } from './retry.ts';
@@ -50,12 +51,8 @@ export function useChanges(path: string | null, options: Options): void {
 }
 
 function useVisibility(): boolean {
-  const [isVisible, setIsVisible] = useState(!document.hidden);
-  useEffect(() => {
-    const update = () => setIsVisible(!document.hidden);
-    document.addEventListener('visibilitychange', update);
-    return () => document.removeEventListener('visibilitychange', update);
-  }, []);
+  const [isVisible, setIsVisible] = useState(focusManager.isFocused());
+  useEffect(() => focusManager.subscribe(setIsVisible), []);
   return isVisible;
 }
 

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { formatNumber } from '../text/format.ts';
-import { Icon } from './icon.tsx';
+import { IconButton } from './icon-button.tsx';
 import { useDebounced } from './use-debounced.ts';
 
 /** Search state for lines. The browser's search only finds the lines on the screen, because no others are rendered. */
@@ -135,18 +135,14 @@ export function FindBar({ find, label }: { find: Find; label: string }) {
             ? 'No match'
             : `${formatNumber(at + 1)} of ${formatNumber(matches.length)}`}
       </output>
-      <button type="button" class="icon-button" title="Previous match (Shift+Enter)" onClick={() => step(-1)}>
-        <Icon name="up" />
-        <span class="visually-hidden">Previous match</span>
-      </button>
-      <button type="button" class="icon-button" title="Next match (Enter)" onClick={() => step(1)}>
-        <Icon name="down" />
-        <span class="visually-hidden">Next match</span>
-      </button>
-      <button type="button" class="icon-button" title="Close (Escape)" onClick={close}>
-        <Icon name="close" />
-        <span class="visually-hidden">Close the search</span>
-      </button>
+      <IconButton
+        icon="up"
+        label="Previous match"
+        title="Previous match (Shift+Enter)"
+        onClick={() => step(-1)}
+      />
+      <IconButton icon="down" label="Next match" title="Next match (Enter)" onClick={() => step(1)} />
+      <IconButton icon="close" label="Close the search" title="Close (Escape)" onClick={close} />
     </search>
   );
 }

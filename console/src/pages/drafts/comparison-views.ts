@@ -54,10 +54,10 @@ export function viewContent(
     case 'chosen':
       return compareSides(original, chosen, 'Red: the original. Green: your resolution.');
     case 'draft':
-      return { files: [{ ...shownDiff(diff.draft), title: null }], summary: 'Since the base, in the draft' };
+      return { files: [shownDiff(diff.draft)], summary: 'Since the base, in the draft' };
     case 'original':
       return {
-        files: [{ ...shownDiff(diff.original), title: null }],
+        files: [shownDiff(diff.original)],
         summary: 'Since the base, in the original',
       };
   }

@@ -1,4 +1,4 @@
-/** Number of actor colors. */
+/** Actor colors. */
 export const SERIES = 8;
 
 /**

@@ -1,25 +1,27 @@
+import { type ComponentChildren, Fragment } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Changes, Conflict, FileChange } from '../../api/api-types.ts';
+import type { Changes, FileChange } from '../../api/api-types.ts';
 import { getVersion, readVersionDiff } from '../../api/history-api.ts';
 import { count, withLocalTimes } from '../../text/format.ts';
 import { Name } from '../../ui/name.tsx';
 import { MovedPath, PathName } from '../../ui/path-name.tsx';
-import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { compareTexts, type ShownDiff, shownDiff } from './diff-lines.ts';
-import { DiffView } from './diff-view.tsx';
-import { MergedDifference, RevertConflict } from './revert-conflict.tsx';
-import type { RevertReview } from './revert-review.ts';
+import { Difference, MergedDifference, RevertConflict, type RevertReview } from './revert-conflict.tsx';
 
 const ROW_HEIGHT = 33;
-/** Maximum number of files that a warning names. */
+/** Most files that a warning names. */
 const MAX_NAMED = 3;
 
-type Row =
-  | { kind: string; file: FileChange }
-  | { kind: 'conflict' | 'resolved'; conflict: Conflict }
-  | { kind: 'made' | 'removed'; directory: string };
+interface Row {
+  kind: string;
+  /** Identifies a row that can be selected; null for a directory. */
+  key: string | null;
+  show: () => ComponentChildren;
+  /** Shows the change to the selected row's file. */
+  open?: () => ComponentChildren;
+}
 
 /** Verbs for changes that are not made yet. */
 const VERBS: Record<string, string> = {
@@ -33,57 +35,36 @@ const VERBS: Record<string, string> = {
 };
 
 /** Formats the counts for changes that are not made yet: `2 files will be added, 1 file will be renamed`. */
-function plannedText({ files, directories_made, directories_removed }: Changes): string {
-  const kinds = files.map(changeKind);
-  const plannedPart = (n: number, what: string, change: string) =>
-    n === 0 ? [] : [`${what} will be ${change}`];
-  return [
-    ...Object.keys(VERBS).flatMap((kind) => {
-      const n = kinds.filter((each) => each === kind).length;
-      return plannedPart(n, count(n, 'file'), kind);
-    }),
-    ...(
-      [
-        ['made', directories_made],
-        ['removed', directories_removed],
-      ] as const
-    ).flatMap(([change, { length }]) =>
-      plannedPart(length, count(length, 'directory', 'directories'), change),
-    ),
-  ].join(', ');
+function plannedText(rows: readonly Row[]): string {
+  const parts = Object.keys(VERBS).flatMap((kind) => {
+    const n = rows.filter((row) => row.kind === kind).length;
+    const isDirectory = kind === 'made' || kind === 'removed';
+    const what = isDirectory ? count(n, 'directory', 'directories') : count(n, 'file');
+    return n === 0 ? [] : [`${what} will be ${kind}`];
+  });
+  return parts.join(', ');
 }
 
 interface Props {
   tenant: string;
   changes: Changes;
   /** Only for a revert. */
-  review?: RevertReview;
+  review: RevertReview | undefined;
   /** Whether the first conflict is selected. */
   opensConflict?: boolean | undefined;
 }
 
 /** Previews the files that a restore or revert would change, and the differences in the selected file. */
 export function ChangesPreview({ tenant, changes, review, opensConflict = false }: Props) {
-  const { files, directories_made, directories_removed, kept_out, conflicts = [] } = changes;
-  const [only] = files;
+  const { files, kept_out, conflicts = [] } = changes;
+  const rows = createRows(tenant, changes, review);
   const [selected, setSelected] = useState<string | null>(
-    opensConflict && conflicts[0] !== undefined
-      ? rowKey({ kind: 'conflict', conflict: conflicts[0] })
-      : files.length === 1 && only !== undefined
-        ? rowKey({ file: only })
-        : null,
+    (opensConflict && conflicts.length > 0) || (conflicts.length === 0 && files.length === 1)
+      ? (rows[0]?.key ?? null)
+      : null,
   );
   const left = conflicts.filter(({ resolution }) => resolution === null);
-  const rows: Row[] = [
-    ...conflicts.map((conflict) => ({
-      kind: conflict.resolution === null ? ('conflict' as const) : ('resolved' as const),
-      conflict,
-    })),
-    ...files.map((file) => ({ kind: changeKind(file), file })),
-    ...directories_made.map((directory) => ({ kind: 'made' as const, directory })),
-    ...directories_removed.map((directory) => ({ kind: 'removed' as const, directory })),
-  ];
-  const row = rows.find((each) => rowKey(each) === selected);
+  const row = rows.find(({ key }) => key !== null && key === selected);
   return (
     <>
       {left.length > 0 && (
@@ -101,7 +82,7 @@ export function ChangesPreview({ tenant, changes, review, opensConflict = false 
         </p>
       )}
       <p>
-        <strong>{rows.length === 0 ? 'Nothing will change.' : `${plannedText(changes)}.`}</strong>
+        <strong>{rows.length === 0 ? 'Nothing will change.' : `${plannedText(rows)}.`}</strong>
       </p>
       {rows.length > 0 && (
         <VirtualList
@@ -118,34 +99,39 @@ export function ChangesPreview({ tenant, changes, review, opensConflict = false 
           }}
         </VirtualList>
       )}
-      {row && <SelectedDifference key={selected} tenant={tenant} row={row} review={review} />}
+      {row && <Fragment key={row.key}>{row.open?.()}</Fragment>}
     </>
   );
 }
 
-/** Identifies a row that can be selected; null for a directory. */
-function rowKey(row: Row | { file: FileChange }): string | null {
-  if ('file' in row) return `file ${row.file.memory_id}`;
-  return 'conflict' in row && row.conflict.memory_id !== null ? `conflict ${row.conflict.memory_id}` : null;
-}
-
-function SelectedDifference({
-  tenant,
-  row,
-  review,
-}: {
-  tenant: string;
-  row: Row;
-  review: RevertReview | undefined;
-}) {
-  if ('file' in row) {
-    const { merged, memory_id } = row.file;
-    if (merged && review) return <MergedDifference tenant={tenant} memoryId={memory_id} review={review} />;
-    return <FileDifference tenant={tenant} file={row.file} />;
-  }
-  if (!('conflict' in row) || row.conflict.memory_id === null || review === undefined) return null;
-  const { memory_id, choices } = row.conflict;
-  return <RevertConflict tenant={tenant} memoryId={memory_id} choices={choices} review={review} />;
+function createRows(tenant: string, changes: Changes, review: RevertReview | undefined): Row[] {
+  const { files, directories_made, directories_removed, conflicts = [] } = changes;
+  const directoryRow = (kind: string) => (directory: string) => ({
+    kind,
+    key: null,
+    show: () => <PathName path={`${directory}/`} />,
+  });
+  return [
+    ...conflicts.map(({ memory_id: id, resolution, message, choices }) => ({
+      kind: resolution === null ? 'conflict' : 'resolved',
+      key: id && `conflict ${id}`,
+      show: () => <Name text={withLocalTimes(message)} />,
+      open: () => id && review && <RevertConflict {...{ tenant, memoryId: id, choices, review }} />,
+    })),
+    ...files.map((file) => ({
+      kind: changeKind(file),
+      key: `file ${file.memory_id}`,
+      show: () => <MovedPath {...file} />,
+      open: () =>
+        file.merged && review ? (
+          <MergedDifference tenant={tenant} memoryId={file.memory_id} review={review} />
+        ) : (
+          <FileDifference tenant={tenant} file={file} />
+        ),
+    })),
+    ...directories_made.map(directoryRow('made')),
+    ...directories_removed.map(directoryRow('removed')),
+  ];
 }
 
 interface RowProps {
@@ -154,25 +140,14 @@ interface RowProps {
   setSelected: (key: string | null) => void;
 }
 
-function PreviewRow({ row, selected, setSelected }: RowProps) {
-  const badge = <span class={`change ${row.kind}`}>{VERBS[row.kind] ?? row.kind}</span>;
-  const text =
-    'file' in row ? (
-      <MovedPath {...row.file} />
-    ) : 'conflict' in row ? (
-      <Name text={withLocalTimes(row.conflict.message)} />
-    ) : (
-      <PathName path={`${row.directory}/`} />
-    );
-  const key = rowKey(row);
-  if (key === null) {
-    return (
-      <div class="preview-row">
-        {badge}
-        {text}
-      </div>
-    );
-  }
+function PreviewRow({ row: { kind, key, show }, selected, setSelected }: RowProps) {
+  const content = (
+    <>
+      <span class={`change ${kind}`}>{VERBS[kind] ?? kind}</span>
+      {show()}
+    </>
+  );
+  if (key === null) return <div class="preview-row">{content}</div>;
   const isSelected = key === selected;
   return (
     <button
@@ -181,20 +156,18 @@ function PreviewRow({ row, selected, setSelected }: RowProps) {
       aria-pressed={isSelected}
       onClick={() => setSelected(isSelected ? null : key)}
     >
-      {badge}
-      {text}
+      {content}
     </button>
   );
 }
 
 /** Shows the differences between a file's current content and its content after the change. */
-function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) {
-  const { old_version, version } = file;
-  const { data, error, reload } = useLoad(
+function FileDifference({ tenant, file: { old_version, version } }: { tenant: string; file: FileChange }) {
+  const files = useLoad(
     async (signal): Promise<ShownDiff[]> => {
       if (old_version !== null && version !== null) {
         const { changes } = await readVersionDiff(tenant, version, signal, old_version);
-        return changes.map((change) => ({ ...shownDiff(change), title: null }));
+        return changes.length > 0 ? changes.map(shownDiff) : [SAME];
       }
       const { content } = await getVersion(tenant, version ?? old_version ?? '', signal);
       const [old, now] = version === null ? [content ?? '', ''] : ['', content ?? ''];
@@ -203,13 +176,7 @@ function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) 
     },
     [tenant, old_version, version],
   );
-  return (
-    <section class="preview-difference" aria-label="Difference">
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Loading what="the difference" />}
-      {data && <DiffView files={data.length > 0 ? data : [SAME]} />}
-    </section>
-  );
+  return <Difference files={files} />;
 }
 
 const SAME: ShownDiff = { title: null, lines: [], note: 'The content stays the same.' };

@@ -12,7 +12,7 @@ interface Props {
   /** The file's current or former path. */
   path: string;
   selected: string | null;
-  /** ID of the version on the other side of the comparison. */
+  /** The version ID on the other side of the comparison. */
   other: string;
   onChoose: (id: string) => void;
   onClose: () => void;

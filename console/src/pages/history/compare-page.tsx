@@ -8,7 +8,7 @@ import { TimeField } from '../../ui/time-field.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { ComparisonIndex, isKind, withKind } from './comparison-index.tsx';
-import { shownDiff } from './diff-lines.ts';
+import { titledDiff } from './diff-lines.ts';
 import { DiffView, type DiffViewHandle } from './diff-view.tsx';
 import { Timeline } from './history-timeline.tsx';
 
@@ -42,7 +42,7 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
     'comparison',
   );
   const { items, more } = pages;
-  const files = useMemo(() => items?.map(shownDiff), [items]);
+  const files = useMemo(() => items?.map(titledDiff), [items]);
   const characters = useMemo(
     () => items?.reduce((sum, { patch }) => sum + (patch?.length ?? 0), 0) ?? 0,
     [items],

@@ -17,6 +17,7 @@ export interface ShownDiff {
  */
 const MAX_EDITS = 1000;
 
+/** Converts a comparison for display, without a title. */
 export function shownDiff({ old_path, path, patch, no_patch_reason }: FileDiff): ShownDiff {
   const lines = patch === null ? [] : parseLines(patch);
   const isMoved = old_path !== null && path !== null && old_path !== path;
@@ -27,8 +28,13 @@ export function shownDiff({ old_path, path, patch, no_patch_reason }: FileDiff):
       : patch === null
         ? (no_patch_reason ?? 'There is nothing to compare with.')
         : nothing;
-  return { title: { oldPath: old_path, path }, lines, note };
+  return { title: null, lines, note };
 }
+
+export const titledDiff = (diff: FileDiff): ShownDiff => ({
+  ...shownDiff(diff),
+  title: { oldPath: diff.old_path, path: diff.path },
+});
 
 /** Parses the lines in a single-file patch. The header is skipped, because its paths are untrusted. */
 function parseLines(patch: string): DiffLine[] {

@@ -4,6 +4,7 @@ import { useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef, use
 import type { CodeDiffProps } from '../../ui/code-editor/code-diff.tsx';
 import { FindBar, useFind } from '../../ui/find-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { lazy } from '../../ui/lazy.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
@@ -78,10 +79,7 @@ export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
       <FindBar find={find} label="Find in the differences" />
       <div class="spread diff-head">
         <span class="muted small spacer">{summary}</span>
-        <button type="button" class="icon-button" title="Find (Ctrl+F)" onClick={find.open}>
-          <Icon name="search" />
-          <span class="visually-hidden">Find in the differences</span>
-        </button>
+        <IconButton icon="search" label="Find in the differences" title="Find (Ctrl+F)" onClick={find.open} />
         <Segmented
           label="Layout"
           options={LAYOUTS}

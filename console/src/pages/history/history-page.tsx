@@ -6,7 +6,9 @@ import { pushQuery, route } from '../../router.ts';
 import { formatDay } from '../../text/format.ts';
 import { isBefore } from '../../text/time.ts';
 import { fromFields, toFields } from '../../text/zone.ts';
-import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { Load } from '../../ui/load.tsx';
+import { RowButton } from '../../ui/row-button.tsx';
+import { Empty } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { RevertDialog } from './revert-dialog.tsx';
@@ -37,7 +39,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
     [tenant.id, debounced],
     'versions',
   );
-  const { items, error, reload, more } = pages;
+  const { items } = pages;
   /** The newest version when the list was loaded. A later change does not replace the version that is read. */
   const first = useRef<string>(undefined);
   if (!items?.some(({ id }) => id === first.current)) first.current = items?.[0]?.id;
@@ -48,31 +50,33 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
     <div class={chosen === null ? 'panes history' : 'panes history has-file'}>
       <section class="pane" aria-label="Versions">
         <Filters query={query} versions={items ?? []} />
-        {error !== undefined ? (
-          <LoadError error={error} onRetry={reload} />
-        ) : items === undefined ? (
-          <Loading what="versions" />
-        ) : items.length === 0 ? (
-          <Empty title="No versions match" />
-        ) : (
-          <VersionList
-            versions={items}
-            selected={selected}
-            isChosen={chosen !== null}
-            onSelect={(version) => pushQuery({ version, against: null })}
-            onEnd={more}
-            isGrouped
-            dayAction={
-              canWrite.value && actor !== null
-                ? (time) => (
-                    <button type="button" class="quiet" onClick={() => setReverting(time)}>
-                      Revert…<span class="visually-hidden"> the changes of {formatDay(time)}</span>
-                    </button>
-                  )
-                : undefined
-            }
-          />
-        )}
+        <Load of={{ ...pages, data: items }} what="versions">
+          {(versions) =>
+            versions.length === 0 ? (
+              <Empty title="No versions match" />
+            ) : (
+              <VersionList
+                versions={versions}
+                selected={selected}
+                isChosen={chosen !== null}
+                onSelect={(version) => pushQuery({ version, against: null })}
+                onEnd={pages.more}
+                isGrouped
+                dayAction={
+                  canWrite.value && actor !== null
+                    ? (time) => (
+                        <RowButton
+                          text="Revert…"
+                          of={`the changes of ${formatDay(time)}`}
+                          onClick={() => setReverting(time)}
+                        />
+                      )
+                    : undefined
+                }
+              />
+            )
+          }
+        </Load>
       </section>
       <section class="pane file-pane" aria-label="Version">
         {selected === null ? (

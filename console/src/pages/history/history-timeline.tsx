@@ -6,7 +6,7 @@ import { readActivity } from '../../api/history-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { formatChosenTime, formatExactTime } from '../../text/format.ts';
 import { isBefore } from '../../text/time.ts';
-import { Icon, type IconName } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { Options } from '../../ui/options.tsx';
 import { LoadError } from '../../ui/status-messages.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
@@ -72,18 +72,14 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
         </button>
         <div class="buttons timeline-actions">
           {at !== null && past?.actions}
-          <button
-            type="button"
-            class="icon-button"
+          <IconButton
+            icon={isShown ? 'up' : 'down'}
+            label={isShown ? 'Hide the timeline' : 'Show the timeline'}
             aria-expanded={isShown}
-            title={isShown ? 'Hide the timeline' : 'Show the timeline'}
             onClick={() => {
               isHidden.value = isShown;
             }}
-          >
-            <Icon name={isShown ? 'up' : 'down'} />
-            <span class="visually-hidden">{isShown ? 'Hide the timeline' : 'Show the timeline'}</span>
-          </button>
+          />
         </div>
       </div>
       {isShown && error !== undefined && (
@@ -127,8 +123,8 @@ function Steps({ tenant, at, step, text }: StepsProps) {
   return (
     <fieldset class="buttons timeline-steps">
       <legend class="visually-hidden">Step through the changes</legend>
-      <IconButton icon="back" title="Previous change" disabled={isFirst} onClick={() => step(-1)} />
-      <IconButton icon="chevron" title="Next change" disabled={at === null} onClick={() => step(1)} />
+      <IconButton icon="back" label="Previous change" disabled={isFirst} onClick={() => step(-1)} />
+      <IconButton icon="chevron" label="Next change" disabled={at === null} onClick={() => step(1)} />
       <output class="small" title={at === null ? undefined : `${formatExactTime(at)} · ${at}`}>
         {at === null ? (
           'Now'
@@ -140,22 +136,6 @@ function Steps({ tenant, at, step, text }: StepsProps) {
         )}
       </output>
     </fieldset>
-  );
-}
-
-interface IconButtonProps {
-  icon: IconName;
-  title: string;
-  disabled?: boolean;
-  onClick: () => void;
-}
-
-function IconButton({ icon, title, disabled = false, onClick }: IconButtonProps) {
-  return (
-    <button type="button" class="icon-button" title={title} disabled={disabled} onClick={onClick}>
-      <Icon name={icon} />
-      <span class="visually-hidden">{title}</span>
-    </button>
   );
 }
 
@@ -174,8 +154,8 @@ function Zoom({ tenant, range, setRange, zoom }: ZoomProps) {
   return (
     <fieldset class="buttons timeline-zoom">
       <legend class="visually-hidden">Zoom</legend>
-      <IconButton icon="plus" title="Zoom in" onClick={() => zoom(1 / 4)} />
-      <IconButton icon="minus" title="Zoom out" disabled={isAll(range)} onClick={() => zoom(4)} />
+      <IconButton icon="plus" label="Zoom in" onClick={() => zoom(1 / 4)} />
+      <IconButton icon="minus" label="Zoom out" disabled={isAll(range)} onClick={() => zoom(4)} />
       <label>
         <span class="visually-hidden">Period</span>
         <select value={periodKey(range)} onChange={(event) => choose(event.currentTarget.value)}>

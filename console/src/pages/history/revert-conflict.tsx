@@ -1,14 +1,20 @@
 import { useMemo } from 'preact/hooks';
 import type { Conflict, RevertResolution } from '../../api/api-types.ts';
-import { readRevertDiff } from '../../api/history-api.ts';
+import { type RevertTarget, readRevertDiff } from '../../api/history-api.ts';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
+import { Load } from '../../ui/load.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
-import { LoadError, Loading } from '../../ui/status-messages.tsx';
-import { useLoad } from '../../ui/use-load.ts';
+import { type Loaded, useLoad } from '../../ui/use-load.ts';
 import { detectLineEnding, withLineEnding } from '../memory/line-endings.ts';
 import { compareTexts, type ShownDiff, shownDiff } from './diff-lines.ts';
 import { DiffView } from './diff-view.tsx';
-import type { RevertReview } from './revert-review.ts';
+
+/** Resolutions for the previewed revert, by file ID. */
+export interface RevertReview {
+  target: RevertTarget;
+  resolutions: Readonly<Record<string, RevertResolution>>;
+  resolve: (memoryId: string, resolution: RevertResolution) => void;
+}
 
 type Choice = Conflict['choices'][number];
 
@@ -29,8 +35,9 @@ interface Props {
 
 /** Shows a revert's change to one file with a conflict, and the resolution. */
 export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
-  const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
-  const files = useMemo(() => data && [{ ...shownDiff(data.difference), title: null }], [data]);
+  const difference = useRevertDiff(tenant, memoryId, review);
+  const { data } = difference;
+  const files = useMemo(() => data && [shownDiff(data.difference)], [data]);
   const resolution = review.resolutions[memoryId];
   const chosen = resolutionChoice(resolution);
   const options = choices
@@ -50,9 +57,9 @@ export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
           {chosen === null ? 'The file is left unchanged without a choice.' : HINTS[chosen]}
         </span>
       </div>
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Loading what="the difference" />}
-      {files && <DiffView files={files} />}
+      <Load of={{ ...difference, data: files }} what="the difference">
+        {(shown) => <DiffView files={shown} />}
+      </Load>
       {resolution !== undefined && 'text' in resolution && (
         <div class="own-text field">
           <span>Own text</span>
@@ -72,19 +79,24 @@ export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
 
 /** Shows the difference between a file's current text and its new text. No version has the new text. */
 export function MergedDifference({ tenant, memoryId, review }: Omit<Props, 'choices'>) {
-  const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
+  const loaded = useRevertDiff(tenant, memoryId, review);
+  const { data } = loaded;
   const resolution = review.resolutions[memoryId];
   const files = useMemo((): ShownDiff[] | undefined => {
     if (data === undefined) return undefined;
-    if (resolution === undefined || !('text' in resolution))
-      return [{ ...shownDiff(data.difference), title: null }];
+    if (resolution === undefined || !('text' in resolution)) return [shownDiff(data.difference)];
     return [{ title: null, lines: compareTexts(data.texts.current ?? '', resolution.text), note: null }];
   }, [data, resolution]);
+  return <Difference files={{ ...loaded, data: files }} />;
+}
+
+/** Shows a file's difference in a preview. */
+export function Difference({ files }: { files: Loaded<ShownDiff[]> }) {
   return (
     <section class="preview-difference" aria-label="Difference">
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {files === undefined && error === undefined && <Loading what="the difference" />}
-      {files && <DiffView files={files} />}
+      <Load of={files} what="the difference">
+        {(shown) => <DiffView files={shown} />}
+      </Load>
     </section>
   );
 }

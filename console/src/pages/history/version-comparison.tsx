@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Version } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { getVersion, readVersionDiff } from '../../api/history-api.ts';
@@ -29,23 +29,26 @@ export function VersionComparison({ tenant, from, to }: Props) {
         getVersion(tenant, to, signal),
         readVersionDiff(tenant, to, signal, from),
       ]);
-      return { old, now, changes };
+      return { old, now, files: changes.length === 0 ? [SAME] : changes.map(shownDiff) };
     },
     [tenant, from, to, changesMade.value],
   );
-  const files = useMemo(
-    (): ShownDiff[] =>
-      data === undefined || data.changes.length === 0
-        ? [SAME]
-        : data.changes.map((change) => ({ ...shownDiff(change), title: null })),
-    [data],
-  );
-  if (error !== undefined) return <ComparisonError error={error} reload={reload} />;
+  if (error !== undefined)
+    return (
+      <>
+        <div class="row pane-head">
+          <button type="button" onClick={closeComparison}>
+            Close the comparison
+          </button>
+        </div>
+        <LoadError error={error} onRetry={reload} />
+      </>
+    );
   if (data === undefined || isLoading) return <Loading what="the comparison" />;
   return (
     <>
       <ComparisonHead tenant={tenant} old={data.old} now={data.now} />
-      <DiffView files={files} />
+      <DiffView files={data.files} />
     </>
   );
 }
@@ -53,19 +56,6 @@ export function VersionComparison({ tenant, from, to }: Props) {
 const SAME: ShownDiff = { title: null, lines: [], note: 'The content is the same.' };
 
 const closeComparison = () => pushQuery({ against: null });
-
-function ComparisonError({ error, reload }: { error: unknown; reload: () => void }) {
-  return (
-    <>
-      <div class="row pane-head">
-        <button type="button" onClick={closeComparison}>
-          Close the comparison
-        </button>
-      </div>
-      <LoadError error={error} onRetry={reload} />
-    </>
-  );
-}
 
 function ComparisonHead({ tenant, old, now }: { tenant: string; old: Version; now: Version }) {
   const [choosing, setChoosing] = useState<'version' | 'against' | null>(null);

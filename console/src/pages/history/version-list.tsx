@@ -6,7 +6,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { type VersionRow, versionRows } from './version-rows.ts';
+import { versionRows } from './version-rows.ts';
 
 /** Number of versions in a closed group from which the list no longer loads further versions by itself. */
 const LARGE = 1000;
@@ -44,9 +44,9 @@ export function VersionList({
       versionRows(
         versions,
         isGrouped
-          ? (id, group) =>
+          ? (key, group) =>
               // The only group in the list, and the group with the chosen version, are open at first.
-              open.get(id) ??
+              open.get(key) ??
               (group.length === versions.length || (isChosen && group.some((each) => each.id === selected)))
           : null,
       ),
@@ -61,7 +61,7 @@ export function VersionList({
         label="Versions"
         count={rows.length}
         rowHeight={57}
-        keyOf={(index) => rowKey(rows[index])}
+        keyOf={(index) => rows[index]?.key ?? ''}
         onEnd={isLarge ? undefined : onEnd}
       >
         {(index) => {
@@ -79,9 +79,10 @@ export function VersionList({
             case 'group':
               return (
                 <GroupRow
-                  {...row}
+                  versions={row.versions}
+                  isOpen={row.isOpen}
                   hasMore={row === last && onEnd !== undefined}
-                  onToggle={() => setOpen(new Map(open).set(row.id, !row.isOpen))}
+                  onToggle={() => setOpen(new Map(open).set(row.key, !row.isOpen))}
                 />
               );
             case 'version':
@@ -106,19 +107,6 @@ export function VersionList({
   );
 }
 
-function rowKey(row: VersionRow | undefined): string {
-  switch (row?.kind) {
-    case undefined:
-      return '';
-    case 'day':
-      return `day ${row.day}`;
-    case 'group':
-      return `group ${row.id}`;
-    case 'version':
-      return row.version.id;
-  }
-}
-
 interface GroupProps {
   versions: readonly Version[];
   isOpen: boolean;
@@ -131,7 +119,6 @@ interface GroupProps {
 function GroupRow({ versions, isOpen, hasMore, onToggle }: GroupProps) {
   const [newest] = versions;
   if (newest === undefined) return null;
-  const { actor, via_tenant, created_at } = newest;
   const operations = [...Map.groupBy(versions, ({ operation }) => operation)];
   return (
     <button type="button" class="version-row" aria-expanded={isOpen} onClick={onToggle}>
@@ -147,11 +134,7 @@ function GroupRow({ versions, isOpen, hasMore, onToggle }: GroupProps) {
           {operations.map(([operation, { length }]) => `${formatNumber(length)} ${operation}`).join(', ')}
         </span>
       </span>
-      <span class="row version-line muted small">
-        <ActorName actor={actor} via={via_tenant} />
-        <span class="spacer" />
-        <Time value={created_at} isClock />
-      </span>
+      <AboutLine version={newest} />
     </button>
   );
 }
@@ -166,7 +149,7 @@ interface RowProps {
 }
 
 function VersionRowButton({ version, isPart, isSelected, isDisabled, onSelect }: RowProps) {
-  const { path, previous_path, operation, created_at, actor, via_tenant, content_size_bytes } = version;
+  const { path, previous_path, operation } = version;
   return (
     <button
       type="button"
@@ -181,12 +164,19 @@ function VersionRowButton({ version, isPart, isSelected, isDisabled, onSelect }:
           {path === null ? '(redacted)' : <MovedPath from={previous_path} path={path} />}
         </span>
       </span>
-      <span class="row version-line muted small">
-        <ActorName actor={actor} via={via_tenant} />
-        <span class="spacer" />
-        {content_size_bytes !== null && <span>{formatBytes(content_size_bytes)}</span>}
-        <Time value={created_at} isClock />
-      </span>
+      <AboutLine version={version} size={version.content_size_bytes} />
     </button>
+  );
+}
+
+/** A row's second line, with the change's actor and time. */
+function AboutLine({ version, size = null }: { version: Version; size?: number | null }) {
+  return (
+    <span class="row version-line muted small">
+      <ActorName actor={version.actor} via={version.via_tenant} />
+      <span class="spacer" />
+      {size !== null && <span>{formatBytes(size)}</span>}
+      <Time value={version.created_at} isClock />
+    </span>
   );
 }

@@ -1,15 +1,14 @@
-import { useMemo } from 'preact/hooks';
 import type { Version } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { getVersion, readVersionDiff } from '../../api/history-api.ts';
 import { pushQuery, toHref } from '../../router.ts';
 import { revealHidden } from '../../text/visible.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
+import { Load } from '../../ui/load.tsx';
 import { Name } from '../../ui/name.tsx';
 import { PathName } from '../../ui/path-name.tsx';
-import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { shownDiff } from './diff-lines.ts';
 import { DiffView } from './diff-view.tsx';
@@ -17,27 +16,25 @@ import { VersionActions } from './version-actions.tsx';
 
 /** Shows a version's changes, and the actions for the version. */
 export function VersionPane({ tenant, id }: { tenant: string; id: string }) {
-  const { data, error, reload } = useLoad(
+  const version = useLoad(
     async (signal) => {
-      const [version, diff] = await Promise.all([
+      const [version, { changes }] = await Promise.all([
         getVersion(tenant, id, signal),
         readVersionDiff(tenant, id, signal),
       ]);
-      return { version, diff };
+      return { version, files: changes.map(shownDiff) };
     },
     [tenant, id, changesMade.value],
   );
-  const files = useMemo(
-    () => data?.diff.changes.map((change) => ({ ...shownDiff(change), title: null })) ?? [],
-    [data],
-  );
-  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
-  if (data === undefined) return <Loading what="the version" />;
   return (
-    <>
-      <VersionHead tenant={tenant} version={data.version} />
-      <DiffView files={files} />
-    </>
+    <Load of={version} what="the version">
+      {({ version, files }) => (
+        <>
+          <VersionHead tenant={tenant} version={version} />
+          <DiffView files={files} />
+        </>
+      )}
+    </Load>
   );
 }
 
@@ -45,20 +42,16 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
   const { path, previous_path, operation, created_at, actor, redacted_at, redacted_by } = version;
   return (
     <div class="row pane-head file-head">
-      <button type="button" class="icon-button only-narrow" onClick={() => pushQuery({ version: null })}>
-        <Icon name="back" />
-        <span class="visually-hidden">Back to the versions</span>
-      </button>
+      <IconButton
+        icon="back"
+        label="Back to the versions"
+        class="only-narrow"
+        onClick={() => pushQuery({ version: null })}
+      />
       <div class="file-title version-title">
         <h2>
-          {path === null ? (
-            '(redacted)'
-          ) : (
-            <>
-              <PathName path={path} />
-              <CopyButton what="the path" text={path} />
-            </>
-          )}
+          {path === null ? '(redacted)' : <PathName path={path} />}
+          {path !== null && <CopyButton what="the path" text={path} />}
         </h2>
         {previous_path !== null && path !== null && previous_path !== path && (
           <p class="muted small row version-line">

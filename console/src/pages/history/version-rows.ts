@@ -1,20 +1,21 @@
 import type { Version } from '../../api/api-types.ts';
 import { formatDay } from '../../text/format.ts';
 
-export type VersionRow =
+export type VersionRow = { key: string } & (
   | { kind: 'day'; day: string; time: string }
   | { kind: 'version'; version: Version; isPart: boolean }
   /** Changes to several files by one request, such as an import or a merge, the newest first. */
-  | { kind: 'group'; id: string; versions: Version[]; isOpen: boolean };
+  | { kind: 'group'; versions: Version[]; isOpen: boolean }
+);
 
 /**
  * Returns the rows for a version list, newest first, with a heading for each day.
  *
- * @param isOpen whether a group is open, by the group's ID; null shows each version separately
+ * @param isOpen whether a group is open, by the group's key; null shows each version separately
  */
 export function versionRows(
   versions: readonly Version[],
-  isOpen: ((id: string, group: readonly Version[]) => boolean) | null,
+  isOpen: ((key: string, group: readonly Version[]) => boolean) | null,
 ): VersionRow[] {
   const rows: VersionRow[] = [];
   let last: string | undefined;
@@ -22,13 +23,14 @@ export function versionRows(
     const [first] = group;
     if (first === undefined) continue;
     const day = formatDay(first.created_at);
-    if (day !== last) rows.push({ kind: 'day', day, time: first.created_at });
+    if (day !== last) rows.push({ key: `day ${day}`, kind: 'day', day, time: first.created_at });
     last = day;
     const isGroup = group.length > 1;
-    const id = groupId(first);
-    const isShown = !isGroup || (isOpen?.(id, group) ?? true);
-    if (isGroup) rows.push({ kind: 'group', id, versions: group, isOpen: isShown });
-    if (isShown) for (const version of group) rows.push({ kind: 'version', version, isPart: isGroup });
+    const key = `group ${groupId(first)}`;
+    const isShown = !isGroup || (isOpen?.(key, group) ?? true);
+    if (isGroup) rows.push({ key, kind: 'group', versions: group, isOpen: isShown });
+    if (!isShown) continue;
+    for (const version of group) rows.push({ key: version.id, kind: 'version', version, isPart: isGroup });
   }
   return rows;
 }

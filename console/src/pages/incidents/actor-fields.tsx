@@ -1,4 +1,4 @@
-import { Options } from '../../ui/options.tsx';
+import { SelectField } from '../../ui/fields.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import type { FormInput } from './form-input.ts';
 
@@ -25,17 +25,12 @@ export function ActorFields({ input, onChange, always, isFocused = false }: Prop
   const { actorKind, actor, since } = input;
   return (
     <div class="fields">
-      <label>
-        By
-        <select
-          value={actorKind}
-          onChange={({ currentTarget: { value } }) =>
-            onChange({ actorKind: value === 'source' ? 'source' : 'by' })
-          }
-        >
-          <Options texts={KINDS} />
-        </select>
-      </label>
+      <SelectField
+        label="By"
+        texts={KINDS}
+        value={actorKind}
+        onChange={(kind) => onChange({ actorKind: kind })}
+      />
       <label class="grows">
         {KINDS[actorKind]}
         <input
@@ -64,17 +59,12 @@ export function SinceField({ since, onChange, always }: SinceProps) {
   const isSpan = since === '' || since in SPANS;
   return (
     <>
-      <label>
-        Since
-        <select
-          value={isSpan ? since : AT}
-          onChange={({ currentTarget: { value } }) =>
-            onChange(value === AT ? new Date(Date.now() - 86_400_000).toISOString() : value)
-          }
-        >
-          <Options texts={{ ...(always === undefined ? {} : { '': always }), ...SPANS, [AT]: 'A time…' }} />
-        </select>
-      </label>
+      <SelectField
+        label="Since"
+        texts={{ ...(always === undefined ? {} : { '': always }), ...SPANS, [AT]: 'A time…' }}
+        value={isSpan ? since : AT}
+        onChange={(value) => onChange(value === AT ? new Date(Date.now() - 86_400_000).toISOString() : value)}
+      />
       {!isSpan && (
         <TimeField
           label="Time"

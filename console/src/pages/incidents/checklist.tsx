@@ -8,16 +8,7 @@ import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
-import { ErrorText } from '../../ui/status-messages.tsx';
-import { useAction } from '../../ui/use-load.ts';
-import {
-  type Choice,
-  chosenSelection,
-  chosenSum,
-  chosenTenants,
-  readTenants,
-  wholeChosenSelection,
-} from './choice.ts';
+import { type Choice, chosenSelection, chosenSum, chosenTenants, wholeChosenSelection } from './choice.ts';
 import { EraseDialog } from './erase-dialog.tsx';
 import { MAX_NAMED } from './form-input.ts';
 import {
@@ -30,9 +21,9 @@ import {
   leftText,
   storedRequest,
 } from './incident-texts.ts';
+import { JobButton } from './job-button.tsx';
 import { KeepOutDialog, placesFor } from './keep-out-dialog.tsx';
 import { KeyName } from './key-name.tsx';
-import { openJob } from './open-job.ts';
 import { Receipts } from './receipt-list.tsx';
 import { RevokeDialog } from './revoke-dialog.tsx';
 import { keptText } from './state.ts';
@@ -227,7 +218,7 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
           text={text}
           comparison={{ exact: request.isExact ?? false, ignore_case: request.ignoresCase ?? false }}
           tenants={wholeChosenSelection(choice, root)}
-          reads={count(readTenants(choice, root), 'tenant')}
+          reads={count(chosenTenants(choice, root.tenants), 'tenant')}
           places={isComplete ? `${root.is_exact ? '' : 'at least '}${hits} in ${where}` : undefined}
           incident={root.id}
           onClose={close}
@@ -247,7 +238,7 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
   );
 }
 
-/** Time and actor of a step that is done. */
+/** Time and actor for a step that is done. */
 function Done({ at, by }: { at: string; by: Job['created_by'] | undefined }) {
   return (
     <span class="muted">
@@ -294,7 +285,6 @@ interface UndoLineProps {
 }
 
 function UndoLine({ undoing: { by, name, found, job }, where, current, undo }: UndoLineProps) {
-  const action = useAction();
   if (job !== undefined) {
     const { conflicts = 0 } = job.counts;
     return (
@@ -313,15 +303,10 @@ function UndoLine({ undoing: { by, name, found, job }, where, current, undo }: U
         first in {count(sum('files'), 'file')}, {count(sum('hits'), 'hit')}.
       </p>
       {undo !== null && by !== null && (
-        <button
-          type="button"
-          disabled={action.isRunning}
-          onClick={() => action.run(() => openJob(undo(by, since)))}
-        >
+        <JobButton request={undo(by, since)}>
           Dry run<span class="visually-hidden"> {name}</span>
-        </button>
+        </JobButton>
       )}
-      <ErrorText message={action.error} />
     </div>
   );
 }

@@ -40,11 +40,6 @@ export function chosenSelection(choice: Choice, job: string): TenantSelection {
   return { found_by: job, ...(names.length > 0 && { except: names }) };
 }
 
-/** Counts the tenants that `wholeChosenSelection` selects. New tenants that match the job's filter are not counted. */
-export function readTenants(choice: Choice, { tenants }: Pick<Job, 'tenants'>): number {
-  return chosenTenants(choice, tenants);
-}
-
 /**
  * Returns a job's tenants, except the unselected ones, as the selection for another job. Unlike with `chosenSelection`,
  * the other job also processes tenants that had no outcome, for example because the text was written later.

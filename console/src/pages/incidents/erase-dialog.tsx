@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks';
 import { eraseRequest, type TenantSelection } from '../../api/incidents-api.ts';
 import { canManageFleet, onlyTenants } from '../../api/session-state.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { useAction } from '../../ui/use-load.ts';
-import { openJob } from './open-job.ts';
-import { TextField } from './text-field.tsx';
+import { CheckField, TextField } from '../../ui/fields.tsx';
+import { IncidentText } from './incident-text.tsx';
+import { JobDialog } from './job-dialog.tsx';
 
 const REPLACEMENT = '[erased]';
 
@@ -29,7 +28,6 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, i
   const [replacement, setReplacement] = useState(REPLACEMENT);
   const [keepsOut, setKeepsOut] = useState(false);
   const [isSure, setIsSure] = useState(false);
-  const action = useAction();
   const isForAll = onlyTenants.value === null && Object.values(tenants).every((each) => each === undefined);
   const mayKeepOut = canManageFleet.value || !isForAll;
   // A text that differs from the job's text has other places.
@@ -43,21 +41,18 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, i
     dry_run: isDryRun,
     incident,
   });
-  const isReady = text.trim() !== '' && (isDryRun || isSure);
-  const start = () => action.run(() => openJob(request, text));
   return (
-    <FormDialog
+    <JobDialog
       title="Erase this text"
       verb={isDryRun ? 'Dry run' : 'Erase'}
       isDangerous={!isDryRun}
-      isReady={isReady}
+      isReady={text.trim() !== '' && (isDryRun || isSure)}
       hasInput={replacement !== REPLACEMENT || text !== (known ?? '')}
       request={request}
-      action={action}
+      text={text}
       onClose={onClose}
-      onSubmit={start}
     >
-      <TextField text={text} isKnown={known !== undefined} onInput={setText} />
+      <IncidentText text={text} isKnown={known !== undefined} onInput={setText} />
       <p>
         Reads <strong>{reads}</strong>, also those where the find had no hit, and erases the text wherever it
         is: replaces it in current files and drafts, renames paths, and redacts versions and stored results.{' '}
@@ -67,36 +62,24 @@ export function EraseDialog({ text: known, comparison, tenants, reads, places, i
       </p>
       {!isDryRun && (
         <>
-          <label>
-            Replacement
-            <input
-              value={replacement}
-              maxLength={255}
-              spellcheck={false}
-              onInput={(event) => setReplacement(event.currentTarget.value)}
-            />
-          </label>
+          <TextField
+            label="Replacement"
+            maxLength={255}
+            spellcheck={false}
+            value={replacement}
+            onChange={setReplacement}
+          />
           {mayKeepOut && (
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={keepsOut}
-                onChange={(event) => setKeepsOut(event.currentTarget.checked)}
-              />
+            <CheckField checked={keepsOut} onChange={setKeepsOut}>
               Keep the text out of new writes
-            </label>
+            </CheckField>
           )}
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isSure}
-              onChange={(event) => setIsSure(event.currentTarget.checked)}
-            />
+          <CheckField checked={isSure} onChange={setIsSure}>
             Erase {places}. This cannot be undone.
-          </label>
+          </CheckField>
         </>
       )}
       {isDryRun && <p class="muted small">The dry run only lists the places.</p>}
-    </FormDialog>
+    </JobDialog>
   );
 }

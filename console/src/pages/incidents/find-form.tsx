@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { MODES, modesFrom } from '../../../../src/features/search/modes.ts';
 import { findRequest, type Part, type Place } from '../../api/incidents-api.ts';
 import { CopyAs } from '../../ui/copy-as.tsx';
+import { CheckField, SelectField, TextArea } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Options } from '../../ui/options.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
@@ -9,19 +10,13 @@ import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { ActorFields } from './actor-fields.tsx';
 import { type FormInput, readFind, readTenants } from './form-input.ts';
-import { describeTenants } from './incident-texts.ts';
+import { describeTenants, PARTS, PLACES } from './incident-texts.ts';
 import { openJob } from './open-job.ts';
 import { changeForm, currentForm } from './state.ts';
 import { UndoDialog } from './undo-dialog.tsx';
 
 const KINDS = modesFrom('literal').map((mode) => [mode, MODES[mode].form.label] as const);
 const EXACT = 'This very text, byte for byte.';
-const PARTS: Record<Part, string> = { both: 'Contents and paths', content: 'Contents', path: 'Paths' };
-const PLACES: Record<Place, string> = {
-  current: 'Current files',
-  superseded: 'Superseded versions',
-  drafts: 'Open drafts',
-};
 const SCOPES: readonly (readonly [FormInput['scope'], string])[] = [
   ['all', 'All tenants'],
   ['filter', 'Filter'],
@@ -76,24 +71,14 @@ export function FindForm() {
           onChange={(mode) => changeForm({ mode })}
         />
         {input.mode === 'literal' && (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={input.exact}
-              onChange={(event) => changeForm({ exact: event.currentTarget.checked })}
-            />
+          <CheckField checked={input.exact} onChange={(exact) => changeForm({ exact })}>
             Exact
-          </label>
+          </CheckField>
         )}
         {input.mode === 'literal' && input.exact && (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={input.ignore_case}
-              onChange={(event) => changeForm({ ignore_case: event.currentTarget.checked })}
-            />
+          <CheckField checked={input.ignore_case} onChange={(ignore_case) => changeForm({ ignore_case })}>
             Ignore case
-          </label>
+          </CheckField>
         )}
       </div>
       <Tenants input={input} />
@@ -140,16 +125,14 @@ function Tenants({ input }: { input: FormInput }) {
         onChange={(scope) => changeForm({ scope })}
       />
       {input.scope === 'some' && (
-        <label>
-          IDs of tenants
-          <textarea
-            rows={2}
-            spellcheck={false}
-            value={input.ids}
-            onInput={(event) => changeForm({ ids: event.currentTarget.value })}
-          />
-          <span class="hint">Separated by spaces, commas, or lines. At most 1,000.</span>
-        </label>
+        <TextArea
+          label="IDs of tenants"
+          hint="Separated by spaces, commas, or lines. At most 1,000."
+          rows={2}
+          spellcheck={false}
+          value={input.ids}
+          onChange={(ids) => changeForm({ ids })}
+        />
       )}
       {input.scope === 'filter' && (
         <div class="fields">
@@ -160,17 +143,12 @@ function Tenants({ input }: { input: FormInput }) {
               onInput={(event) => changeForm({ search: event.currentTarget.value })}
             />
           </label>
-          <label>
-            State
-            <select
-              value={input.status}
-              onChange={({ currentTarget: { value } }) =>
-                changeForm({ status: value as FormInput['status'] })
-              }
-            >
-              <Options texts={STATES} />
-            </select>
-          </label>
+          <SelectField
+            label="State"
+            texts={STATES}
+            value={input.status}
+            onChange={(status) => changeForm({ status })}
+          />
           <label class="grows">
             Metadata
             <textarea
@@ -202,10 +180,9 @@ function More({ input }: { input: FormInput }) {
       <summary>Narrow the search</summary>
       <div class="controls">
         {(Object.keys(PLACES) as Place[]).map((place) => (
-          <label key={place} class="check">
-            <input type="checkbox" checked={places.includes(place)} onChange={() => toggle(place)} />
+          <CheckField key={place} checked={places.includes(place)} onChange={() => toggle(place)}>
             {PLACES[place]}
-          </label>
+          </CheckField>
         ))}
         <label class="inline">
           Search

@@ -32,7 +32,7 @@ export const EMPTY: FormInput = {
   metadata: '',
 };
 
-/** Maximum number of tenants that a request names. */
+/** Maximum tenants in a request. */
 export const MAX_NAMED = 1000;
 
 /** A request, or the problem with the input. */

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { actorText } from '../../../../src/core/memory/origin.ts';
 import { type Hit, listHits } from '../../api/incidents-api.ts';
 import { canWrite } from '../../api/session-state.ts';
@@ -7,9 +6,9 @@ import { actorFilter } from '../../text/actor.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { revealHidden } from '../../text/visible.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { LoadPages } from '../../ui/load.tsx';
 import { PathName } from '../../ui/path-name.tsx';
-import { Empty, ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
-import { useAction, useLoad } from '../../ui/use-load.ts';
+import { usePages } from '../../ui/use-pages.ts';
 
 interface Props {
   job: string;
@@ -22,34 +21,27 @@ interface Props {
 
 /** Lists a find's hits in a tenant. The texts are read when the list is opened. */
 export function Hits({ job, tenant, total, onUndo }: Props) {
-  const { data, error, reload } = useLoad((signal) => listHits(job, tenant, null, signal), [job, tenant]);
-  const [later, setLater] = useState<{ hits: Hit[]; next: string | null }>();
-  const action = useAction();
-  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
-  if (data === undefined) return <Loading what="the hits" />;
-  const items = [...data.hits, ...(later?.hits ?? [])];
-  if (items.length === 0) return <Empty title="No stored hits" />;
-  const next = later === undefined ? data.next : later.next;
+  const pages = usePages(
+    async (after, signal) => {
+      const { hits, next } = await listHits(job, tenant, after, signal);
+      return { items: hits, next };
+    },
+    [job, tenant],
+  );
+  const { items = [], more, error } = pages;
   const left = total - items.length;
-  const more = () =>
-    action.run(async (signal) => {
-      const page = await listHits(job, tenant, next, signal);
-      setLater({ hits: [...(later?.hits ?? []), ...page.hits], next: page.next });
-    });
   return (
     <>
-      <ul class="hits">
-        {items.map((hit) => (
-          <HitRow key={`${hit.version_id} ${hit.in}`} tenant={tenant} hit={hit} onUndo={onUndo} />
-        ))}
-      </ul>
-      <ErrorText message={action.error} />
-      {next !== null && (
-        <button type="button" class="more" onClick={more} disabled={action.isRunning}>
-          Show more hits
-        </button>
-      )}
-      {next === null && left > 0 && (
+      <LoadPages of={pages} what="the hits" empty="No stored hits" more="Show more hits">
+        {(hits) => (
+          <ul class="hits">
+            {hits.map((hit) => (
+              <HitRow key={`${hit.version_id} ${hit.in}`} tenant={tenant} hit={hit} onUndo={onUndo} />
+            ))}
+          </ul>
+        )}
+      </LoadPages>
+      {items.length > 0 && more === undefined && error === undefined && left > 0 && (
         <p class="muted small pad">
           {formatNumber(left)} more {left === 1 ? 'hit is' : 'hits are'} counted, but not stored.
         </p>

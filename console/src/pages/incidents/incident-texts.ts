@@ -1,18 +1,19 @@
 import { MODES, type Mode } from '../../../../src/features/search/modes.ts';
 import type { ActorQuery } from '../../api/history-api.ts';
-import type { Counts, Job, JobOutcome, TenantSelection } from '../../api/incidents-api.ts';
+import type { Counts, Job, JobOutcome, Part, Place } from '../../api/incidents-api.ts';
 import { count } from '../../text/format.ts';
 import { keptText } from './state.ts';
+import { isActive } from './use-job.ts';
 
 /* Sentences about jobs and their counts. */
 
 /** A job's request as the service stores it. */
 export interface StoredRequest {
   mode?: Mode;
-  where?: 'both' | 'content' | 'path';
+  where?: Part;
   isExact?: boolean;
   ignoresCase?: boolean;
-  places?: string[];
+  places?: Place[];
   by?: string | null;
   since?: string | null;
   until?: string | null;
@@ -58,19 +59,21 @@ const MAX_TITLE = 80;
 const shortenTitle = (text: string) => (text.length > MAX_TITLE ? `${text.slice(0, MAX_TITLE)}…` : text);
 
 const modeText = (mode: Mode) => MODES[mode].form.label.toLowerCase();
-const PARTS = { both: 'contents and paths', content: 'contents', path: 'paths' };
-const PLACES: Record<string, string> = {
-  current: 'current files',
-  superseded: 'superseded versions',
-  drafts: 'open drafts',
+export const PARTS: Record<Part, string> = { both: 'Contents and paths', content: 'Contents', path: 'Paths' };
+export const PLACES: Record<Place, string> = {
+  current: 'Current files',
+  superseded: 'Superseded versions',
+  drafts: 'Open drafts',
 };
 
 /** Describes a find's request, without the text. */
 export function describeFind(request: StoredRequest): string {
   const { mode = 'literal', where = 'both', places = [], by } = request;
   const kind = mode === 'literal' ? literalText(request) : modeText(mode);
-  const parts = [kind, PARTS[where], places.map((place) => PLACES[place]).join(', ')];
-  return [...parts, ...(by ? [`by ${actorName(by)}`] : [])].join(' · ');
+  const parts = [PARTS[where], places.map((place) => PLACES[place]).join(', ')];
+  return [kind, ...parts.map((part) => part.toLowerCase()), ...(by ? [`by ${actorName(by)}`] : [])].join(
+    ' · ',
+  );
 }
 
 /** Describes how a find or an erasure compares texts. */
@@ -95,10 +98,7 @@ export function isEverywhere(request: StoredRequest): boolean {
 export function describeTenants({
   selection,
   only_tenants,
-}: {
-  selection: TenantSelection;
-  only_tenants: string[] | null;
-}): string {
+}: Pick<Job, 'selection' | 'only_tenants'>): string {
   const { search, status, metadata = {}, except = [], found_by } = selection;
   const parts = [
     ...(found_by ? ['tenants of an earlier job'] : []),
@@ -116,67 +116,74 @@ const joinTenants = (tenants: string[]) =>
 
 type Counted = Pick<JobOutcome, 'counts' | 'is_exact'>;
 
-/** Words for the counts, in the sentence's order: singular and plural. */
-const FOUND = [
-  ['current', 'current'],
-  ['superseded', 'superseded'],
-  ['drafts', 'in drafts'],
-  ['paths', 'by path'],
-  ['directories', 'directory', 'directories'],
-] as const;
+/** Words for counts, in the sentence's order, singular and plural. */
+type Nouns = readonly (readonly [name: string, one: string, many?: string])[];
 
-/** Nouns for an erasure's counts: singular and plural. */
-const ERASED = [
-  ['files', 'current file', 'current files'],
-  ['versions', 'superseded version', 'superseded versions'],
-  ['drafts', 'version in a draft', 'versions in drafts'],
-  ['paths', 'path', 'paths'],
+const FOUND: Nouns = [
+  ['current', 'current', 'current'],
+  ['superseded', 'superseded', 'superseded'],
+  ['drafts', 'in drafts', 'in drafts'],
+  ['paths', 'by path', 'by path'],
   ['directories', 'directory', 'directories'],
-  ['results', 'stored result', 'stored results'],
+];
+const ERASED: Nouns = [
+  ['files', 'current file'],
+  ['versions', 'superseded version'],
+  ['drafts', 'version in a draft', 'versions in drafts'],
+  ['paths', 'path'],
+  ['directories', 'directory', 'directories'],
+  ['results', 'stored result'],
   ['titles', 'title of a draft', 'titles of drafts'],
-] as const;
+];
+const CHANGES: Nouns = [
+  ['files', 'file'],
+  ['directories', 'directory', 'directories'],
+];
+
+/** Lists the counts that are not zero: `1 file, 2 directories`. */
+function listCounts(counts: Counts, nouns: Nouns): string {
+  const shown = nouns.filter(([name]) => (counts[name] ?? 0) > 0);
+  return shown.map(([name, ...words]) => count(counts[name] ?? 0, ...words)).join(', ');
+}
+
+const bound = (isExact: boolean) => (isExact ? '' : 'at least ');
 
 /** Describes an erasure's places, such as `1 current file, 2 superseded versions`. */
 export function erasedText({ counts, is_exact }: Counted, isEnded = true): string {
-  const parts = ERASED.flatMap(([name, one, many]) => {
-    const value = counts[name] ?? 0;
-    return value === 0 ? [] : [count(value, one, many)];
-  });
-  const bound = is_exact || !isEnded ? '' : 'at least ';
-  return parts.length === 0 ? 'no places' : `${bound}${parts.join(', ')}`;
+  const places = listCounts(counts, ERASED);
+  return places === '' ? 'no places' : `${bound(is_exact || !isEnded)}${places}`;
 }
 
 /** Describes the places that an erasure leaves to the operator. Returns null if there are none. */
 export function leftText({ left = 0, settings = 0 }: Counts): string | null {
   const parts = [
-    ...(left > 0 ? [`${count(left, 'place')} could not be erased: erase the text again`] : []),
-    ...(settings > 0
-      ? [`${count(settings, 'setting or origin', 'settings or origins')} with the text: change them`]
-      : []),
-  ];
+    left > 0 && `${count(left, 'place')} could not be erased: erase the text again`,
+    settings > 0 &&
+      `${count(settings, 'setting or origin', 'settings or origins')} with the text: change them`,
+  ].filter(Boolean);
   return parts.length === 0 ? null : `${parts.join('; ')}.`;
 }
 
 /** Describes the hits in a tenant or a job, such as `at least 3 hits in 2 files: 1 current, 2 superseded`. */
 export function foundText({ counts, is_exact }: Counted, isEnded = true): string {
   const { hits = 0, files = 0 } = counts;
-  const parts = FOUND.flatMap(([name, one, many = one]) => {
-    const value = counts[name] ?? 0;
-    return value === 0 ? [] : [count(value, one, many)];
-  });
-  const bound = is_exact || !isEnded ? '' : 'at least ';
-  const end = parts.length === 0 ? '' : `: ${parts.join(', ')}`;
-  return `${bound}${count(hits, 'hit')} in ${count(files, 'file')}${end}`;
+  const parts = listCounts(counts, FOUND);
+  const end = parts === '' ? '' : `: ${parts}`;
+  return `${bound(is_exact || !isEnded)}${count(hits, 'hit')} in ${count(files, 'file')}${end}`;
 }
 
 /** Describes a revert's changes, such as `2 files, 1 directory`. */
-export function changesText(counts: Counts): string {
-  const { files = 0, directories = 0 } = counts;
-  const parts = [
-    ...(files > 0 ? [count(files, 'file')] : []),
-    ...(directories > 0 ? [count(directories, 'directory', 'directories')] : []),
-  ];
-  return parts.length === 0 ? 'no changes' : parts.join(', ');
+export const changesText = (counts: Counts): string => listCounts(counts, CHANGES) || 'no changes';
+
+/** Describes a job's result so far. */
+export function resultText(job: Job): string {
+  const isEnded = !isActive(job);
+  if (job.kind === 'find') return foundText(job, isEnded);
+  const { isDryRun } = storedRequest(job);
+  if (job.kind === 'erase') return `${isDryRun ? 'will erase' : 'erased'} ${erasedText(job, isEnded)}`;
+  const { conflicts = 0 } = job.counts;
+  const left = conflicts > 0 ? `${isDryRun ? '' : 'not undone: '}${count(conflicts, 'conflict')}; ` : '';
+  return `${left}${isDryRun ? 'will change' : 'changed'} ${changesText(job.counts)}`;
 }
 
 const CHANGED = 'precondition_failed';

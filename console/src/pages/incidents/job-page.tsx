@@ -22,6 +22,7 @@ import {
   jobTitle,
   leftText,
   literalText,
+  resultText,
   storedRequest,
 } from './incident-texts.ts';
 import { JobConflicts } from './job-conflicts.tsx';
@@ -132,17 +133,6 @@ function describeJob(job: Job): string {
   const start = since ? ` since ${formatTime(since)}` : '';
   const end = until ? ` until ${formatTime(until)}` : '';
   return `changes ${by ? `by ${actorName(by)}` : 'by all actors'}${start}${end}`;
-}
-
-/** Describes a job's result so far. */
-function resultText(job: Job): string {
-  const isEnded = !isActive(job);
-  if (job.kind === 'find') return foundText(job, isEnded);
-  const { isDryRun } = storedRequest(job);
-  if (job.kind === 'erase') return `${isDryRun ? 'will erase' : 'erased'} ${erasedText(job, isEnded)}`;
-  const { conflicts = 0 } = job.counts;
-  const left = conflicts > 0 ? `${isDryRun ? '' : 'not undone: '}${count(conflicts, 'conflict')}; ` : '';
-  return `${left}${isDryRun ? 'will change' : 'changed'} ${changesText(job.counts)}`;
 }
 
 const EMPTY: Record<Job['kind'], string> = {

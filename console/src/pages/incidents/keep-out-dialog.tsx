@@ -2,14 +2,13 @@ import { useState } from 'preact/hooks';
 import { keepOutRequest, listOutcomes, sendKeepOut } from '../../api/incidents-api.ts';
 import { canManageFleet } from '../../api/session-state.ts';
 import { count, formatNumber } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { Options } from '../../ui/options.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
 import { type Choice, isChosen } from './choice.ts';
-import { TextField } from './text-field.tsx';
+import { IncidentText } from './incident-text.tsx';
 
-/** Maximum number of tenants for which the console adds separate entries. */
+/** Most tenants for which the console adds separate entries. */
 const MAX_TENANTS = 200;
 
 /** Places to keep a text out of, by the value in the field. */
@@ -56,30 +55,27 @@ export function KeepOutDialog({
   const [text, setText] = useState(known);
   const [label, setLabel] = useState(given);
   const [progress, setProgress] = useState('Keeping the text out');
-  const action = useAction();
   const place = places[value];
   const body = { text, label };
-  const keepOut = () =>
-    action.run(async (signal) => {
-      const tenants = (await place?.tenants?.(signal)) ?? [null];
-      for (const [i, tenant] of tenants.entries()) {
-        if (signal.aborted) return;
-        if (tenant !== null) setProgress(`${formatNumber(i)} of ${count(tenants.length, 'tenant')}`);
-        await sendKeepOut(keepOutRequest(tenant, body));
-      }
-      toast('The text is kept out of new writes.');
-      onDone();
-      onClose();
-    });
+  const keepOut = async (signal: AbortSignal) => {
+    const tenants = (await place?.tenants?.(signal)) ?? [null];
+    for (const [i, tenant] of tenants.entries()) {
+      if (signal.aborted) return;
+      if (tenant !== null) setProgress(`${formatNumber(i)} of ${count(tenants.length, 'tenant')}`);
+      await sendKeepOut(keepOutRequest(tenant, body));
+    }
+    toast('The text is kept out of new writes.');
+    onDone();
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Keep a text out"
       verb="Keep out"
       doing={progress}
       isReady={text !== '' && place !== undefined}
       hasInput={text !== known || label !== given}
       request={place?.tenants === null ? keepOutRequest(null, body) : undefined}
-      action={action}
       onClose={onClose}
       onSubmit={keepOut}
     >
@@ -93,19 +89,21 @@ export function KeepOutDialog({
           digits. Stored files keep it, so erase the text first. The service stores only a keyed hash.
         </p>
       )}
-      <TextField text={text} isKnown={isNew || known !== ''} onInput={setText} />
-      <label>
-        Where
-        <select value={value} onChange={(event) => setValue(event.currentTarget.value)}>
-          <Options texts={Object.fromEntries(Object.entries(places).map(([key, { name }]) => [key, name]))} />
-        </select>
-      </label>
-      <label>
-        Label
-        <input value={label} maxLength={255} onInput={(event) => setLabel(event.currentTarget.value)} />
-        <span class="hint">The reason or the name of the incident, never the text.</span>
-      </label>
-    </FormDialog>
+      <IncidentText text={text} isKnown={isNew || known !== ''} onInput={setText} />
+      <SelectField
+        label="Where"
+        texts={Object.fromEntries(Object.entries(places).map(([key, { name }]) => [key, name]))}
+        value={value}
+        onChange={setValue}
+      />
+      <TextField
+        label="Label"
+        hint="The reason or the name of the incident, never the text."
+        maxLength={255}
+        value={label}
+        onChange={setLabel}
+      />
+    </ActionDialog>
   );
 }
 

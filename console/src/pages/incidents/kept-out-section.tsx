@@ -3,15 +3,14 @@ import { sendEmpty } from '../../api/api-client.ts';
 import { allowRequest, type KeptOut, listKeptOut } from '../../api/incidents-api.ts';
 import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { count } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
-import { MoreButton } from '../../ui/more-button.tsx';
+import { LoadPages } from '../../ui/load.tsx';
 import { Name } from '../../ui/name.tsx';
-import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
+import { RowButton } from '../../ui/row-button.tsx';
 import { Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { EVERYWHERE, KeepOutDialog } from './keep-out-dialog.tsx';
 
@@ -49,35 +48,35 @@ export function KeptOutSection({ tenant }: { tenant: string | null }) {
         New writes of these texts are rejected or masked. The service stores a keyed hash of each, so only the
         label says which text it is.
       </p>
-      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
-      {pages.items === undefined && pages.isLoading && <Loading what="the texts kept out" />}
-      {pages.items?.length === 0 && <Empty title="No texts are kept out" />}
-      {pages.items !== undefined && pages.items.length > 0 && (
-        <Table minWidth={MIN_WIDTH} columns={['Label', 'Length', 'Added', '']}>
-          {pages.items.map((entry) => (
-            <tr key={entry.id}>
-              <th scope="row">
-                <Name text={entry.label || NO_LABEL} />
-                <span class="muted small block">
-                  <Name text={entry.id} copies="the ID of the entry" />
-                </span>
-              </th>
-              <td data-title="Length">{count(entry.tokens, 'word')}</td>
-              <td data-title="Added" class="muted">
-                <Time value={entry.created_at} isAge /> by <ActorName actor={entry.created_by} />
-              </td>
-              <td class="actions">
-                {mayChange && (
-                  <button type="button" class="quiet" onClick={() => setRemoving(entry)}>
-                    Allow again…<span class="visually-hidden"> {entry.label || entry.id}</span>
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
-      <MoreButton pages={pages}>Show more texts</MoreButton>
+      <LoadPages of={pages} what="the texts kept out" empty="No texts are kept out" more="Show more texts">
+        {(entries) => (
+          <Table minWidth={MIN_WIDTH} columns={['Label', 'Length', 'Added', '']}>
+            {entries.map((entry) => (
+              <tr key={entry.id}>
+                <th scope="row">
+                  <Name text={entry.label || NO_LABEL} />
+                  <span class="muted small block">
+                    <Name text={entry.id} copies="the ID of the entry" />
+                  </span>
+                </th>
+                <td data-title="Length">{count(entry.tokens, 'word')}</td>
+                <td data-title="Added" class="muted">
+                  <Time value={entry.created_at} isAge /> by <ActorName actor={entry.created_by} />
+                </td>
+                <td class="actions">
+                  {mayChange && (
+                    <RowButton
+                      text="Allow again…"
+                      of={entry.label || entry.id}
+                      onClick={() => setRemoving(entry)}
+                    />
+                  )}
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </LoadPages>
       {isAdding && (
         <KeepOutDialog
           isNew
@@ -110,22 +109,19 @@ interface AllowProps {
 }
 
 function AllowDialog({ tenant, entry, onClose, onDone }: AllowProps) {
-  const action = useAction();
   const request = allowRequest(tenant, entry.id);
-  const allow = () =>
-    action.run(async () => {
-      await sendEmpty(request);
-      toast('The text is allowed again.');
-      onClose();
-      onDone();
-    });
+  const allow = async () => {
+    await sendEmpty(request);
+    toast('The text is allowed again.');
+    onClose();
+    onDone();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Allow the text again?"
       verb="Allow again"
       isDangerous
       request={request}
-      action={action}
       onClose={onClose}
       onSubmit={allow}
     >
@@ -134,6 +130,6 @@ function AllowDialog({ tenant, entry, onClose, onDone }: AllowProps) {
         {tenant === null ? 'into every memory' : 'into this memory'} again. To keep it out once more, you need
         the text itself.
       </p>
-    </FormDialog>
+    </ActionDialog>
   );
 }

@@ -1,6 +1,7 @@
 import { listReceipts, type StoredReceipt } from '../../api/incidents-api.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { save } from '../../ui/save.ts';
 import { LoadError } from '../../ui/status-messages.tsx';
@@ -8,13 +9,14 @@ import { usePages } from '../../ui/use-pages.ts';
 
 /** Offers an erasure's signed receipts, and the command that verifies a receipt. */
 export function Receipts({ job }: { job: string }) {
-  const { items, error, more, isLoading, reload } = usePages<StoredReceipt>(
+  const pages = usePages<StoredReceipt>(
     async (after, signal) => {
       const { receipts, next } = await listReceipts(job, after, signal);
       return { items: receipts, next };
     },
     [job],
   );
+  const { items, error, reload } = pages;
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (items === undefined || items.length === 0) return null;
   const ofJob = items.filter(({ receipt }) => receipt.tenant === null);
@@ -38,11 +40,7 @@ export function Receipts({ job }: { job: string }) {
               <ReceiptRow key={receipt.receipt.id} signed={receipt} />
             ))}
           </ul>
-          {more && (
-            <button type="button" class="more" onClick={more} disabled={isLoading}>
-              Show more receipts
-            </button>
-          )}
+          <MoreButton pages={pages}>Show more receipts</MoreButton>
         </details>
       )}
     </section>

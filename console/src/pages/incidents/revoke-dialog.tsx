@@ -3,8 +3,8 @@ import { sendEmpty } from '../../api/api-client.ts';
 import type { Key } from '../../api/api-types.ts';
 import { revocation } from '../../api/tenants-api.ts';
 import { count } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { useAction } from '../../ui/use-load.ts';
+import { ActionDialog } from '../../ui/dialog.tsx';
+import { CheckField } from '../../ui/fields.tsx';
 import { KeyName } from './key-name.tsx';
 
 interface Props {
@@ -16,40 +16,34 @@ interface Props {
 /** Revokes an incident's keys, except the unselected ones. */
 export function RevokeDialog({ keys, onClose, onDone }: Props) {
   const [left, setLeft] = useState<readonly string[]>([]);
-  const action = useAction();
   const chosen = keys.filter(({ id }) => !left.includes(id));
-  const revoke = () =>
-    action.run(async () => {
-      for (const { id } of chosen) await sendEmpty(revocation(id));
-      onDone();
-      onClose();
-    });
+  const revoke = async () => {
+    for (const { id } of chosen) await sendEmpty(revocation(id));
+    onDone();
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Revoke the keys?"
       verb={`Revoke ${count(chosen.length, 'key')}`}
       isDangerous
       isReady={chosen.length > 0}
       request={chosen.map(({ id }) => revocation(id))}
-      action={action}
       onClose={onClose}
       onSubmit={revoke}
     >
       <p>The keys stop working within AUTH_CACHE_SECONDS (10 seconds by default). This cannot be undone.</p>
       {keys.map((key) => (
-        <label key={key.id} class="check">
-          <input
-            type="checkbox"
-            checked={!left.includes(key.id)}
-            onChange={({ currentTarget: { checked } }) =>
-              setLeft(checked ? left.filter((id) => id !== key.id) : [...left, key.id])
-            }
-          />
+        <CheckField
+          key={key.id}
+          checked={!left.includes(key.id)}
+          onChange={(checked) => setLeft(checked ? left.filter((id) => id !== key.id) : [...left, key.id])}
+        >
           <span>
             <KeyName apiKey={key} />
           </span>
-        </label>
+        </CheckField>
       ))}
-    </FormDialog>
+    </ActionDialog>
   );
 }

@@ -4,7 +4,7 @@ import { keptSignal } from '../../ui/kept.ts';
 import { ALL, type Choice } from './choice.ts';
 import { EMPTY, type FormInput } from './form-input.ts';
 
-/** Maximum number of jobs whose texts and choices are kept. */
+/** Most jobs whose texts and choices are kept. */
 const MAX_JOBS = 20;
 
 interface Kept {

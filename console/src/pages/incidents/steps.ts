@@ -37,7 +37,7 @@ export function readSteps({ root, jobs, actors, keys, keptOut }: Incident) {
   const erasure = all.find((job) => job.kind === 'erase' && !isTrial(job));
   const verification = jobs.find(({ kind }) => kind === 'find');
   const undoings = readUndoings(all, actors);
-  /** Number of places in open drafts that may still contain the text or the changes. */
+  /** Places in open drafts that may still contain the text or the changes. */
   const drafts = Math.max(
     (verification ?? erasure ?? root).counts.drafts ?? 0,
     ...undoings.map(({ job }) => job?.counts.drafts ?? 0),

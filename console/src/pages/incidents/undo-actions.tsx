@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import type { ApiRequest } from '../../api/api-client.ts';
 import {
   applyRequest,
   type Job,
@@ -10,33 +9,29 @@ import {
 } from '../../api/incidents-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { count, keptOutText } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
 import { Badge } from '../../ui/inline.tsx';
-import { ErrorText } from '../../ui/status-messages.tsx';
-import { useAction } from '../../ui/use-load.ts';
 import { RevertDialog } from '../history/revert-dialog.tsx';
 import { type Choice, chosenSelection, chosenTenants, isEverything } from './choice.ts';
 import { actorName, actorQuery, changesText, storedRequest } from './incident-texts.ts';
-import { openJob } from './open-job.ts';
+import { JobButton } from './job-button.tsx';
+import { JobDialog } from './job-dialog.tsx';
 
 interface Props {
   job: Job;
   choice: Choice;
-  /** Number of tenants with changes or conflicts. */
+  /** Tenants with changes or conflicts. */
   total: number;
 }
 
 /** Applies a dry run, repeats it without the unselected tenants, or continues an application with failures. */
 export function UndoActions({ job, choice, total }: Props) {
   const [isAsking, setIsAsking] = useState(false);
-  const action = useAction();
   const { by, since, until, isDryRun, dryRunOf, incident = job.id } = storedRequest(job);
   const chosen = chosenTenants(choice, total);
-  const start = (request: ApiRequest) => action.run(() => openJob(request));
   const repeat = (more: Pick<UndoBody, 'take_all'> = {}) => {
     const tenants = chosenSelection(choice, job.id);
     const changes = { since: since ?? '', ...(until ? { until } : {}), tenants, incident, ...more };
-    return start(undoRequest(by ? { ...actorQuery(by), ...changes } : changes));
+    return undoRequest(by ? { ...actorQuery(by), ...changes } : changes);
   };
   if (!isDryRun && (dryRunOf == null || job.tenants_failed === 0)) return null;
   const { files = 0, directories = 0, conflicts = 0, kept_out = 0 } = job.counts;
@@ -50,45 +45,29 @@ export function UndoActions({ job, choice, total }: Props) {
           </button>
         )}
         {isDryRun && !isEverything(choice) && (
-          <button
-            type="button"
-            class="primary"
-            disabled={chosen === 0 || action.isRunning}
-            onClick={() => repeat()}
-          >
+          <JobButton class="primary" disabled={chosen === 0} request={repeat()}>
             Repeat the dry run in {count(chosen, 'tenant')}
-          </button>
+          </JobButton>
         )}
         {isDryRun && conflicts > 0 && (
           <>
             <span class="small">{count(conflicts, 'conflict')}: repeat the dry run with</span>
-            <button
-              type="button"
-              disabled={action.isRunning}
-              onClick={() => repeat({ take_all: 'reverted' })}
-            >
-              All reverted
-            </button>
-            <button type="button" disabled={action.isRunning} onClick={() => repeat({ take_all: 'current' })}>
-              All current
-            </button>
+            <JobButton request={repeat({ take_all: 'reverted' })}>All reverted</JobButton>
+            <JobButton request={repeat({ take_all: 'current' })}>All current</JobButton>
           </>
         )}
         {!isDryRun && dryRunOf != null && (
-          <button type="button" disabled={action.isRunning} onClick={() => start(applyRequest(dryRunOf))}>
+          <JobButton request={applyRequest(dryRunOf)}>
             Continue with {count(job.tenants_failed, 'failed tenant')}
-          </button>
+          </JobButton>
         )}
       </section>
-      <ErrorText message={action.error} />
       {isAsking && (
-        <FormDialog
+        <JobDialog
           title={`Undo the changes by ${by ? actorName(by) : 'all actors'}?`}
           verb="Undo"
           request={applyRequest(job.id)}
-          action={action}
           onClose={() => setIsAsking(false)}
-          onSubmit={() => start(applyRequest(job.id))}
         >
           <p>
             Will change <strong>{changesText(job.counts)}</strong> in {count(total, 'tenant')}, exactly as in
@@ -101,7 +80,7 @@ export function UndoActions({ job, choice, total }: Props) {
               unless you resolve them in their tenants before or after you undo the changes.
             </p>
           )}
-        </FormDialog>
+        </JobDialog>
       )}
     </>
   );

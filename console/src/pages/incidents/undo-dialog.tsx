@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks';
 import { type TenantSelection, undoRequest } from '../../api/incidents-api.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { useAction } from '../../ui/use-load.ts';
 import { ActorFields } from './actor-fields.tsx';
 import { type FormInput, readUndo } from './form-input.ts';
-import { openJob } from './open-job.ts';
+import { JobDialog } from './job-dialog.tsx';
 
 const DEFAULT_SINCE = '1d';
 
@@ -27,28 +25,19 @@ export function UndoDialog({ fields, tenants, where, incident, onClose }: Props)
     actor: fields.actor ?? '',
     since: fields.since || DEFAULT_SINCE,
   });
-  const action = useAction();
   const body = readUndo(input, tenants);
-  const request = body === null ? undefined : undoRequest({ ...body, ...(incident && { incident }) });
-  const start = () =>
-    action.run(async () => {
-      if (request !== undefined) await openJob(request);
-    });
   return (
-    <FormDialog
+    <JobDialog
       title="Undo the changes by an actor"
       verb="Dry run"
-      isReady={request !== undefined}
-      request={request}
-      action={action}
+      request={body === null ? undefined : undoRequest({ ...body, ...(incident && { incident }) })}
       onClose={onClose}
-      onSubmit={start}
     >
       <p>
         Will undo the changes by one actor, or by the keys of one source, in <strong>{where}</strong>. Changes
         by others in other lines will stay. The dry run only lists the changes.
       </p>
       <ActorFields input={input} onChange={(changes) => setInput({ ...input, ...changes })} isFocused />
-    </FormDialog>
+    </JobDialog>
   );
 }

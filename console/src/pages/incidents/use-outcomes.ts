@@ -12,7 +12,7 @@ interface Position {
 }
 
 interface Total {
-  /** Number of matching tenants, on all pages. */
+  /** Matching tenants, on all pages. */
   total: number;
 }
 

@@ -3,7 +3,7 @@ import { directoryDeletion } from '../../api/memory-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { exportArchive } from '../../api/transfer-api.ts';
 import { pushQuery, toHref } from '../../router.ts';
-import { count, formatBytes } from '../../text/format.ts';
+import { count, formatBytes, formatChosenTime } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { save } from '../../ui/save.ts';
 import { Empty, ErrorText } from '../../ui/status-messages.tsx';
@@ -104,7 +104,12 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
         />
       )}
       {dialog === 'restore' && at !== null && (
-        <RestoreDialog tenant={tenant} onClose={onClose} target={{ at, path }} what={`${path} as it was`} />
+        <RestoreDialog
+          tenant={tenant}
+          onClose={onClose}
+          target={{ at, path }}
+          what={`${path} as it was at ${formatChosenTime(at)}`}
+        />
       )}
     </>
   );

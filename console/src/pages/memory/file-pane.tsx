@@ -5,7 +5,7 @@ import { changesMade } from '../../api/change-signals.ts';
 import { fileDeletion, type LoadedFile, readFile } from '../../api/memory-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { toHref } from '../../router.ts';
-import { formatBytes } from '../../text/format.ts';
+import { formatBytes, formatChosenTime } from '../../text/format.ts';
 import { hasHidden } from '../../text/visible.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
@@ -171,7 +171,12 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
         />
       )}
       {dialog === 'restore' && at !== null && (
-        <RestoreDialog tenant={tenant} target={{ at, path }} what={`${path} as it was`} onClose={close} />
+        <RestoreDialog
+          tenant={tenant}
+          target={{ at, path }}
+          what={`${path} as it was at ${formatChosenTime(at)}`}
+          onClose={close}
+        />
       )}
     </div>
   );
