@@ -84,7 +84,7 @@ describeService('the command changes', (service) => {
       stderr: 'No change matches.\n',
     });
     expect((await run(tenant, '--type', 'made')).stderr).toContain(
-      "error: --type cannot be 'made'. Use one of created, modified, renamed, deleted, restored, redacted, tenant_created, tenant_suspended, tenant_resumed, tenant_deleted, tenant_renamed, limit_near, draft_opened, draft_merged, draft_rejected, share_created, share_ended, key_created, key_revoked.",
+      "error: --type cannot be 'made'. Use one of created, modified, renamed, deleted, restored, redacted, tenant_created, tenant_suspended, tenant_resumed, tenant_deleted, tenant_renamed, limit_near, draft_opened, draft_merged, draft_rejected, share_created, share_ended, key_created, key_revoked, job_ended.",
     );
     expect((await run(tenant, '--content')).stderr).toContain('error: --content works only with --json');
     expect((await run(freshTenant())).code).toBe(1);

@@ -5,12 +5,14 @@
  */
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
+import { FleetLog } from '../../src/features/feed/fleet-log.ts';
 import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import { deleteExpiredJobs } from '../../src/features/incidents/jobs.ts';
 import { jobKinds } from '../../src/features/incidents/kinds.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import type { AdminResponse } from '../support/admin.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
+import { startLog } from '../support/change-log.ts';
 import { cmd } from '../support/step-table.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/test-service.ts';
 
@@ -118,6 +120,38 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     const cancelled = await start({ ids: tenants });
     await admin().call('POST', `/jobs/${cancelled.id}/cancel`);
     expect(await storedJob(cancelled.id)).toMatchObject([{ state: 'cancelled', texts: null }]);
+  });
+
+  it("records a job's end in the list of all tenants' changes, once", async () => {
+    await startLog(new FleetLog(service().database));
+    const { cursor } = (await admin().call('GET', '/changes?after=now')).body;
+    const tenants = await plantSecrets('ended', 1);
+    const done = await start({ ids: tenants });
+    await run();
+    const cancelled = await start({ ids: tenants });
+    for (let i = 0; i < 2; i++) await admin().call('POST', `/jobs/${cancelled.id}/cancel`);
+    const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: tenants });
+    const list = async (options: { key?: string } = {}) => {
+      const path = `/changes?after=${cursor}&type=job_ended`;
+      return (await admin().call('GET', path, options)).body.events as object[];
+    };
+    await expect.poll(async () => (await list()).length).toBe(2);
+    const event = {
+      cursor: expect.any(String),
+      type: 'job_ended',
+      tenant: null,
+      at: expect.any(String),
+      actor: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
+    };
+    const job = { kind: 'find', tenants_failed: 0 };
+    expect(await list()).toStrictEqual([
+      { ...event, job: { ...job, id: done.id, state: 'done' } },
+      { ...event, job: { ...job, id: cancelled.id, state: 'cancelled' } },
+    ]);
+    expect(await list({ key })).toStrictEqual([]);
+    expect((await admin().call('GET', `/tenants/${tenants[0]}/changes?type=job_ended`)).body.events).toEqual(
+      [],
+    );
   });
 
   it('continues a job on another replica after a replica is killed, and counts each tenant once', async () => {

@@ -125,6 +125,34 @@ describeServiceOnOwnDatabase('webhook deliveries', (service) => {
       .toStrictEqual([`tenant.suspended ${tenant}`, `key.created ${tenant}`]);
   });
 
+  it('delivers alerts to an endpoint for all tenants', async () => {
+    const receiver = await startReceiver();
+    await create(receiver, { types: ['limit_near', 'job_ended'] });
+    const tenant = await newTenant();
+    await call('PATCH', `/tenants/${tenant}`, { settings: { max_files: 2, max_bytes: 3 } });
+    await run(service(), tenant, cmd.create(A), cmd.delete(A), cmd.create(A));
+    const job = await call('POST', '/find', { text: 'old', tenants: { ids: [tenant] } });
+    await call('POST', `/jobs/${job.id}/cancel`);
+    await expect
+      .poll(async () => {
+        await send();
+        return receiver.messages.map(({ payload }) => payload.data);
+      })
+      .toMatchObject([
+        { type: 'limit_near', tenant, limit: 'bytes', used_percent: 100 },
+        { type: 'limit_near', tenant, limit: 'files', used_percent: 100 },
+        { type: 'limit_near', tenant, limit: 'files', used_percent: 100 },
+        { type: 'job_ended', tenant: null, job: { id: job.id, kind: 'find', state: 'cancelled' } },
+      ]);
+    expect(receiver.messages.map(({ payload }) => payload.type)).toStrictEqual([
+      'limit.near',
+      'limit.near',
+      'limit.near',
+      'job.ended',
+    ]);
+    expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(4);
+  });
+
   it('delivers to an idle endpoint when its tenant changes', async () => {
     const tenant = await newTenant();
     const receiver = await startReceiver();

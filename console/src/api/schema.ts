@@ -692,7 +692,7 @@ export type Webhook = {
     id: string;
     tenant: string | null;
     url: string;
-    types: ("created" | "modified" | "renamed" | "deleted" | "restored" | "redacted" | "tenant_created" | "tenant_suspended" | "tenant_resumed" | "tenant_deleted" | "tenant_renamed" | "limit_near" | "draft_opened" | "draft_merged" | "draft_rejected" | "share_created" | "share_ended" | "key_created" | "key_revoked")[] | null;
+    types: ("created" | "modified" | "renamed" | "deleted" | "restored" | "redacted" | "tenant_created" | "tenant_suspended" | "tenant_resumed" | "tenant_deleted" | "tenant_renamed" | "limit_near" | "draft_opened" | "draft_merged" | "draft_rejected" | "share_created" | "share_ended" | "key_created" | "key_revoked" | "job_ended")[] | null;
     path: unknown | null;
     content: boolean;
     enabled: boolean;

@@ -20,7 +20,8 @@ export type EventFacts =
   | { type: 'limit_near'; limit: 'files' | 'bytes'; used_percent: number }
   | { type: (typeof DRAFT_EVENTS)[number]; draft: { id: string; state: string } }
   | { type: (typeof SHARE_EVENTS)[number]; share: { id: string; access: string } }
-  | { type: (typeof KEY_EVENTS)[number]; key: { id: string; kind: KeyKind; access: string } };
+  | { type: (typeof KEY_EVENTS)[number]; key: { id: string; kind: KeyKind; access: string } }
+  | { type: 'job_ended'; job: { id: string; kind: string; state: string; tenants_failed: number } };
 
 const recordEventQuery = defineQuery<{ tenant: string; type: string; actor: string; details: string }>(
   'record_event',
@@ -29,9 +30,9 @@ const recordEventQuery = defineQuery<{ tenant: string; type: string; actor: stri
 
 /**
  * Records an event for the change feed, in the transaction that makes the change. Locks the tenant, except for a key's
- * event. Skips drafts and missing tenants. Throws `DatabaseError`.
+ * or job's event. Skips drafts and missing tenants. Throws `DatabaseError`.
  *
- * @param tenant null for a key without a tenant
+ * @param tenant null for a job, and for a key without a tenant
  */
 export async function recordEvent(
   query: QueryExecutor,

@@ -17,6 +17,7 @@ export const EVENT_TYPES = [
   ...DRAFT_EVENTS,
   ...SHARE_EVENTS,
   ...KEY_EVENTS,
+  'job_ended',
 ] as const;
 
 const common = {
@@ -99,6 +100,20 @@ const keyEvent = z
   })
   .meta({ id: 'KeyEvent', description: "Only in the list of all tenants' changes." });
 
+const jobEvent = z
+  .object({
+    ...common,
+    tenant: z.null(),
+    type: z.literal('job_ended'),
+    job: z.object({
+      id: z.string(),
+      kind: z.string().meta({ description: '`find`, `revert`, or `erase`. A later version may add kinds.' }),
+      state: z.enum(['done', 'cancelled']),
+      tenants_failed: z.int().min(0),
+    }),
+  })
+  .meta({ id: 'JobEvent', description: "A job over tenants. Only in the list of all tenants' changes." });
+
 export const eventSchema = z
   .discriminatedUnion('type', [
     fileEvent,
@@ -108,10 +123,11 @@ export const eventSchema = z
     draftEvent,
     shareEvent,
     keyEvent,
+    jobEvent,
   ])
   .meta({
     id: 'ChangeEvent',
-    description: 'A change to a file, or an event of a tenant, a limit, a draft, a share, or a key.',
+    description: 'A change to a file, or an event of a tenant, a limit, a draft, a share, a key, or a job.',
   });
 
 export type ChangeEvent = z.infer<typeof eventSchema>;
@@ -133,7 +149,7 @@ export const eventStreamSchema = z.string().meta({
 
 /** An event with its tenant, and with the position after it in the list that a caller reads. */
 export interface PlacedEvent<Position extends object = object> {
-  /** Empty for a key without a tenant. */
+  /** Empty for a job, and for a key without a tenant. */
   tenant: string;
   event: FeedEvent;
   cursor: Position;

@@ -43,7 +43,7 @@ export interface FileEvent extends PositionedEvent {
   entry: LogEntry;
 }
 
-/** A tenant's, draft's, or key's event. */
+/** Any other event, such as a tenant's or a key's. */
 export interface OtherEvent extends PositionedEvent {
   type: EventFacts['type'];
   by: Actor;

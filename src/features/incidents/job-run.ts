@@ -9,6 +9,7 @@ import {
   addCounts,
   findOutcome,
   type JobOutcome,
+  recordJobEnd,
   recordOutcome,
   removeOutcome,
   sumOutcomes,
@@ -264,6 +265,7 @@ export class JobRun {
       this.#database.transaction(async (query) => {
         const isEnded = await this.#lease.end(query, state);
         if (isEnded && finishes) await this.#kind.finish?.(job, query);
+        if (isEnded) await recordJobEnd(query, job, job.state, job.createdBy);
         return isEnded;
       });
     try {

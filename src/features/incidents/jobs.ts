@@ -9,6 +9,7 @@ import { cutPage, type Page, readPages, type TimePosition } from '../../core/lib
 import { DAY_MS } from '../../core/lib/units.ts';
 import { LAST_ID } from '../../core/lib/uuids.ts';
 import { type Actor, storedActor } from '../../core/memory/origin.ts';
+import { recordEvent } from '../../core/tenants/events.ts';
 import { countSelected, type TenantSelection } from './tenant-selection.ts';
 
 /* Stored jobs over many tenants. `JobRunner` runs them. */
@@ -41,6 +42,8 @@ export interface Job {
   /** Counts for the tenants that are being processed; null for none. */
   progress: Counts | null;
 }
+
+type EndedJob = Pick<Job, 'id' | 'kind' | 'tenantsFailed'>;
 
 /** Whether the job's counts are exact: the job has processed every selected tenant completely. */
 export function isExact({ state, isComplete, selection }: Job): boolean {
@@ -161,12 +164,13 @@ ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT $limit::bigint
 `,
 );
 
-const cancelJobQuery = defineQuery<{ id: string; now: string }>(
+const cancelJobQuery = defineQuery<{ id: string; now: string }, EndedJob>(
   'cancel_job',
   `
 UPDATE jobs SET state = 'cancelled', ended_at = $now::text::timestamptz, texts = NULL, position = '', progress = NULL,
   holder = NULL, lease_until = NULL
 WHERE id = $id::text::uuid AND ended_at IS NULL
+RETURNING id::text, kind, tenants_failed::float8 AS "tenantsFailed"
 `,
 );
 
@@ -299,10 +303,30 @@ export async function readJobPage(
   return cutPage(rows, limit, ({ createdAt: time, id }) => ({ time, id }));
 }
 
+/** Records a job's end for the change feed, in the transaction that ends the job. */
+export async function recordJobEnd(
+  query: QueryExecutor,
+  { id, kind, tenantsFailed }: EndedJob,
+  state: 'done' | 'cancelled',
+  by: Actor,
+): Promise<void> {
+  const job = { id, kind, state, tenants_failed: tenantsFailed };
+  await recordEvent(query, null, { type: 'job_ended', job }, by);
+}
+
 /** Cancels a job. The replica that runs the job stops within seconds. A job that has ended is returned unchanged. */
-export async function cancelJob(database: Database, id: string, scope: string[] | null): Promise<Job> {
+export async function cancelJob(
+  database: Database,
+  id: string,
+  scope: string[] | null,
+  by: Actor,
+): Promise<Job> {
   await findJob(database, id, scope);
-  await database.query(cancelJobQuery, { id, now: await databaseInstant(database) });
+  const now = await databaseInstant(database);
+  await database.transaction(async (query) => {
+    const [job] = (await query(cancelJobQuery, { id, now })).rows;
+    if (job !== undefined) await recordJobEnd(query, job, 'cancelled', by);
+  });
   return findJob(database, id, scope);
 }
 

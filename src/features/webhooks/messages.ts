@@ -118,6 +118,7 @@ function eventMessage(webhook: string, event: ChangeEvent): Message {
 function subjectId(event: ChangeEvent): string {
   if ('version' in event) return event.version.id;
   if ('draft' in event) return event.draft.id;
+  if ('job' in event) return event.job.id;
   return 'key' in event ? event.key.id : '';
 }
 

@@ -21,6 +21,7 @@ export const EVENTS: Record<EventType, string> = {
   share_ended: 'Share ended',
   key_created: 'Key created',
   key_revoked: 'Key revoked',
+  job_ended: 'Job ended',
 };
 
 const ERRORS: Record<NonNullable<WebhookTest['error']>, string> = {

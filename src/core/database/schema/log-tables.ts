@@ -66,7 +66,8 @@ export const changeTicks = pgTable(
 
 /**
  * Events in the change feed beside changes to files (migrations/functions/memory_record_event.sql). There is no foreign
- * key, because an event can outlive its tenant. `tenant_id` is empty for a key without a tenant.
+ * key, because an event can outlive its tenant. `tenant_id` is empty for a job, and for a key
+ * without a tenant.
  */
 export const tenantEvents = pgTable(
   'tenant_events',

@@ -139,5 +139,7 @@ function eventLine(event: ChangeEvent): string {
   if ('draft' in event) return row(event.draft.id, event.draft.state);
   if ('share' in event) return row(event.share.id, event.share.access);
   if ('key' in event) return row(event.key.id, `${event.key.kind} key`);
+  if ('job' in event) return row(event.job.id, `${event.job.kind} job ${event.job.state}`);
+  if ('limit' in event) return row('-', `${event.used_percent}% of the limit on ${event.limit}`);
   return row('-', 'previous_tenant' in event ? `${event.previous_tenant} -> ${event.tenant}` : event.tenant);
 }

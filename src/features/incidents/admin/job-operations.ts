@@ -87,7 +87,7 @@ export const cancelJobOperation = defineOperation({
   errors: [noSuchJob],
   async run({ database, params: { job }, administrator, note }) {
     note({ details: { job } });
-    return jobRecord(await cancelJob(database, job, administrator.onlyTenants));
+    return jobRecord(await cancelJob(database, job, administrator.onlyTenants, administrator.actor));
   },
 });
 
