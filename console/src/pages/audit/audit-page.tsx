@@ -134,12 +134,12 @@ function Event({ event }: { event: AuditEvent }) {
         >
           <Icon name="chevron" />
         </button>
-        <span>
+        <span class="row">
           <strong title={event.action}>{text}</strong>
           {event.dry_run && <Badge kind="neutral">dry run</Badge>}
           <Outcome outcome={event.outcome} />
         </span>
-        <span class="audit-target">
+        <span class="row audit-target">
           {event.tenant !== null && <NameLink href={toHref(['tenants', event.tenant])} text={event.tenant} />}
           {event.key !== null && <code>{event.key}</code>}
         </span>

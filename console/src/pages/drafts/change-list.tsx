@@ -76,7 +76,7 @@ function Counts({ draft, changes }: Pick<Props, 'draft' | 'changes'>) {
   const toView = changes.filter(({ in_draft }) => in_draft !== null);
   const viewed = toView.filter((change) => isViewed(draft, change)).length;
   return (
-    <p class="facts-line review-counts small" role="status">
+    <p class="facts-line bar review-counts small" role="status">
       {groupChanges(changes).map(([group, { length }]) => (
         <span key={group} class={group === 'conflict' ? 'to-resolve' : 'muted'}>
           {formatNumber(length)} {GROUPS[group]}

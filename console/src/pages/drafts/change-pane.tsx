@@ -132,7 +132,7 @@ const SHOWN_AT_ONCE = 5;
 function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked_by']>) {
   const named = files.slice(0, NAMED);
   return (
-    <details class="blocked-by" open={file_count <= SHOWN_AT_ONCE}>
+    <details class="bar blocked-by" open={file_count <= SHOWN_AT_ONCE}>
       <summary>
         {file_count === 0 ? 'Blocked by an empty directory' : `Blocked by ${count(file_count, 'file')}`}
       </summary>

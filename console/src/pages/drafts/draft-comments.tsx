@@ -110,7 +110,7 @@ export function Comments({ tenant, draft, file, all, reload, line = null, onLine
   return (
     <details
       ref={details}
-      class="comments"
+      class="bar comments"
       open={comments.some((each) => each.line === null && !each.resolved)}
     >
       <summary>

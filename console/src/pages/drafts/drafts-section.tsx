@@ -156,7 +156,7 @@ function OpenCells(draft: Draft) {
         <div>
           {last_used_at && <Time value={last_used_at} isAge />}
           {expires_at && (
-            <span class="expires small">
+            <span class="block expires small">
               expires <Time value={expires_at} isAge />
             </span>
           )}

@@ -36,7 +36,7 @@ export function ResolutionBar({ tenant, draft, change, resolution, diff, onResol
   };
   const progress = reviewProgress(change, resolution);
   return (
-    <div class="controls resolution-bar">
+    <div class="controls bar">
       <Segmented
         label="Resolution of this file"
         options={choiceOptions(change, diff !== undefined)}

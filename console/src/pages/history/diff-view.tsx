@@ -77,7 +77,7 @@ export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
   return (
     <div ref={find.container} class="diff fills findable">
       <FindBar find={find} label="Find in the differences" />
-      <div class="spread diff-head">
+      <div class="spread bar">
         <span class="muted small spacer">{summary}</span>
         <IconButton icon="search" label="Find in the differences" title="Find (Ctrl+F)" onClick={find.open} />
         <Segmented

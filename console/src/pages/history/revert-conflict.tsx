@@ -51,7 +51,7 @@ export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
     );
   return (
     <section class={`preview-difference${chosen === 'text' ? ' with-text' : ''}`} aria-label="Conflict">
-      <div class="controls resolution-bar">
+      <div class="controls bar">
         <Segmented label="Resolution of this file" options={options} value={chosen} onChange={choose} />
         <span class="muted small">
           {chosen === null ? 'The file is left unchanged without a choice.' : HINTS[chosen]}

@@ -38,7 +38,7 @@ export function OutcomeList({ outcomes, search, onSearch, choice, empty, ...row 
   const isNarrowed = search !== '';
   return (
     <section class="surface outcomes" aria-label="Results by tenant">
-      <div class="controls outcomes-head">
+      <div class="controls bar outcomes-head">
         {choice && total > 0 && (
           <label class="check">
             <input

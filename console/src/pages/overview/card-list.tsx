@@ -43,7 +43,7 @@ interface RowProps {
 /** A subject, with a short text about it. */
 export function Row({ subject, detail, children }: RowProps) {
   return (
-    <li>
+    <li class="spread">
       <div class="overview-subject">
         {subject}
         {detail && <div class="muted small">{detail}</div>}

@@ -9,7 +9,7 @@ export function Totals({ facts }: Props) {
     <dl class="totals">
       {facts.map(([name, value, href]) => (
         <div class="card" key={name}>
-          <dt>{name}</dt>
+          <dt class="small">{name}</dt>
           <dd>{href === undefined ? value : <a href={href}>{value}</a>}</dd>
         </div>
       ))}

@@ -64,7 +64,7 @@ export function TenantPage({ tenant }: { tenant: string }) {
   });
   return (
     <main class={current === '' ? 'tenant fills' : 'tenant'}>
-      <div class="tenant-head">
+      <div class="controls tenant-head">
         <h1>
           <a href="#/">Tenants</a> <span aria-hidden="true">/</span>
           <Name text={tenant} copies="the ID of the tenant" />
