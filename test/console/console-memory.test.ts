@@ -133,7 +133,7 @@ describeConsole('the memory in the console', (fixture) => {
 
   it('finds files by name or content, and opens a file at the matching line', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
-    const search = page.getByPlaceholder('Search names and contents');
+    const search = page.getByLabel('Search names and contents');
     await search.fill('okaf');
     await page.getByRole('button', { name: 'customers/okafor.md' }).first().waitFor();
     await search.fill('xylophone');
@@ -153,7 +153,7 @@ describeConsole('the memory in the console', (fixture) => {
       await agent({ command: 'create', path: `/memories/z/${i}.md`, file_text: 'A zebra.\n' });
     }
     const page = await openSignedIn(`#/tenants/${tenant}`);
-    await page.getByPlaceholder('Search names and contents').fill('zebra');
+    await page.getByLabel('Search names and contents').fill('zebra');
     await page.getByText('Also found in 2 more files.').waitFor();
   });
 

@@ -182,7 +182,7 @@ describeConsole('the timeline in the console', (fixture) => {
 
     await page.getByLabel('Period').selectOption('Last day');
     await expect.poll(() => page.url()).toContain('since=1d');
-    await page.getByPlaceholder('Search names and contents').fill('okafor');
+    await page.getByLabel('Search names and contents').fill('okafor');
     await page
       .getByRole('button', { name: /customers\/okafor\.md/ })
       .first()
@@ -199,7 +199,7 @@ describeConsole('the timeline in the console', (fixture) => {
     const first = page.locator('.lines .cm-line').first();
     await first.waitFor();
     expect((await first.boundingBox())?.y).toBeLessThanOrEqual(260);
-    expect(await page.getByPlaceholder('Search names and contents').inputValue()).toBe('okafor');
+    expect(await page.getByLabel('Search names and contents').inputValue()).toBe('okafor');
     await button('Show the timeline').click();
     await expect.poll(() => page.getByLabel('Period').inputValue()).toBe('1d');
   });

@@ -148,7 +148,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
           <Icon name="search" />
           <input
             type="search"
-            placeholder="Search names and contents"
+            placeholder="Search"
             value={search}
             onInput={(event) => replaceQuery({ q: event.currentTarget.value })}
           />
