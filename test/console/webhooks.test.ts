@@ -62,6 +62,20 @@ describeConsole('webhooks in the console', (fixture) => {
     expect(response.status).toBe(201);
   }
 
+  it("creates a webhook for alerts from the overview's link, once", async () => {
+    await startLog(new FleetLog(fixture().service.database));
+    const page = await open('#/overview');
+    await page.getByRole('link', { name: 'Send these to a webhook' }).click();
+    await dialog(page).getByLabel('URL').fill('http://127.0.0.1/alerts');
+    await dialog(page).getByRole('button', { name: 'Create' }).click();
+    await takeSecret(page);
+    const created = webhooks(page).filter({ hasText: 'http://127.0.0.1/alerts' });
+    await created.getByText('Limit nearly reached, Job ended, Draft opened, Tenant suspended').waitFor();
+    expect(page.url()).toMatch(/#\/webhooks$/);
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    expect(await dialog(page).getByLabel('Events').inputValue()).toBe('all');
+  });
+
   it('creates a webhook by keyboard, tests it, lists its deliveries, rotates, disables, and deletes it', async () => {
     const { service, poisonedTenant } = fixture();
     const tenant = await poisonedTenant();

@@ -1,6 +1,7 @@
 import type { FleetUsage, Tenant } from '../../api/api-types.ts';
 import { type DraftsPage, listDrafts } from '../../api/drafts-api.ts';
 import { type Job, listJobs } from '../../api/incidents-api.ts';
+import { canManageFleet } from '../../api/session-state.ts';
 import { getActivity, getFleetUsage, listTenants } from '../../api/tenants-api.ts';
 import { useChanges } from '../../api/use-changes.ts';
 import { replaceQuery, route, toHref } from '../../router.ts';
@@ -43,7 +44,7 @@ export function OverviewPage() {
     },
     [span],
     undefined,
-    // Reads, rejections, and jobs are no changes.
+    // Reads, rejections, and a job's progress are no changes.
     POLL_MS,
   );
   const { reload } = overview;
@@ -84,7 +85,12 @@ interface AttentionProps {
 function Attention({ near, suspended, drafts, jobs, total }: AttentionProps) {
   return (
     <section aria-labelledby="attention">
-      <h2 id="attention">Attention</h2>
+      <div class="page-head">
+        <h2 id="attention">Attention</h2>
+        {canManageFleet.value && (
+          <a href={toHref(['webhooks'], { new: 'alerts' })}>Send these to a webhook</a>
+        )}
+      </div>
       <div class="overview-lists">
         <CardList
           title="Near a limit"

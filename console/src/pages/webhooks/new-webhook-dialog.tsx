@@ -8,16 +8,18 @@ import { EVENTS } from './webhook-texts.ts';
 interface Props {
   /** Null for all tenants' changes. */
   tenant: string | null;
+  /** Chosen events; null for all. */
+  initialTypes: EventType[] | null;
   onClose: () => void;
   onCreated: () => void;
 }
 
 /** Creates a webhook, and shows its secret. */
-export function NewWebhookDialog({ tenant, onClose, onCreated }: Props) {
+export function NewWebhookDialog({ tenant, initialTypes, onClose, onCreated }: Props) {
   const [webhook, setWebhook] = useState<NewWebhook>({
     tenant,
     url: '',
-    types: null,
+    types: initialTypes,
     path: null,
     content: false,
   });

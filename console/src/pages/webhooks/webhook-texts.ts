@@ -24,6 +24,9 @@ export const EVENTS: Record<EventType, string> = {
   job_ended: 'Job ended',
 };
 
+/** Events that may need an operator. */
+export const ALERTS: EventType[] = ['limit_near', 'job_ended', 'draft_opened', 'tenant_suspended'];
+
 const ERRORS: Record<NonNullable<WebhookTest['error']>, string> = {
   address_not_allowed: 'The address is not public. WEBHOOK_ALLOWED_ADDRESSES can allow it.',
   connection_failed: 'The connection failed.',

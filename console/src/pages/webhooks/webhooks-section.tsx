@@ -1,15 +1,25 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { canManage, canManageFleet } from '../../api/session-state.ts';
-import { listWebhooks } from '../../api/webhooks-api.ts';
+import { type EventType, listWebhooks } from '../../api/webhooks-api.ts';
+import { replaceQuery, route } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Load } from '../../ui/load.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { NewWebhookDialog } from './new-webhook-dialog.tsx';
 import { WebhookItem } from './webhook-item.tsx';
+import { ALERTS } from './webhook-texts.ts';
 
 /** Number of webhooks that are shown, and then shown in addition. */
 const STEP = 100;
+
+/** Events that a new webhook's dialog shows as chosen; null for all. */
+interface NewTypes {
+  types: EventType[] | null;
+}
+
+/** Whether the overview's link opened the page. */
+const isAlertsLink = () => route.value.query.get('new') === 'alerts';
 
 /**
  * Lists webhooks with their actions.
@@ -17,7 +27,11 @@ const STEP = 100;
  * @param tenant null for the webhooks for all tenants, and all single tenants' webhooks
  */
 export function WebhooksSection({ tenant }: { tenant: string | null }) {
-  const [isCreating, setIsCreating] = useState(false);
+  const [creating, setCreating] = useState<NewTypes | null>(isAlertsLink() ? { types: ALERTS } : null);
+  // A reload must not open the dialog again.
+  useEffect(() => {
+    if (isAlertsLink()) void replaceQuery({ new: null });
+  }, []);
   const [shown, setShown] = useState(STEP);
   const webhooks = useLoad((signal) => listWebhooks(tenant, signal), [tenant], 'webhooks');
   const mayCreate = tenant === null ? canManageFleet.value : canManage.value;
@@ -26,7 +40,7 @@ export function WebhooksSection({ tenant }: { tenant: string | null }) {
       <div class="page-head">
         {tenant === null ? <h1>Webhooks</h1> : <h2>Webhooks</h2>}
         {mayCreate && (
-          <button type="button" onClick={() => setIsCreating(true)}>
+          <button type="button" onClick={() => setCreating({ types: null })}>
             <Icon name="plus" /> New webhook
           </button>
         )}
@@ -61,8 +75,13 @@ export function WebhooksSection({ tenant }: { tenant: string | null }) {
           )
         }
       </Load>
-      {isCreating && (
-        <NewWebhookDialog tenant={tenant} onClose={() => setIsCreating(false)} onCreated={webhooks.reload} />
+      {mayCreate && creating !== null && (
+        <NewWebhookDialog
+          tenant={tenant}
+          initialTypes={creating.types}
+          onClose={() => setCreating(null)}
+          onCreated={webhooks.reload}
+        />
       )}
     </>
   );
