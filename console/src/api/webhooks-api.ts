@@ -31,10 +31,8 @@ export const sendForSecret = async (request: ApiRequest) =>
 export const testWebhook = (id: string, signal: AbortSignal) =>
   sendJson<WebhookTest>(webhookPath(id, '/test'), { method: 'POST', signal });
 
-export const listDeliveries = async (id: string, after: string | null, signal: AbortSignal) => {
-  const page = await sendJson<{ deliveries: WebhookDelivery[]; next: string | null }>(
-    webhookPath(id, '/deliveries'),
-    { query: { after, limit: 50 }, signal },
-  );
-  return { items: page.deliveries, next: page.next };
-};
+export const listDeliveries = (id: string, after: string | null, signal: AbortSignal) =>
+  sendJson<{ deliveries: WebhookDelivery[]; next: string | null }>(webhookPath(id, '/deliveries'), {
+    query: { after, limit: 50 },
+    signal,
+  });

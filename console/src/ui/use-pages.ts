@@ -11,15 +11,15 @@ import { rememberedScroll, rememberScroll } from './remembered-scroll.ts';
 import { type Reload, useReload } from './use-load.ts';
 import { useQuery, useQueryKey } from './use-query.ts';
 
-export interface Page<T, Position = string> {
-  items: T[];
+/** A list's page as the API returns it: the items under the list's name, and perhaps facts about the list. */
+type Page<Name extends string, Position> = Record<Name, unknown[]> & {
   /** The next page's position; null on the last page. */
   next: Position | null;
-}
+};
 
-export interface Pages<T, Extra = object> {
-  items: T[] | undefined;
-  first: (Page<T, unknown> & Extra) | undefined;
+export interface Pages<Item, First = object> {
+  items: Item[] | undefined;
+  first: First | undefined;
   error: unknown;
   /** Set while loads at an interval fail. `items` are from the last successful load. */
   lost: Lost | null;
@@ -33,17 +33,17 @@ export interface Pages<T, Extra = object> {
  * Loads a list page by page, and from the start when `dependencies` change. A reload loads as many pages again. After
  * Back, the list has the same scroll position as before.
  *
- * @param load may add facts about the list to a page
+ * @param list the list's name in its pages
  * @param name name under which the list is kept, as for `useLoad`
  * @param interval loads all shown pages again at an interval, as for `useLoad`
  */
-export function usePages<T, Extra = object, Position = string>(
-  load: (after: Position | null, signal: AbortSignal) => Promise<Page<T, Position> & Extra>,
+export function usePages<Name extends string, Loaded extends Page<Name, Position>, Position = string>(
+  list: Name,
+  load: (after: Position | null, signal: AbortSignal) => Promise<Loaded>,
   dependencies: readonly unknown[],
   name?: string,
-  interval?: Interval<InfiniteData<Page<T, Position>>>,
-): Pages<T, Extra> {
-  type Loaded = Page<T, Position> & Extra;
+  interval?: Interval<InfiniteData<Loaded>>,
+): Pages<Loaded[Name][number], Loaded> {
   const result = useQuery(
     InfiniteQueryObserver<Loaded, Error, InfiniteData<Loaded>, QueryKey, Position | null>,
     {
@@ -56,7 +56,7 @@ export function usePages<T, Extra = object, Position = string>(
     } satisfies InfiniteQueryObserverOptions<Loaded, Error, InfiniteData<Loaded>, QueryKey, Position | null>,
   );
   const { data, error, isFetching, hasNextPage, fetchNextPage, refetch } = result;
-  const items = useMemo(() => data?.pages.flatMap((page) => page.items), [data]);
+  const items = useMemo(() => data?.pages.flatMap((page): Loaded[Name][number][] => page[list]), [data]);
   const more = useCallback(() => {
     if (!isFetching) void fetchNextPage();
   }, [isFetching, data]);

@@ -57,11 +57,9 @@ export function AuditPage() {
     since: queryValue('since'),
   };
   const debounced = useDebounced(JSON.stringify(filter), 200);
-  const pages = usePages<AuditEvent>(
-    async (after, signal) => {
-      const { events, next } = await listAudit(JSON.parse(debounced), after, signal);
-      return { items: events, next };
-    },
+  const pages = usePages(
+    'events',
+    (after, signal) => listAudit(JSON.parse(debounced), after, signal),
     [debounced],
     'audit',
   );

@@ -25,10 +25,8 @@ export function DraftsSection({ tenant }: { tenant?: string }) {
   const given = route.value.query.get('state') ?? '';
   const state = (given in SHOWN ? given : 'open') as keyof typeof SHOWN & DraftsQuery['state'];
   const pages = usePages(
-    async (after, signal) => {
-      const { drafts, next } = await listDrafts(tenant, { state, after }, signal);
-      return { items: drafts, next };
-    },
+    'drafts',
+    (after, signal) => listDrafts(tenant, { state, after }, signal),
     [tenant, state],
     'drafts',
   );

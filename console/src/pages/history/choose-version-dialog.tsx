@@ -21,10 +21,8 @@ interface Props {
 /** Dialog that selects one version of a file, from all paths that the file had. */
 export function ChooseVersionDialog({ tenant, path, selected, other, onChoose, onClose }: Props) {
   const { items, error, reload, more } = usePages(
-    async (after, signal) => {
-      const { versions, next } = await listVersions(tenant, { path, after, limit: PAGE }, signal);
-      return { items: versions, next };
-    },
+    'versions',
+    (after, signal) => listVersions(tenant, { path, after, limit: PAGE }, signal),
     [tenant, path],
   );
   const choose = (id: string) => {

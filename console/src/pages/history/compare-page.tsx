@@ -34,10 +34,8 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
   const kind = isKind(given) ? given : null;
   const [bound, setBound] = useState(BOUND);
   const pages = usePages(
-    async (after, signal) => {
-      const { changes, next } = await compareTimes(tenant.id, JSON.parse(times), after, signal);
-      return { items: changes, next };
-    },
+    'changes',
+    (after, signal) => compareTimes(tenant.id, JSON.parse(times), after, signal),
     [tenant.id, times],
     'comparison',
   );

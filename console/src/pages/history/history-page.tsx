@@ -31,11 +31,8 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const against = query.get('against');
   const debounced = useDebounced(JSON.stringify(filter), 250);
   const pages = usePages(
-    async (after, signal) => {
-      const page = { ...JSON.parse(debounced), after, limit: PAGE };
-      const { versions, next } = await listVersions(tenant.id, page, signal);
-      return { items: versions, next };
-    },
+    'versions',
+    (after, signal) => listVersions(tenant.id, { ...JSON.parse(debounced), after, limit: PAGE }, signal),
     [tenant.id, debounced],
     'versions',
   );

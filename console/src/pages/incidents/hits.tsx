@@ -21,13 +21,7 @@ interface Props {
 
 /** Lists a find's hits in a tenant. The texts are read when the list is opened. */
 export function Hits({ job, tenant, total, onUndo }: Props) {
-  const pages = usePages(
-    async (after, signal) => {
-      const { hits, next } = await listHits(job, tenant, after, signal);
-      return { items: hits, next };
-    },
-    [job, tenant],
-  );
+  const pages = usePages('hits', (after, signal) => listHits(job, tenant, after, signal), [job, tenant]);
   const { items = [], more, error } = pages;
   const left = total - items.length;
   return (

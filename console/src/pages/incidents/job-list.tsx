@@ -16,14 +16,12 @@ const MIN_WIDTH = 760;
 
 /** Lists the jobs from the last 30 days, newest first. Active jobs show their progress. */
 export function JobList() {
-  const pages = usePages<Job>(
-    async (after, signal) => {
-      const { jobs, next } = await listJobs(after, signal);
-      return { items: jobs, next };
-    },
+  const pages = usePages(
+    'jobs',
+    (after, signal) => listJobs(after, signal),
     [],
     'jobs',
-    (data) => data?.pages.some(({ items }) => items.some(isActive)) === true && INTERVAL_MS,
+    (data) => data?.pages.some(({ jobs }) => jobs.some(isActive)) === true && INTERVAL_MS,
   );
   return (
     <>

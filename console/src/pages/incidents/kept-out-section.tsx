@@ -25,11 +25,9 @@ const NO_LABEL = 'no label';
 export function KeptOutSection({ tenant }: { tenant: string | null }) {
   const [isAdding, setIsAdding] = useState(false);
   const [removing, setRemoving] = useState<KeptOut | null>(null);
-  const pages = usePages<KeptOut>(
-    async (after, signal) => {
-      const { entries, next } = await listKeptOut(tenant, after, signal);
-      return { items: entries, next };
-    },
+  const pages = usePages(
+    'entries',
+    (after, signal) => listKeptOut(tenant, after, signal),
     [tenant],
     'kept-out',
   );

@@ -10,12 +10,12 @@ import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { ALL, type Choice, chosenTenants, isChosen, isEverything, NONE, toggleTenant } from './choice.ts';
 import { errorText } from './incident-texts.ts';
-import type { Outcomes } from './use-outcomes.ts';
+import type { useOutcomes } from './use-outcomes.ts';
 
 const ROW_HEIGHT = 45;
 
 interface Props {
-  outcomes: Outcomes;
+  outcomes: ReturnType<typeof useOutcomes>;
   search: string;
   onSearch: (search: string) => void;
   /** Undefined if no tenants can be chosen. */

@@ -9,13 +9,7 @@ import { usePages } from '../../ui/use-pages.ts';
 
 /** Offers an erasure's signed receipts, and the command that verifies a receipt. */
 export function Receipts({ job }: { job: string }) {
-  const pages = usePages<StoredReceipt>(
-    async (after, signal) => {
-      const { receipts, next } = await listReceipts(job, after, signal);
-      return { items: receipts, next };
-    },
-    [job],
-  );
+  const pages = usePages('receipts', (after, signal) => listReceipts(job, after, signal), [job]);
   const { items, error, reload } = pages;
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (items === undefined || items.length === 0) return null;

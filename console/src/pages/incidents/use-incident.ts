@@ -1,3 +1,4 @@
+import { ApiError } from '../../api/api-client.ts';
 import type { AuditEvent, Key } from '../../api/api-types.ts';
 import { listAudit } from '../../api/audit-api.ts';
 import {
@@ -100,7 +101,11 @@ function readKey(id: string, revocations: AuditEvent[]): Promise<Key | []> {
   return queries.fetchQuery({
     queryKey: ['incident key', id, isRevoked],
     // A deleted tenant's key, or a key outside the caller's scope, is missing.
-    queryFn: ({ signal }) => getKey(id, signal).catch(() => []),
+    queryFn: ({ signal }) =>
+      getKey(id, signal).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) return [];
+        throw error;
+      }),
     staleTime: KEY_MS,
   });
 }

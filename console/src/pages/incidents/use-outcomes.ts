@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { type Job, type JobOutcome, listOutcomes } from '../../api/incidents-api.ts';
-import { type Page, type Pages, usePages } from '../../ui/use-pages.ts';
+import { type Pages, usePages } from '../../ui/use-pages.ts';
 import { isActive } from './use-job.ts';
 
 const PAGE = 200;
@@ -11,25 +11,26 @@ interface Position {
   after: string | null;
 }
 
-interface Total {
+interface Outcomes {
+  tenants: JobOutcome[];
   /** Matching tenants, on all pages. */
   total: number;
+  next: Position | null;
 }
-
-export type Outcomes = Pages<JobOutcome, Total>;
 
 /**
  * Loads a job's outcomes page by page. While the job runs, the first page follows its progress, until the user loads
  * more pages. When the job ends, all these pages are loaded again.
  */
-export function useOutcomes(job: Job, search: string): Outcomes {
+export function useOutcomes(job: Job, search: string): Pages<JobOutcome, Outcomes> {
   const { id, tenants_done } = job;
   const isRunning = isActive(job);
-  const pages = usePages<JobOutcome, Total, Position>(
-    async (position, signal) => {
-      const load = async ({ left, after }: Position): Promise<Page<JobOutcome, Position> & Total> => {
-        const { tenants, total, next } = await listOutcomes(id, { search, left, after, limit: PAGE }, signal);
-        return { items: tenants, total, next: nextPosition(left, next) };
+  const pages = usePages(
+    'tenants',
+    async (position: Position | null, signal): Promise<Outcomes> => {
+      const load = async ({ left, after }: Position): Promise<Outcomes> => {
+        const page = await listOutcomes(id, { search, left, after, limit: PAGE }, signal);
+        return { ...page, next: nextPosition(left, page.next) };
       };
       if (position !== null) return load(position);
       const [left, others] = await Promise.all([
@@ -38,7 +39,7 @@ export function useOutcomes(job: Job, search: string): Outcomes {
       ]);
       const total = left.total + others.total;
       if (left.next?.left) return { ...left, total };
-      return { items: [...left.items, ...others.items], total, next: others.next };
+      return { tenants: [...left.tenants, ...others.tenants], total, next: others.next };
     },
     [id, search],
   );

@@ -19,10 +19,8 @@ export function KeysSection({ tenant }: { tenant?: string }) {
   // The section for one tenant lists all keys for the tenant.
   const wanted = useDebounced(JSON.stringify(tenant === undefined ? readKeyQuery(query) : { tenant }), 200);
   const pages = usePages(
-    async (after, signal) => {
-      const { keys, next } = await listKeys(JSON.parse(wanted), after, signal);
-      return { items: keys, next };
-    },
+    'keys',
+    (after, signal) => listKeys(JSON.parse(wanted), after, signal),
     [wanted],
     'keys',
   );

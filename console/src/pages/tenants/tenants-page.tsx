@@ -28,10 +28,10 @@ export function TenantsPage() {
   const view = useDebounced(viewQuery(query), 200);
   const wanted = readTenantQuery(new URLSearchParams(view));
   const pages = usePages(
-    async (after, signal) => {
+    'tenants',
+    (after, signal) => {
       const sort = new URLSearchParams(view).get('sort') ?? 'id';
-      const page = await listTenants({ ...wanted, sort, after, totals: after === null }, signal);
-      return { ...page, items: page.tenants };
+      return listTenants({ ...wanted, sort, after, totals: after === null }, signal);
     },
     [view, finishedBulks.value],
     'tenants',

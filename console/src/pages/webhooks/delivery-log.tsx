@@ -14,7 +14,7 @@ interface Props {
 
 /** Lists the attempts to deliver messages, newest first. */
 export function DeliveryLog({ id, round }: Props) {
-  const pages = usePages((after, signal) => listDeliveries(id, after, signal), [id, round]);
+  const pages = usePages('deliveries', (after, signal) => listDeliveries(id, after, signal), [id, round]);
   return (
     <section aria-label="Deliveries">
       <LoadPages
