@@ -111,18 +111,25 @@ function Console() {
 const lazyPage = <Props extends object>(load: () => Promise<ComponentType<Props>>) => lazy('the page', load);
 
 const AuditPage = lazyPage(async () => (await import('./pages/audit/audit-page.tsx')).AuditPage);
-const DraftsPage = lazyPage(async () => (await import('./pages/drafts/drafts-page.tsx')).DraftsPage);
+const DraftsSection = lazyPage(async () => (await import('./pages/drafts/drafts-section.tsx')).DraftsSection);
 const FirstKeyPage = lazyPage(async () => (await import('./pages/sign-in/first-key-page.tsx')).FirstKeyPage);
 const IncidentsPage = lazyPage(
   async () => (await import('./pages/incidents/incidents-page.tsx')).IncidentsPage,
 );
-const KeysPage = lazyPage(async () => (await import('./pages/keys/keys-page.tsx')).KeysPage);
+const KeysSection = lazyPage(async () => (await import('./pages/keys/keys-section.tsx')).KeysSection);
 const OverviewPage = lazyPage(async () => (await import('./pages/overview/overview-page.tsx')).OverviewPage);
 const TenantPage = lazyPage(async () => (await import('./pages/tenants/tenant-page.tsx')).TenantPage);
 const WebhooksSection = lazyPage(
   async () => (await import('./pages/webhooks/webhooks-section.tsx')).WebhooksSection,
 );
 const Palette = lazy('the palette', async () => (await import('./pages/palette/palette.tsx')).Palette);
+
+const SECTIONS = new Map<string, ComponentType>([
+  ['drafts', DraftsSection],
+  ['incidents', IncidentsPage],
+  ['keys', KeysSection],
+  ['webhooks', WebhooksSection],
+]);
 
 function closePalette(): void {
   isPaletteOpen.value = false;
@@ -136,21 +143,14 @@ function Page() {
     section === undefined || section === 'first-key' || (section === 'tenants' && tenant === undefined);
   if (isList) return <TenantsPage />;
   if (section === 'tenants' && tenant !== undefined) return <TenantPage key={tenant} tenant={tenant} />;
-  if (section === 'drafts') return <DraftsPage />;
-  if (section === 'keys') return <KeysPage />;
+  const Section = SECTIONS.get(section ?? '');
+  if (Section !== undefined)
+    return (
+      <main>
+        <Section />
+      </main>
+    );
   if (section === 'overview') return <OverviewPage />;
-  if (section === 'incidents')
-    return (
-      <main>
-        <IncidentsPage />
-      </main>
-    );
-  if (section === 'webhooks')
-    return (
-      <main>
-        <WebhooksSection tenant={null} />
-      </main>
-    );
   if (section === 'audit') return <AuditPage />;
   return (
     <main class="narrow">

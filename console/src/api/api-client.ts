@@ -34,7 +34,7 @@ export interface RequestOptions {
   /** Request body, sent as JSON. */
   json?: unknown;
   body?: string;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A request that changes something. */
@@ -83,9 +83,8 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
+      body: json === undefined ? (body ?? null) : JSON.stringify(json),
+      signal: signal ?? null,
       cache: 'no-store',
       credentials: 'same-origin',
     });

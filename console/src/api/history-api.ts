@@ -20,7 +20,7 @@ export interface VersionQuery {
 export const listVersions = (tenant: string, query: VersionQuery, signal?: AbortSignal) =>
   sendJson<{ versions: Version[]; next: string | null }>(tenantPath(tenant, '/versions'), {
     query: { ...query },
-    ...(signal ? { signal } : {}),
+    signal,
   });
 
 const versionPath = (tenant: string, id: string, rest = '') =>

@@ -69,8 +69,7 @@ export async function readFile(
   at: string | null,
   signal?: AbortSignal,
 ): Promise<LoadedFile> {
-  const options = { query: { path, at }, ...(signal ? { signal } : {}) };
-  const response = await send(tenantPath(tenant, '/file'), options);
+  const response = await send(tenantPath(tenant, '/file'), { query: { path, at }, signal });
   const content = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer());
   return { content, etag: response.headers.get('etag') ?? '' };
 }

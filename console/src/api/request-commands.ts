@@ -64,17 +64,25 @@ export function toCurl({ method, path, query, headers = {}, json, body }: ApiReq
   return input + parts.join(NEXT_LINE);
 }
 
-/** Values by option. `true` is an option without a value; undefined omits the option. */
-type Options = Record<string, string | number | true | readonly string[] | undefined>;
+type OptionValue = string | number | boolean | readonly string[] | null | undefined;
+/** Values by option. `true` is an option without a value; false, null, and undefined omit the option. */
+type Options = Record<string, OptionValue>;
 
 /** Command-line arguments for `memory-service`. */
 interface CliCommand {
-  words: string[];
-  args?: (string | undefined)[];
-  options?: Options;
+  words: string;
+  args: readonly (string | undefined)[];
+  options: Options;
   /** Text for standard input. */
-  input?: string;
+  input: string | undefined;
 }
+
+const cli = (words: string, args: CliCommand['args'], options: Options = {}, input?: string): CliCommand => ({
+  words,
+  args,
+  options,
+  input,
+});
 
 // biome-ignore lint/suspicious/noExplicitAny: The API has checked the body of each request by its schema.
 type Body = any;
@@ -83,183 +91,106 @@ type ToCommand = (
   request: Pick<ApiRequest, 'query' | 'headers' | 'body'> & { json: Body },
 ) => CliCommand | null;
 
-/** Commands by request. `:` is a path parameter. */
-const COMMANDS: Record<string, ToCommand> = {
-  'POST tenants': (_, { json: { id, ...more } }) => ({
-    words: ['tenants', 'create'],
-    args: [id],
-    options: tenantOptions(more),
-  }),
-  'PATCH tenants/:': ([tenant], { json }) => ({
-    words: ['tenants', 'set'],
-    args: [tenant],
-    options: tenantOptions(json),
-  }),
-  'POST tenants/:/rename': ([tenant], { json: { to } }) => ({
-    words: ['tenants', 'rename'],
-    args: [tenant, to],
-  }),
-  'POST tenants/:/copy': ([tenant], { json: { to } }) => ({ words: ['tenants', 'copy'], args: [tenant, to] }),
-  'POST tenants/:/suspend': (args) => ({ words: ['tenants', 'suspend'], args }),
-  'POST tenants/:/resume': (args) => ({ words: ['tenants', 'resume'], args }),
-  'DELETE tenants/:': (args) => ({ words: ['tenants', 'delete'], args }),
-  'PUT tenants/:/mounts/:': (
-    [tenant, name],
-    { json: { tenant: mounted, access, prefix, instructions } },
-  ) => ({
-    words: ['tenants', 'mount'],
-    args: [tenant, mounted],
-    options: { name, access, prefix, instructions: instructions || undefined },
-  }),
-  'DELETE tenants/:/mounts/:': (args) => ({ words: ['tenants', 'unmount'], args }),
-  'POST tenants/:/invitations': (args, { json: { access, prefix, reusable, expires_in_seconds } }) => ({
-    words: ['invitations', 'create'],
-    args,
-    options: { access, prefix, reusable: reusable || undefined, expires: `${expires_in_seconds}s` },
-  }),
-  'DELETE tenants/:/invitations/:': (args) => ({ words: ['invitations', 'revoke'], args }),
-  'POST tenants/:/shares': ([tenant], { json: { token, name, instructions } }) => ({
-    words: ['shares', 'accept'],
-    args: [tenant, name],
-    options: { instructions: instructions || undefined },
-    input: token,
-  }),
-  'DELETE tenants/:/shares/:': (args) => ({ words: ['shares', 'end'], args }),
-  'POST keys': (_, { json }) => ({
-    words: ['keys', 'create'],
-    options: {
+/** Commands by request. `:` is a path parameter. A text is a command whose arguments are the parameters. */
+const COMMANDS: Record<string, string | ToCommand> = {
+  'POST tenants': (_, { json: { id, ...more } }) => cli('tenants create', [id], tenantOptions(more)),
+  'PATCH tenants/:': (args, { json }) => cli('tenants set', args, tenantOptions(json)),
+  'POST tenants/:/rename': ([tenant], { json: { to } }) => cli('tenants rename', [tenant, to]),
+  'POST tenants/:/copy': ([tenant], { json: { to } }) => cli('tenants copy', [tenant, to]),
+  'POST tenants/:/suspend': 'tenants suspend',
+  'POST tenants/:/resume': 'tenants resume',
+  'DELETE tenants/:': 'tenants delete',
+  'PUT tenants/:/mounts/:': ([tenant, name], { json: { tenant: mounted, access, prefix, instructions } }) =>
+    cli('tenants mount', [tenant, mounted], {
+      name,
+      access,
+      prefix,
+      instructions: instructions || undefined,
+    }),
+  'DELETE tenants/:/mounts/:': 'tenants unmount',
+  'POST tenants/:/invitations': (args, { json: { access, prefix, reusable, expires_in_seconds } }) =>
+    cli('invitations create', args, { access, prefix, reusable, expires: `${expires_in_seconds}s` }),
+  'DELETE tenants/:/invitations/:': 'invitations revoke',
+  'POST tenants/:/shares': ([tenant], { json: { token, name, instructions } }) =>
+    cli('shares accept', [tenant, name], { instructions: instructions || undefined }, token),
+  'DELETE tenants/:/shares/:': 'shares end',
+  'POST keys': (_, { json }) =>
+    cli('keys create', [], {
       ...(json.kind === 'tenant' ? { tenant: json.tenant } : { [json.kind]: true }),
       access: json.access,
-      'manage-stores': json.manages_stores || undefined,
-      share: json.can_share || undefined,
+      'manage-stores': json.manages_stores,
+      share: json.can_share,
       right: rightOptions(json.rights),
       'only-tenants': json.tenants?.join(','),
       label: json.label || undefined,
       source: json.source || undefined,
-      expires: json.expires_at ?? undefined,
-    },
-  }),
-  'PATCH keys/:': (args, { json: { label, expires_at, rights } }) => ({
-    words: ['keys', 'update'],
-    args,
-    options: {
+      expires: json.expires_at,
+    }),
+  'PATCH keys/:': (args, { json: { label, expires_at, rights } }) =>
+    cli('keys update', args, {
       label,
       expires: expires_at === null ? 'never' : expires_at,
       right: rightOptions(rights),
-      'remove-rights': rights?.length === 0 || undefined,
-    },
-  }),
-  'POST keys/:/rotate': (args, { json: { overlap_seconds } }) => ({
-    words: ['keys', 'rotate'],
-    args,
-    options: { overlap: `${overlap_seconds}s` },
-  }),
-  'DELETE keys/:': (args) => ({ words: ['keys', 'revoke'], args }),
-  'POST webhooks': (_, { json: { url, tenant, types, path, content } }) => ({
-    words: ['webhooks', 'create'],
-    args: [url],
-    options: {
-      tenant: tenant ?? undefined,
-      type: types ?? undefined,
-      path: path ?? undefined,
-      content: content || undefined,
-    },
-  }),
-  'PATCH webhooks/:': (args, { json: { enabled } }) => ({
-    words: ['webhooks', enabled ? 'enable' : 'disable'],
-    args,
-  }),
-  'DELETE webhooks/:': (args) => ({ words: ['webhooks', 'delete'], args }),
-  'POST webhooks/:/rotate': (args, { json: { overlap_seconds } }) => ({
-    words: ['webhooks', 'rotate'],
-    args,
-    options: { overlap: `${overlap_seconds}s` },
-  }),
-  'POST webhooks/:/redeliver': (args, { json: { since } }) => ({
-    words: ['webhooks', 'redeliver'],
-    args,
-    options: { since },
-  }),
-  'POST tenants/:/versions/:/redact': (args) => ({ words: ['redact'], args }),
-  'POST tenants/:/restore': ([tenant], { json: { path, at, version, plan } }) => ({
-    words: ['restore'],
-    args: [tenant, path],
-    options: { at, version, plan },
-  }),
-  'POST tenants/:/revert': ([tenant], { json: { by, source, since, until, plan, resolutions = [] } }) =>
+      'remove-rights': rights?.length === 0,
+    }),
+  'POST keys/:/rotate': (args, { json: { overlap_seconds } }) =>
+    cli('keys rotate', args, { overlap: `${overlap_seconds}s` }),
+  'DELETE keys/:': 'keys revoke',
+  'POST webhooks': (_, { json: { url, tenant, types, path, content } }) =>
+    cli('webhooks create', [url], { tenant, type: types, path, content }),
+  'PATCH webhooks/:': (args, { json: { enabled } }) =>
+    cli(`webhooks ${enabled ? 'enable' : 'disable'}`, args),
+  'DELETE webhooks/:': 'webhooks delete',
+  'POST webhooks/:/rotate': (args, { json: { overlap_seconds } }) =>
+    cli('webhooks rotate', args, { overlap: `${overlap_seconds}s` }),
+  'POST webhooks/:/redeliver': (args, { json: { since } }) => cli('webhooks redeliver', args, { since }),
+  'POST tenants/:/versions/:/redact': 'redact',
+  'POST tenants/:/restore': ([tenant], { json: { path, at, version, plan } }) =>
+    cli('restore', [tenant, path], { at, version, plan }),
+  'POST tenants/:/revert': (args, { json: { by, source, since, until, plan, resolutions = [] } }) =>
     // The command names files by path, and a resolution by ID.
-    resolutions.length > 0
-      ? null
-      : { words: ['revert'], args: [tenant], options: { by, source, since, until, plan } },
+    resolutions.length > 0 ? null : cli('revert', args, { by, source, since, until, plan }),
   'POST tenants/:/drafts/:/merge': (args, { json: { review, resolutions } }) =>
-    resolutions.length > 0 ? null : { words: ['drafts', 'merge'], args, options: { review } },
-  'POST tenants/:/drafts/:/replace': (args, { json: { review } }) => ({
-    words: ['drafts', 'replace'],
-    args,
-    options: { review },
-  }),
-  'POST tenants/:/drafts/:/close': (args) => ({ words: ['drafts', 'reject'], args }),
-  'PUT tenants/:/file': ([tenant], { query, headers, body }) =>
-    headers?.['if-none-match'] === '*'
-      ? { words: ['put'], args: [tenant, String(query?.path)], input: body ?? '' }
-      : null,
-  'DELETE tenants/:/file': ([tenant], { query }) => ({
-    words: ['rm'],
-    args: [tenant, String(query?.path)],
-    options: { recursive: query?.recursive === true || undefined },
-  }),
-  'POST find': (
-    _,
-    { json: { text, mode, exact, ignore_case, in: part, places, tenants, incident: _incident, ...filter } },
-  ) => ({
-    words: ['find'],
-    args: [text],
-    options: {
+    resolutions.length > 0 ? null : cli('drafts merge', args, { review }),
+  'POST tenants/:/drafts/:/replace': (args, { json: { review } }) => cli('drafts replace', args, { review }),
+  'POST tenants/:/drafts/:/close': 'drafts reject',
+  'PUT tenants/:/file': ([tenant], { query, headers, body = '' }) =>
+    headers?.['if-none-match'] === '*' ? cli('put', [tenant, String(query?.path)], {}, body) : null,
+  'DELETE tenants/:/file': ([tenant], { query }) =>
+    cli('rm', [tenant, String(query?.path)], { recursive: query?.recursive === true }),
+  'POST find': (_, { json }) => {
+    const {
+      text,
       mode,
-      exact: exact || undefined,
-      'ignore-case': ignore_case || undefined,
+      exact,
+      ignore_case,
       in: part,
-      place: places,
-      ...filter,
-      ...selectionOptions(tenants),
-    },
-  }),
-  'POST erase': (_, { json: { text, exact, ignore_case, replacement, keep_out, dry_run, tenants } }) => ({
-    words: ['erase'],
-    args: ['-'],
-    options: {
-      exact: exact || undefined,
-      'ignore-case': ignore_case || undefined,
-      replacement,
-      'keep-out': keep_out || undefined,
-      [dry_run ? 'dry-run' : 'yes']: true,
-      ...selectionOptions(tenants),
-    },
+      places,
+      tenants,
+      incident: _incident,
+      ...filter
+    } = json;
+    const options = { mode, exact, 'ignore-case': ignore_case, in: part, place: places, ...filter };
+    return cli('find', [text], { ...options, ...selectionOptions(tenants) });
+  },
+  'POST erase': (_, { json: { text, exact, ignore_case, replacement, keep_out, dry_run, tenants } }) => {
+    const options = { exact, 'ignore-case': ignore_case, replacement, 'keep-out': keep_out };
+    const mode = { [dry_run ? 'dry-run' : 'yes']: true };
     // The command removes one line break from the end.
-    input: `${text}\n`,
-  }),
-  'POST revert': (_, { json: { tenants, take_all, incident: _incident, ...filter } }) => ({
-    words: ['revert'],
-    options: { ...filter, 'take-all': take_all, ...selectionOptions(tenants) },
-  }),
-  'POST jobs/:/cancel': (args) => ({ words: ['jobs', 'cancel'], args }),
-  'POST kept-out': (_, { json: { text, label } }) => ({
-    words: ['keep-out', 'add'],
-    options: { from: '-', label: label || undefined },
-    input: text,
-  }),
-  'POST tenants/:/kept-out': (args, { json: { text, label } }) => ({
-    words: ['keep-out', 'add'],
-    args,
-    options: { from: '-', label: label || undefined },
-    input: text,
-  }),
-  'DELETE kept-out/:': (args) => ({ words: ['keep-out', 'remove'], args }),
-  'DELETE tenants/:/kept-out/:': ([tenant, entry]) => ({
-    words: ['keep-out', 'remove'],
-    args: [entry, tenant],
-  }),
+    return cli('erase', ['-'], { ...options, ...mode, ...selectionOptions(tenants) }, `${text}\n`);
+  },
+  'POST revert': (_, { json: { tenants, take_all, incident: _incident, ...filter } }) =>
+    cli('revert', [], { ...filter, 'take-all': take_all, ...selectionOptions(tenants) }),
+  'POST jobs/:/cancel': 'jobs cancel',
+  'POST kept-out': keepOut,
+  'POST tenants/:/kept-out': keepOut,
+  'DELETE kept-out/:': 'keep-out remove',
+  'DELETE tenants/:/kept-out/:': ([tenant, entry]) => cli('keep-out remove', [entry, tenant]),
 };
+
+function keepOut(args: string[], { json: { text, label } }: { json: Body }): CliCommand {
+  return cli('keep-out add', args, { from: '-', label: label || undefined }, text);
+}
 
 const toKebabCase = (name: string) => name.replaceAll('_', '-');
 
@@ -277,7 +208,7 @@ const rightOptions = (rights: Body = []): string[] =>
 function selectionOptions({ ids, search, status, metadata, except, found_by }: Body = {}): Options {
   const isAll = [ids, search, status, metadata, found_by].every((each) => each === undefined);
   return {
-    all: isAll || undefined,
+    all: isAll,
     tenant: ids,
     'tenant-search': search,
     status,
@@ -297,7 +228,9 @@ function findCommand(request: ApiRequest): CliCommand | null {
     const isMatch = verb === method && parts.length === segments.length;
     if (!isMatch || !parts.every((part, i) => part === ':' || part === segments[i])) continue;
     const params = segments.filter((_, i) => parts[i] === ':').map(decodeURIComponent);
-    return toCommand(params, { ...rest, json: json ?? {} });
+    return typeof toCommand === 'string'
+      ? cli(toCommand, params)
+      : toCommand(params, { ...rest, json: json ?? {} });
   }
   return null;
 }
@@ -310,7 +243,7 @@ export function toCommandLine(request: ApiRequest, base: string): string | null 
   return command && formatCommand(command, base);
 }
 
-function formatCommand({ words, args = [], options = {}, input }: CliCommand, base: string): string {
+function formatCommand({ words, args, options, input }: CliCommand, base: string): string {
   const named = Object.entries(options).flatMap(([name, value]) => optionTexts(`--${name}`, value));
   const given = args.filter((arg) => arg !== undefined);
   // After `--`, an argument may begin with a dash.
@@ -319,13 +252,13 @@ function formatCommand({ words, args = [], options = {}, input }: CliCommand, ba
     : [...given.map(quoteWord), ...named];
   const url = new URL('.', base).href;
   const environment = `MEMORY_ADMIN_URL=${quoteWord(url)} MEMORY_ADMIN_KEY="${KEY}"`;
-  const command = `memory-service ${words.join(' ')}`;
+  const command = `memory-service ${words}`;
   const before = input === undefined ? '' : `printf %s ${quoteWord(input)} | `;
   return `${before}${environment}${NEXT_LINE}${[command, ...all].join(' ')}`;
 }
 
-function optionTexts(name: string, value: string | number | true | readonly string[] | undefined): string[] {
-  if (value === undefined) return [];
+function optionTexts(name: string, value: OptionValue): string[] {
+  if (value === undefined || value === null || value === false) return [];
   if (value === true) return [name];
   if (typeof value === 'object') return value.flatMap((each) => optionTexts(name, each));
   const text = String(value);

@@ -58,7 +58,7 @@ export const changeDetails = (tenant: string, details: TenantDetails) =>
 export const tenantPath = (tenant: string, rest = '') => `tenants/${encodeURIComponent(tenant)}${rest}`;
 
 export const getTenant = (tenant: string, signal?: AbortSignal) =>
-  sendJson<Tenant>(tenantPath(tenant), signal ? { signal } : {});
+  sendJson<Tenant>(tenantPath(tenant), { signal });
 
 export const getUsage = (tenant: string, signal: AbortSignal) =>
   sendJson<Usage>(tenantPath(tenant, '/usage'), { signal });

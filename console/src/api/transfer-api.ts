@@ -1,4 +1,12 @@
-import { ApiError, authorizationHeaders, noteError, type Problem, send, toUrl } from './api-client.ts';
+import {
+  ApiError,
+  authorizationHeaders,
+  noteError,
+  type Problem,
+  readProblem,
+  send,
+  toUrl,
+} from './api-client.ts';
 import type { ImportResult } from './api-types.ts';
 import { lineReader } from './line-reader.ts';
 import { tenantPath } from './tenants-api.ts';
@@ -70,22 +78,14 @@ export function importArchive(
     request.upload.onprogress = ({ loaded, total }) => onProgress({ step: 'send', done: loaded, of: total });
     request.onprogress = readLines;
     request.onload = () => {
-      if (!readLines()) fail(request.status, parseObject(request.responseText));
       // A promise ignores this call if a line already resolved or rejected it.
-      reject(new TypeError('The response ended early.'));
+      if (readLines()) reject(new TypeError('The response ended early.'));
+      else
+        void readProblem(new Response(request.responseText)).then((problem) => fail(request.status, problem));
     };
     request.onerror = () => reject(new TypeError('The connection was lost.'));
     request.onabort = () => reject(new DOMException('Aborted', 'AbortError'));
     signal.addEventListener('abort', () => request.abort());
     request.send(archive);
   });
-}
-
-function parseObject(text: string): object {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The body is not JSON: it comes from a proxy in front of the service.
-    return {};
-  }
 }

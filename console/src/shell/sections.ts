@@ -10,18 +10,22 @@ export interface Section {
   isCurrent: boolean;
 }
 
-/** Pages for all tenants. An admin key for certain tenants has no overview. */
-export function mainSections(): Section[] {
-  const current = route.value.segments[0] ?? 'tenants';
-  const section = (title: string, icon: IconName, name = title.toLowerCase()): Section => ({
+const sectionCreator =
+  (parent: string[], current: string) =>
+  (title: string, icon: IconName, name = title.toLowerCase()): Section => ({
     title,
-    href: name === 'tenants' ? '#/' : toHref([name]),
+    href: toHref([...parent, name].filter(Boolean)),
     icon,
     isCurrent: current === name,
   });
+
+/** Pages for all tenants. An admin key for certain tenants has no overview. */
+export function mainSections(): Section[] {
+  const [current = 'tenants'] = route.value.segments;
+  const section = sectionCreator([], current === 'tenants' ? '' : current);
   return [
     ...(onlyTenants.value === null ? [section('Overview', 'overview')] : []),
-    section('Tenants', 'tenants'),
+    section('Tenants', 'tenants', ''),
     section('Drafts', 'draft'),
     section('Incident', 'incident', 'incidents'),
     section('Keys', 'key'),
@@ -33,12 +37,7 @@ export function mainSections(): Section[] {
 /** One tenant's pages. */
 export function tenantSections(tenant: string): Section[] {
   const [, , current = ''] = route.value.segments;
-  const section = (title: string, icon: IconName, name = title.toLowerCase()): Section => ({
-    title,
-    href: toHref(['tenants', tenant, name].filter(Boolean)),
-    icon,
-    isCurrent: current === name,
-  });
+  const section = sectionCreator(['tenants', tenant], current);
   return [
     section('Memory', 'directory', ''),
     section('History', 'clock'),

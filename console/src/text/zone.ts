@@ -17,16 +17,5 @@ export function toFields(time: string | number): Date {
 }
 
 /** Returns the time that a date's local fields mean in the chosen zone, in milliseconds. */
-export function fromFields(date: Date): number {
-  return isUtc.value
-    ? Date.UTC(
-        date.getFullYear(),
-        date.getMonth(),
-        date.getDate(),
-        date.getHours(),
-        date.getMinutes(),
-        date.getSeconds(),
-        date.getMilliseconds(),
-      )
-    : date.getTime();
-}
+export const fromFields = (date: Date): number =>
+  date.getTime() - (isUtc.value ? date.getTimezoneOffset() * 60_000 : 0);

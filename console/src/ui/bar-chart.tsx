@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { formatBytes, formatNumber } from '../text/format.ts';
 import type { Bar, Chart } from './bar-plot.tsx';
 import { lazy } from './lazy.tsx';
 
@@ -28,6 +29,30 @@ export function BarChart(chart: Chart) {
         </>
       )}
     </figure>
+  );
+}
+
+const CALLS = [
+  { name: 'reads', color: 'series-0' },
+  { name: 'writes', color: 'series-2' },
+  { name: 'rejected', color: 'series-7' },
+];
+const SIZE = [{ name: 'in all files', color: 'series-1' }];
+
+/** Charts of the calls and of the size by day. */
+export function UsageCharts({ calls, sizes }: { calls: Bar[]; sizes: Bar[] }) {
+  return (
+    <>
+      <BarChart title="Calls" period="day" series={CALLS} bars={calls} format={formatNumber} />
+      <BarChart
+        title="Size of all files"
+        period="day"
+        series={SIZE}
+        bars={sizes}
+        format={formatBytes}
+        isBytes
+      />
+    </>
   );
 }
 

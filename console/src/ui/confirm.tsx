@@ -44,6 +44,9 @@ export const DISCARD: Question = {
   isDangerous: true,
 };
 
+/** Answers to a question before results are lost. */
+export const LEAVE = { verb: 'Leave', otherwise: 'Stay', isDangerous: true };
+
 /** Renders the open question from `confirm`. */
 export function Questions() {
   if (asked.value === null) return null;

@@ -4,6 +4,8 @@ import { Options } from './options.tsx';
 interface FieldProps<Value> {
   label: ComponentChildren;
   hint?: ComponentChildren;
+  /** The label's class. */
+  class?: string;
   value: Value;
   onChange: (value: Value) => void;
 }
@@ -19,9 +21,9 @@ type TextAttribute =
 type TextAttributes = Pick<TextareaHTMLAttributes<HTMLTextAreaElement>, TextAttribute>;
 interface TextProps extends FieldProps<string>, TextAttributes {}
 
-export function TextField({ label, hint, onChange, ...attributes }: TextProps) {
+export function TextField({ label, hint, class: name, onChange, ...attributes }: TextProps) {
   return (
-    <label>
+    <label class={name}>
       {label}
       <input {...attributes} onInput={(event) => onChange(event.currentTarget.value)} />
       {hint && <span class="hint">{hint}</span>}
@@ -30,9 +32,15 @@ export function TextField({ label, hint, onChange, ...attributes }: TextProps) {
 }
 
 /** Field for a text with several lines. */
-export function TextArea({ label, hint, onChange, ...attributes }: TextProps & { rows: number }) {
+export function TextArea({
+  label,
+  hint,
+  class: name,
+  onChange,
+  ...attributes
+}: TextProps & { rows: number }) {
   return (
-    <label>
+    <label class={name}>
       {label}
       <textarea {...attributes} onInput={(event) => onChange(event.currentTarget.value)} />
       {hint && <span class="hint">{hint}</span>}
@@ -47,9 +55,9 @@ interface SelectProps<Value> extends FieldProps<Value> {
 }
 
 export function SelectField<Value extends string>(props: SelectProps<Value>) {
-  const { label, hint, texts, onChange, ...attributes } = props;
+  const { label, hint, class: name, texts, onChange, ...attributes } = props;
   return (
-    <label>
+    <label class={name}>
       {label}
       <select {...attributes} onChange={(event) => onChange(event.currentTarget.value as Value)}>
         <Options texts={texts} />

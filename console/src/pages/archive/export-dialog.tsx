@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { exportArchive } from '../../api/transfer-api.ts';
 import { count } from '../../text/format.ts';
+import { LEAVE } from '../../ui/confirm.tsx';
 import { CheckField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { save } from '../../ui/save.ts';
@@ -27,7 +28,7 @@ export function ExportDialog(props: BulkProps) {
       // The service limits exports that run at the same time.
       atOnce={1}
       work={read}
-      unsaved={{ is: () => archives.current.size > saved, question: LEAVE }}
+      unsaved={{ is: () => archives.current.size > saved, question: QUESTION }}
       results={(outcomes) => (
         <Archives
           archives={archives.current}
@@ -47,13 +48,7 @@ export function ExportDialog(props: BulkProps) {
   );
 }
 
-const LEAVE = {
-  title: 'Leave without the archives?',
-  text: 'You have not downloaded them.',
-  verb: 'Leave',
-  otherwise: 'Stay',
-  isDangerous: true,
-};
+const QUESTION = { ...LEAVE, title: 'Leave without the archives?', text: 'You have not downloaded them.' };
 
 interface ArchivesProps {
   archives: ReadonlyMap<string, Blob>;

@@ -26,12 +26,19 @@ interface Props {
   onChange: Reload;
 }
 
+interface KeyDialog {
+  kind: 'writes' | 'edit' | 'rotate' | 'revoke' | 'end';
+  key: Key;
+}
+
 export function KeysTable({ keys, hasTenants, onChange }: Props) {
-  const [editing, setEditing] = useState<Key | null>(null);
-  const [revoking, setRevoking] = useState<Key | null>(null);
-  const [ending, setEnding] = useState<Key | null>(null);
-  const [rotating, setRotating] = useState<Key | null>(null);
-  const [undoing, setUndoing] = useState<Key | null>(null);
+  const [dialog, setDialog] = useState<KeyDialog | null>(null);
+  const close = () => setDialog(null);
+  const showAndClose = async () => {
+    await onChange();
+    close();
+  };
+  const open = (kind: KeyDialog['kind'], key: Key) => () => setDialog({ kind, key });
   return (
     <>
       <Table
@@ -62,7 +69,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
             <td data-title="Status">
               <div>
                 <KeyStatus {...key} />
-                <PreviousSecret apiKey={key} onEnd={() => setEnding(key)} />
+                <PreviousSecret apiKey={key} onEnd={open('end', key)} />
               </div>
             </td>
             <td class="muted" data-title="Last used">
@@ -73,61 +80,48 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
             </td>
             <td class="actions">
               {canWrite.value && (
-                <RowButton text="Writes…" of={key.label || key.id} onClick={() => setUndoing(key)} />
+                <RowButton text="Writes…" of={key.label || key.id} onClick={open('writes', key)} />
               )}
               {canManage.value && key.revoked_at === null && (
                 <>
-                  <RowButton text="Edit…" of={key.label || key.id} onClick={() => setEditing(key)} />
+                  <RowButton text="Edit…" of={key.label || key.id} onClick={open('edit', key)} />
                   {!isExpired(key) && (
-                    <RowButton text="Rotate…" of={key.label || key.id} onClick={() => setRotating(key)} />
+                    <RowButton text="Rotate…" of={key.label || key.id} onClick={open('rotate', key)} />
                   )}
-                  <RowButton text="Revoke" of={key.label || key.id} onClick={() => setRevoking(key)} />
+                  <RowButton text="Revoke" of={key.label || key.id} onClick={open('revoke', key)} />
                 </>
               )}
             </td>
           </tr>
         ))}
       </Table>
-      {editing && (
-        <EditKeyDialog
-          apiKey={editing}
-          onClose={() => setEditing(null)}
-          onSaved={async () => {
-            await onChange();
-            setEditing(null);
-          }}
-        />
+      {dialog?.kind === 'writes' && <KeyWritesDialog apiKey={dialog.key} onClose={close} />}
+      {dialog?.kind === 'edit' && (
+        <EditKeyDialog apiKey={dialog.key} onClose={close} onSaved={showAndClose} />
       )}
-      {undoing && <KeyWritesDialog apiKey={undoing} onClose={() => setUndoing(null)} />}
-      {rotating && <RotateDialog apiKey={rotating} onClose={() => setRotating(null)} onRotated={onChange} />}
-      {revoking && (
+      {dialog?.kind === 'rotate' && <RotateDialog apiKey={dialog.key} onClose={close} onRotated={onChange} />}
+      {dialog?.kind === 'revoke' && (
         <EndDialog
           title="Revoke the key?"
           verb="Revoke"
           done="Revoked"
-          apiKey={revoking}
-          request={revocation(revoking.id)}
-          onClose={() => setRevoking(null)}
-          onDone={async () => {
-            await onChange();
-            setRevoking(null);
-          }}
+          apiKey={dialog.key}
+          request={revocation(dialog.key.id)}
+          onClose={close}
+          onDone={showAndClose}
         >
           stops working within AUTH_CACHE_SECONDS (10 seconds by default). This cannot be undone.
         </EndDialog>
       )}
-      {ending && (
+      {dialog?.kind === 'end' && (
         <EndDialog
           title="End the old secret?"
           verb="End now"
           done="Ended the old secret of"
-          apiKey={ending}
-          request={secretEnd(ending.id)}
-          onClose={() => setEnding(null)}
-          onDone={async () => {
-            await onChange();
-            setEnding(null);
-          }}
+          apiKey={dialog.key}
+          request={secretEnd(dialog.key.id)}
+          onClose={close}
+          onDone={showAndClose}
         >
           keeps its current secret. Clients that still use the secret from before the last rotation are
           rejected within AUTH_CACHE_SECONDS (10 seconds by default).

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Key } from '../../api/api-types.ts';
+import { LEAVE } from '../../ui/confirm.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
@@ -18,18 +19,13 @@ interface Props {
   onClose: () => void;
 }
 
-const LEAVE = {
-  text: 'You have not copied it, and it is not shown again.',
-  verb: 'Leave',
-  otherwise: 'Stay',
-  isDangerous: true,
-};
+const TEXT = 'You have not copied it, and it is not shown again.';
 
 /** Shows a secret once. Until the secret is copied, closing the dialog or leaving the page asks first. */
 export function SecretDialog({ title, name = 'key', secret, apiKey, children, onClose }: Props) {
   const [isCopied, setIsCopied] = useState(false);
   const [isReminded, setIsReminded] = useState(false);
-  useUnsaved(!isCopied, { ...LEAVE, title: `Leave without the ${name}?` });
+  useUnsaved(!isCopied, { ...LEAVE, title: `Leave without the ${name}?`, text: TEXT });
   const close = () => (isCopied ? onClose() : setIsReminded(true));
   return (
     <Modal title={title} isWide onClose={close}>

@@ -6,12 +6,12 @@ import { getActivity, getFleetUsage, listTenants } from '../../api/tenants-api.t
 import { useChanges } from '../../api/use-changes.ts';
 import { replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
-import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
+import { dayBar, lastDays, UsageCharts } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
+import { SelectField } from '../../ui/fields.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { Load } from '../../ui/load.tsx';
 import { LostNotice } from '../../ui/lost.tsx';
-import { Options } from '../../ui/options.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { CardList, Row, TenantName } from './card-list.tsx';
 import { LastHour } from './last-hour.tsx';
@@ -127,15 +127,13 @@ function AllTenants({ usage, span }: { usage: FleetUsage; span: number }) {
     <section aria-labelledby="usage">
       <div class="page-head">
         <h2 id="usage">All tenants</h2>
-        <label class="inline">
-          Show
-          <select
-            value={String(span)}
-            onChange={(event) => replaceQuery({ days: event.currentTarget.value })}
-          >
-            <Options texts={SPANS} />
-          </select>
-        </label>
+        <SelectField
+          class="inline"
+          label="Show"
+          texts={SPANS}
+          value={String(span)}
+          onChange={(value) => replaceQuery({ days: value })}
+        />
       </div>
       <Totals
         facts={[
@@ -162,12 +160,6 @@ function AllTenants({ usage, span }: { usage: FleetUsage; span: number }) {
   );
 }
 
-const CALLS = [
-  { name: 'reads', color: 'series-0' },
-  { name: 'writes', color: 'series-2' },
-  { name: 'rejected', color: 'series-7' },
-];
-
 function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
   const recorded = new Map(usage.days.map((each) => [each.day, each]));
   const bars = (dayValues: (day: FleetUsage['days'][number]) => number[]): Bar[] =>
@@ -177,20 +169,9 @@ function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
     });
   return (
     <section class="card charts" aria-label="Usage over time">
-      <BarChart
-        period="day"
-        title="Calls"
-        series={CALLS}
-        bars={bars(({ reads, writes, rejected }) => [reads, writes, rejected])}
-        format={formatNumber}
-      />
-      <BarChart
-        period="day"
-        title="Size of all files"
-        series={[{ name: 'in all files', color: 'series-1' }]}
-        bars={bars(({ bytes }) => (bytes === null ? [] : [bytes]))}
-        format={formatBytes}
-        isBytes
+      <UsageCharts
+        calls={bars(({ reads, writes, rejected }) => [reads, writes, rejected])}
+        sizes={bars(({ bytes }) => (bytes === null ? [] : [bytes]))}
       />
     </section>
   );

@@ -1,4 +1,4 @@
-import { Fragment } from 'preact';
+import { type ComponentChild, Fragment } from 'preact';
 import type { Tenant } from '../../api/api-types.ts';
 import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { revealHidden } from '../../text/visible.tsx';
@@ -18,56 +18,30 @@ import { RenameCopy } from './rename-copy.tsx';
 import { Usage } from './tenant-usage.tsx';
 
 export function SettingsPage({ tenant }: { tenant: Tenant }) {
+  const { id } = tenant;
+  const isEditable = canWrite.value && tenant.archived_at === null;
   return (
-    <div class="settings">
-      <section class="card">
-        <Usage tenant={tenant} />
-      </section>
-      <section class="card">
-        <KeysSection tenant={tenant.id} />
-      </section>
-      <section class="card">
-        <MountsSection tenant={tenant.id} />
-      </section>
-      <section class="card">
-        <SharingSection tenant={tenant.id} />
-      </section>
-      <section class="card">
-        <WebhooksSection tenant={tenant.id} />
-      </section>
-      {canWrite.value && tenant.archived_at === null ? (
-        <section class="card">
-          <DetailsForm key={JSON.stringify(toDetailsForm(tenant))} tenant={tenant} />
-        </section>
-      ) : (
-        isDescribed(tenant) && (
-          <section class="card">
-            <Details tenant={tenant} />
-          </section>
-        )
-      )}
-      <section class="card">
-        <LimitsForm key={JSON.stringify(tenant.settings)} tenant={tenant} />
-      </section>
-      <section class="card">
-        <KeptOutSection tenant={tenant.id} />
-      </section>
-      <section class="card">
-        <Transfer tenant={tenant.id} />
-      </section>
-      {canManageFleet.value && (
-        <section class="card">
-          <RenameCopy tenant={tenant} />
-        </section>
-      )}
-      {canWrite.value && (
-        <section class="card">
-          <DangerZone tenant={tenant} />
-        </section>
-      )}
-    </div>
+    <Cards>
+      <Usage tenant={tenant} />
+      <KeysSection tenant={id} />
+      <MountsSection tenant={id} />
+      <SharingSection tenant={id} />
+      <WebhooksSection tenant={id} />
+      {isEditable && <DetailsForm key={JSON.stringify(toDetailsForm(tenant))} tenant={tenant} />}
+      {!isEditable && isDescribed(tenant) && <Details tenant={tenant} />}
+      <LimitsForm key={JSON.stringify(tenant.settings)} tenant={tenant} />
+      <KeptOutSection tenant={id} />
+      <Transfer tenant={id} />
+      {canManageFleet.value && <RenameCopy tenant={tenant} />}
+      {canWrite.value && <DangerZone tenant={tenant} />}
+    </Cards>
   );
 }
+
+/** Shows each child in a card. */
+const Cards = ({ children }: { children: ComponentChild[] }) => (
+  <div class="settings">{children.map((child) => child && <section class="card">{child}</section>)}</div>
+);
 
 function isDescribed({ id, name, description, metadata, archived_at }: Tenant): boolean {
   return name !== id || description !== '' || Object.keys(metadata).length > 0 || archived_at !== null;

@@ -6,11 +6,11 @@ import { getUsage, listUsageDays } from '../../api/tenants-api.ts';
 import { toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber, formatTime } from '../../text/format.ts';
 import { zonedFormat } from '../../text/zone.ts';
-import { BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
+import { BarChart, dayBar, lastDays, UsageCharts } from '../../ui/bar-chart.tsx';
 import type { Bar } from '../../ui/bar-plot.tsx';
 import { Time } from '../../ui/inline.tsx';
+import { Load } from '../../ui/load.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
-import { LoadError, Loading } from '../../ui/status-messages.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { findBurst } from './burst.ts';
@@ -76,39 +76,21 @@ function UsageOverTime({ tenant }: { tenant: string }) {
   );
 }
 
-const CALLS = [
-  { name: 'reads', color: 'series-0' },
-  { name: 'writes', color: 'series-2' },
-  { name: 'rejected', color: 'series-7' },
-];
-
 function DayCharts({ tenant, days }: { tenant: string; days: number }) {
-  const { data, error, reload } = useLoad(
+  const usage = useLoad(
     (signal) => listUsageDays(tenant, `${days - 1}d`, signal),
     [tenant, days],
     'activity',
   );
-  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
-  if (data === undefined) return <Loading what="the usage by day" />;
   const all = lastDays(days);
   return (
-    <div class="charts">
-      <BarChart
-        title="Calls"
-        period="day"
-        series={CALLS}
-        bars={callBars(all, data.days)}
-        format={formatNumber}
-      />
-      <BarChart
-        title="Size of all files"
-        period="day"
-        series={[{ name: 'in all files', color: 'series-1' }]}
-        bars={sizeBars(all, data.days)}
-        format={formatBytes}
-        isBytes
-      />
-    </div>
+    <Load of={usage} what="the usage by day">
+      {(data) => (
+        <div class="charts">
+          <UsageCharts calls={callBars(all, data.days)} sizes={sizeBars(all, data.days)} />
+        </div>
+      )}
+    </Load>
   );
 }
 
@@ -136,7 +118,7 @@ const HOUR_MS = 3_600_000;
 
 /** Changes in each hour during the last week. The service records reads by day only. */
 function HourCharts({ tenant }: { tenant: string }) {
-  const { data, error, reload } = useLoad(
+  const activity = useLoad(
     (signal) => {
       const until = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
       const toIsoTime = (time: number) => new Date(time).toISOString();
@@ -149,9 +131,20 @@ function HourCharts({ tenant }: { tenant: string }) {
     [tenant],
     'busy-hours',
   );
-  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
-  if (data === undefined) return <Loading what="the changes by hour" />;
-  const bars = data.buckets.map(
+  return (
+    <Load of={activity} what="the changes by hour">
+      {({ buckets }) => <HourChart tenant={tenant} buckets={buckets} />}
+    </Load>
+  );
+}
+
+interface BucketsProps {
+  tenant: string;
+  buckets: Activity['buckets'];
+}
+
+function HourChart({ tenant, buckets }: BucketsProps) {
+  const bars = buckets.map(
     ({ start, counts, others }): Bar => ({
       label: formatTime(start),
       tick: weekdays.value.format(new Date(start)),
@@ -167,7 +160,7 @@ function HourCharts({ tenant }: { tenant: string }) {
         bars={bars}
         format={formatNumber}
       />
-      <Burst tenant={tenant} buckets={data.buckets} bars={bars} />
+      <Burst tenant={tenant} buckets={buckets} bars={bars} />
       <p class="muted small">
         From the history, so redacted and pruned versions are missing. Reads are only counted by day.
       </p>
@@ -178,7 +171,7 @@ function HourCharts({ tenant }: { tenant: string }) {
 const weekdays = zonedFormat({ weekday: 'short', day: 'numeric' });
 
 /** Link to the changes in an hour with far more changes than usual. */
-function Burst({ tenant, buckets, bars }: { tenant: string; buckets: Activity['buckets']; bars: Bar[] }) {
+function Burst({ tenant, buckets, bars }: BucketsProps & { bars: Bar[] }) {
   const burst = findBurst(bars.map(({ values }) => values[0] ?? 0));
   const start = burst === null ? undefined : buckets[burst.index]?.start;
   if (burst === null || start === undefined) return null;

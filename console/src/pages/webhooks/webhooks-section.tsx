@@ -26,7 +26,7 @@ const isAlertsLink = () => route.value.query.get('new') === 'alerts';
  *
  * @param tenant null for the webhooks for all tenants, and all single tenants' webhooks
  */
-export function WebhooksSection({ tenant }: { tenant: string | null }) {
+export function WebhooksSection({ tenant = null }: { tenant?: string | null }) {
   const [creating, setCreating] = useState<NewTypes | null>(isAlertsLink() ? { types: ALERTS } : null);
   // A reload must not open the dialog again.
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiRequest } from '../../../api/api-client.ts';
 import { canWrite } from '../../../api/session-state.ts';
 import { count, formatNumber } from '../../../text/format.ts';
-import { confirm, type Question } from '../../../ui/confirm.tsx';
+import { confirm, LEAVE, type Question } from '../../../ui/confirm.tsx';
 import { FormDialog } from '../../../ui/dialog.tsx';
 import { Name } from '../../../ui/name.tsx';
 import { toast } from '../../../ui/toasts.ts';
@@ -56,11 +56,10 @@ interface Props extends BulkProps {
 const MAX_CONCURRENT = 4;
 
 const STOP = {
+  ...LEAVE,
   title: 'Stop the action?',
   text: 'It runs in this tab. Tenants that are done stay changed. The list of outcomes is lost.',
   verb: 'Stop and leave',
-  otherwise: 'Stay',
-  isDangerous: true,
 };
 
 /**

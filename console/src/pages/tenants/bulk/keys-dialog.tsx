@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../../api/tenants-api.ts';
 import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
+import { LEAVE } from '../../../ui/confirm.tsx';
 import { CopyButton } from '../../../ui/copy-button.tsx';
 import { Icon } from '../../../ui/icon.tsx';
 import { save } from '../../../ui/save.ts';
@@ -37,7 +38,7 @@ export function KeysDialog(props: BulkProps) {
       hasInput={form !== START}
       request={key === null ? undefined : (tenant) => keyCreation({ ...key, tenant })}
       work={({ id }) => create(id)}
-      unsaved={{ is: () => !isSaved(), question: LEAVE }}
+      unsaved={{ is: () => !isSaved(), question: QUESTION }}
       results={() => (
         <Secrets
           keys={[...created.current]}
@@ -51,12 +52,10 @@ export function KeysDialog(props: BulkProps) {
   );
 }
 
-const LEAVE = {
+const QUESTION = {
+  ...LEAVE,
   title: 'Leave without the keys?',
   text: 'You have not downloaded or copied them, and they are not shown again.',
-  verb: 'Leave',
-  otherwise: 'Stay',
-  isDangerous: true,
 };
 
 interface SecretsProps {
