@@ -3,11 +3,11 @@ import type { ImportResult } from '../../api/api-types.ts';
 import { noteChange } from '../../api/change-signals.ts';
 import { type ImportProgress, importArchive } from '../../api/transfer-api.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { PathName } from '../../ui/path-name.tsx';
 import { LoadError } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
-import { useAction, useLoad } from '../../ui/use-load.ts';
+import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 import { createUndo } from '../history/undo-changes.ts';
@@ -34,29 +34,26 @@ export function ImportDialog({ tenant, archive, verb, onClose }: Props) {
     (signal) => importArchive(tenant, archive, { dryRun: true }, onProgress, signal),
     [tenant, archive],
   );
-  const action = useAction();
-  const start = () =>
-    action.run(async (signal) => {
-      const imported = await importArchive(tenant, archive, { dryRun: false }, onProgress, signal);
-      noteChange();
-      toast(importedText(`${verb}ed`, imported), createUndo(tenant, imported));
-      onClose();
-    });
+  const start = async (signal: AbortSignal) => {
+    const imported = await importArchive(tenant, archive, { dryRun: false }, onProgress, signal);
+    noteChange();
+    toast(importedText(`${verb}ed`, imported), createUndo(tenant, imported));
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title={verb === 'Import' ? 'Import an archive' : 'Upload files'}
       verb={verb}
       isReady={data !== undefined && !isLoading}
       doing={progress.what}
       fraction={progress.fraction}
-      action={action}
       onClose={onClose}
       onSubmit={start}
     >
       {isLoading && <WorkProgress {...progress} />}
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data !== undefined && <ImportPreview imported={data} />}
-    </FormDialog>
+    </ActionDialog>
   );
 }
 

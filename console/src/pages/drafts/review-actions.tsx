@@ -14,7 +14,7 @@ import type { MergedDraft } from '../../api/schema.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
+import { ActionDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
@@ -137,29 +137,26 @@ type DialogProps = Pick<Props, 'comparison'> & { onClose: () => void };
 function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRejected'>) {
   const { comparison, onClose, onStart, onRejected } = props;
   const { draft, review, counts } = comparison;
-  const action = useAction();
   const lost = counts.original + counts.both;
-  const replace = () =>
-    action.run(async () => {
-      onStart();
-      try {
-        const done = await replaceByDraft(draft.tenant, draft.id, review);
-        forgetReview(draft.id);
-        noteChange();
-        toast(`Replaced the memory with ${draft.title}.`, createMergeUndo(done));
-      } catch (error) {
-        if (!isStale(error)) throw error;
-        onRejected(errorMessage(error));
-      }
-      onClose();
-    });
+  const replace = async () => {
+    onStart();
+    try {
+      const done = await replaceByDraft(draft.tenant, draft.id, review);
+      forgetReview(draft.id);
+      noteChange();
+      toast(`Replaced the memory with ${draft.title}.`, createMergeUndo(done));
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      onRejected(errorMessage(error));
+    }
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Replace the memory with the draft?"
       verb="Replace"
       isDangerous
       doing="Replacing the memory"
-      action={action}
       onClose={onClose}
       request={replacement(draft.tenant, draft.id, review)}
       onSubmit={replace}
@@ -177,26 +174,23 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRejected'
         If the draft or the memory changes before that, the memory is left unchanged. You can undo the
         replacement.
       </p>
-    </FormDialog>
+    </ActionDialog>
   );
 }
 
 function RejectDialog({ comparison: { draft }, onClose }: DialogProps) {
-  const action = useAction();
-  const reject = () =>
-    action.run(async () => {
-      await closeDraft(draft.tenant, draft.id);
-      forgetReview(draft.id);
-      noteChange();
-      toast(`Rejected ${draft.title}.`);
-      onClose();
-    });
+  const reject = async () => {
+    await closeDraft(draft.tenant, draft.id);
+    forgetReview(draft.id);
+    noteChange();
+    toast(`Rejected ${draft.title}.`);
+    onClose();
+  };
   return (
-    <FormDialog
+    <ActionDialog
       title="Reject the draft?"
       verb="Reject"
       isDangerous
-      action={action}
       onClose={onClose}
       request={rejection(draft.tenant, draft.id)}
       onSubmit={reject}
@@ -205,6 +199,6 @@ function RejectDialog({ comparison: { draft }, onClose }: DialogProps) {
         <bdi>{draft.title}</bdi> is closed, and its files are deleted. Only a record of it remains. This
         cannot be undone.
       </p>
-    </FormDialog>
+    </ActionDialog>
   );
 }
