@@ -6,6 +6,7 @@ import { isSignedIn, session, signOut, storedKey } from '../api/session-state.ts
 import { WaitingDrafts } from '../pages/drafts/waiting.tsx';
 import { route } from '../router.ts';
 import { isUtc } from '../text/zone.ts';
+import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Badge } from '../ui/inline.tsx';
 import { Name } from '../ui/name.tsx';
@@ -94,16 +95,15 @@ function Brand() {
 
 function GoTo() {
   return (
-    <button
-      type="button"
+    <Button
+      icon="search"
+      text="Go to…"
       class="go-to"
       title="Go to a page, a tenant, or a file (Ctrl+K or ⌘K)"
       onClick={() => {
         isPaletteOpen.value = true;
       }}
-    >
-      <Icon name="search" /> Go to…
-    </button>
+    />
   );
 }
 
@@ -143,9 +143,12 @@ function Account() {
         <Badge kind="neutral">{info.access === 'operate' ? 'operate only' : 'read only'}</Badge>
       )}
       {(storedKey() !== null || isSignedIn.value) && (
-        <button type="button" class="quiet" onClick={async () => (await mayDiscard()) && signOut()}>
-          <Icon name="sign-out" /> Sign out
-        </button>
+        <Button
+          icon="sign-out"
+          text="Sign out"
+          class="quiet"
+          onClick={async () => (await mayDiscard()) && signOut()}
+        />
       )}
     </div>
   );

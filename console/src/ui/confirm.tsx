@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { Button } from './button.tsx';
 import { CopyAs, type Requests } from './copy-as.tsx';
 import { Modal } from './modal.tsx';
 
@@ -57,12 +58,8 @@ export function Questions() {
       <div class="dialog-body">{typeof text === 'string' ? <p>{text}</p> : text}</div>
       <footer>
         {request && <CopyAs request={request} />}
-        <button type="button" autofocus onClick={() => respond(false)}>
-          {otherwise}
-        </button>
-        <button type="button" class={isDangerous ? 'danger' : 'primary'} onClick={() => respond(true)}>
-          {verb}
-        </button>
+        <Button text={otherwise} autofocus onClick={() => respond(false)} />
+        <Button text={verb} class={isDangerous ? 'danger' : 'primary'} onClick={() => respond(true)} />
       </footer>
     </Modal>
   );

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Button } from './button.tsx';
 import { confirm, DISCARD } from './confirm.tsx';
 import { CopyAs, type Requests } from './copy-as.tsx';
 import { Modal, type ModalProps } from './modal.tsx';
@@ -56,9 +57,7 @@ export function FormDialog({
           <footer>
             {request && isReady && <CopyAs request={request} />}
             <div class="buttons">
-              <button type="button" onClick={close}>
-                Cancel
-              </button>
+              <Button text="Cancel" onClick={close} />
               <button
                 type="submit"
                 class={isDangerous ? 'danger' : 'primary'}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 interface Props<Row> {
@@ -43,9 +44,7 @@ export function FieldRows<Row>(props: Props<Row>) {
         );
       })}
       {rows.length < max && (
-        <button type="button" class="quiet" onClick={() => onChange([...rows, newRow])}>
-          <Icon name="plus" /> {verb}
-        </button>
+        <Button icon="plus" text={verb} class="quiet" onClick={() => onChange([...rows, newRow])} />
       )}
       {children}
     </fieldset>

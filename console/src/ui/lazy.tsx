@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { Button } from './button.tsx';
 import { focusAwaitedHeading } from './shortcuts.ts';
 import { LoadError, Loading } from './status-messages.tsx';
 import { useLoad } from './use-load.ts';
@@ -37,9 +38,7 @@ export function lazy<Props extends object>(
     if (error !== undefined)
       return (
         <LoadError error={error} onRetry={reload}>
-          <button type="button" onClick={() => location.reload()}>
-            Reload the page
-          </button>
+          <Button text="Reload the page" onClick={() => location.reload()} />
         </LoadError>
       );
     return <Loading what={title} />;

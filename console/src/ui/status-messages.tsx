@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { ApiError, errorMessage } from '../api/api-client.ts';
 import { waiting } from '../api/retry.ts';
+import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { dismiss, toasts } from './toasts.ts';
 import { useAction } from './use-load.ts';
@@ -30,12 +31,7 @@ export function LoadError({ error, onRetry, children }: LoadErrorProps) {
           Request <code>{error.requestId}</code>
         </p>
       )}
-      {onRetry && (
-        <button type="button" onClick={onRetry}>
-          Try again
-        </button>
-      )}{' '}
-      {children}
+      {onRetry && <Button text="Try again" onClick={onRetry} />} {children}
     </div>
   );
 }
@@ -93,11 +89,7 @@ function ToastRow({ text, undo, onDone }: ToastProps) {
       <span class="toast-text" title={text}>
         <bdi>{action.error ?? text}</bdi>
       </span>
-      {undo && (
-        <button type="button" disabled={action.isRunning} onClick={run}>
-          Undo
-        </button>
-      )}
+      {undo && <Button text="Undo" disabled={action.isRunning} onClick={run} />}
       <button type="button" class="icon-button" aria-label="Dismiss" onClick={onDone}>
         <Icon name="close" />
       </button>

@@ -2,8 +2,8 @@ import { useRef, useState } from 'preact/hooks';
 import { canWrite } from '../../api/session-state.ts';
 import { exportArchive } from '../../api/transfer-api.ts';
 import { formatBytes } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { CheckField } from '../../ui/fields.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { save } from '../../ui/save.ts';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { toast } from '../../ui/toasts.ts';
@@ -37,16 +37,17 @@ export function Transfer({ tenant }: { tenant: string }) {
         the paths exists. It restores the history of the archive if the tenant is empty.
       </p>
       <div class="buttons">
-        <button type="button" disabled={action.isRunning} onClick={download}>
-          <Icon name="download" /> Export
-        </button>
+        <Button icon="download" text="Export" disabled={action.isRunning} onClick={download} />
         <CheckField checked={withHistory} onChange={setWithHistory}>
           With the history
         </CheckField>
         {canWrite.value && (
-          <button type="button" disabled={action.isRunning} onClick={() => picker.current?.click()}>
-            <Icon name="upload" /> Import…
-          </button>
+          <Button
+            icon="upload"
+            text="Import…"
+            disabled={action.isRunning}
+            onClick={() => picker.current?.click()}
+          />
         )}
       </div>
       <input

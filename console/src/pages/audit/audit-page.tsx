@@ -4,6 +4,7 @@ import type { AuditEvent } from '../../api/api-types.ts';
 import { type AuditQuery, listAudit } from '../../api/audit-api.ts';
 import { route, toHref } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { type Filter, FilterBar } from '../../ui/filter-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
@@ -69,9 +70,7 @@ export function AuditPage() {
         <h1>Audit</h1>
         <span class="spacer" />
         <ExportButton query={filter} />
-        <button type="button" onClick={pages.reload} disabled={pages.isLoading}>
-          Refresh
-        </button>
+        <Button text="Refresh" onClick={pages.reload} disabled={pages.isLoading} />
       </div>
       <FilterBar query={query} search={SEARCH} filters={FILTERS} />
       <LoadPages

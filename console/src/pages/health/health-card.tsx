@@ -4,6 +4,7 @@ import type { HealthFinding, MemoryHealth } from '../../api/schema.ts';
 import { toHref } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { visibleText } from '../../text/visible.tsx';
+import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { PathName } from '../../ui/path-name.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
@@ -29,12 +30,10 @@ export function HealthCard({ tenant }: { tenant: string }) {
       {check.isRunning ? (
         <WorkProgress what="Examining the files" fraction={null} />
       ) : (
-        <button
-          type="button"
+        <Button
+          text={health === null ? 'Examine the files' : 'Examine again'}
           onClick={() => check.run(async (signal) => setHealth(await getHealth(tenant, signal)))}
-        >
-          {health === null ? 'Examine the files' : 'Examine again'}
-        </button>
+        />
       )}
       <ErrorText message={check.error} />
       {found?.length === 0 && <p class="small">No findings</p>}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { canManage } from '../../api/session-state.ts';
 import { listKeys } from '../../api/tenants-api.ts';
 import { route } from '../../router.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { Button } from '../../ui/button.tsx';
 import { LoadPages } from '../../ui/load.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useOpening } from '../../ui/use-opening.ts';
@@ -28,11 +28,7 @@ export function KeysSection({ tenant }: { tenant?: string }) {
     <>
       <div class="page-head">
         {tenant === undefined ? <h1>Keys</h1> : <h2>Keys</h2>}
-        {canManage.value && (
-          <button type="button" onClick={() => setIsCreating(true)}>
-            <Icon name="plus" /> New key
-          </button>
-        )}
+        {canManage.value && <Button icon="plus" text="New key" onClick={() => setIsCreating(true)} />}
       </div>
       {tenant === undefined && <KeyFilters query={query} />}
       <LoadPages

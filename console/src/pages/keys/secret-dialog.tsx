@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Key } from '../../api/api-types.ts';
+import { Button } from '../../ui/button.tsx';
 import { LEAVE } from '../../ui/confirm.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -59,9 +60,7 @@ export function SecretDialog({ title, name = 'key', secret, apiKey, children, on
         )}
       </div>
       <footer>
-        <button type="button" class="primary" onClick={onClose}>
-          Done
-        </button>
+        <Button text="Done" class="primary" onClick={onClose} />
       </footer>
     </Modal>
   );

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { toHref } from '../../router.ts';
+import { Button } from '../../ui/button.tsx';
 import { lazy } from '../../ui/lazy.tsx';
 import { FirstWrite } from '../keys/first-write.tsx';
 
@@ -15,9 +16,7 @@ export function ConnectAgent({ tenant }: { tenant: string }) {
         Create a key for the agent. It comes with the settings and a first request in curl, TypeScript, and
         Python. Or <a href={toHref(['tenants', tenant, 'playground'])}>run a command yourself</a>.
       </p>
-      <button type="button" class="primary" onClick={() => setIsCreating(true)}>
-        New key for an agent…
-      </button>
+      <Button text="New key for an agent…" class="primary" onClick={() => setIsCreating(true)} />
       <FirstWrite tenant={tenant} />
       {isCreating && (
         <NewKeyDialog

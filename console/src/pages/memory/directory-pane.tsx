@@ -4,6 +4,7 @@ import { canWrite } from '../../api/session-state.ts';
 import { exportArchive } from '../../api/transfer-api.ts';
 import { pushQuery, toHref } from '../../router.ts';
 import { count, formatBytes, formatChosenTime } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { save } from '../../ui/save.ts';
 import { Empty, ErrorText } from '../../ui/status-messages.tsx';
@@ -41,8 +42,9 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
             <Icon name="clock" /> History
           </a>
           {isPresent && (
-            <button
-              type="button"
+            <Button
+              icon="download"
+              text="Download"
               disabled={download.isRunning}
               onClick={() =>
                 download.run(async (signal) => {
@@ -50,29 +52,19 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
                   save(archive, `${path === ROOT ? tenant : baseName(path)}.tar`);
                 })
               }
-            >
-              <Icon name="download" /> Download
-            </button>
+            />
           )}
           {canWrite.value && isPresent && (
-            <button type="button" onClick={() => setDialog('new')}>
-              <Icon name="plus" /> New file here
-            </button>
+            <Button icon="plus" text="New file here" onClick={() => setDialog('new')} />
           )}
           {canWrite.value && isPresent && path !== ROOT && (
             <>
-              <button type="button" onClick={() => setDialog('move')}>
-                <Icon name="move" /> Move…
-              </button>
-              <button type="button" class="danger-quiet" onClick={() => setDialog('delete')}>
-                <Icon name="trash" /> Delete…
-              </button>
+              <Button icon="move" text="Move…" onClick={() => setDialog('move')} />
+              <Button icon="trash" text="Delete…" class="danger-quiet" onClick={() => setDialog('delete')} />
             </>
           )}
           {canWrite.value && !isPresent && (
-            <button type="button" onClick={() => setDialog('restore')}>
-              <Icon name="restore" /> Restore…
-            </button>
+            <Button icon="restore" text="Restore…" onClick={() => setDialog('restore')} />
           )}
         </div>
       </PaneHead>

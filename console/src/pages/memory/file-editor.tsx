@@ -3,6 +3,7 @@ import { ApiError } from '../../api/api-client.ts';
 import { noteChange } from '../../api/change-signals.ts';
 import { type LoadedFile, readFile, writeFile } from '../../api/memory-api.ts';
 import { hasMarks } from '../../text/conflict-marks.ts';
+import { Button } from '../../ui/button.tsx';
 import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { lazy } from '../../ui/lazy.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
@@ -111,9 +112,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
         ) : (
           <span class="muted small spacer">{isChanged ? 'Unsaved changes' : 'No changes'}</span>
         )}
-        <button type="button" onClick={async () => (await mayDiscard()) && close()}>
-          Cancel
-        </button>
+        <Button text="Cancel" onClick={async () => (await mayDiscard()) && close()} />
         <button type="submit" class="primary" disabled={!maySave}>
           Save
         </button>

@@ -7,6 +7,7 @@ import { canWrite } from '../../api/session-state.ts';
 import { toHref } from '../../router.ts';
 import { formatBytes, formatChosenTime } from '../../text/format.ts';
 import { hasHidden } from '../../text/visible.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { save } from '../../ui/save.ts';
@@ -128,17 +129,15 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
       >
         <Icon name="clock" /> History
       </a>
-      <button type="button" onClick={() => save(new Blob([file.content]), baseName(path))}>
-        <Icon name="download" /> Download
-      </button>
+      <Button
+        icon="download"
+        text="Download"
+        onClick={() => save(new Blob([file.content]), baseName(path))}
+      />
       {canWrite.value && at === null && (
         <>
-          <button type="button" onClick={() => setMode('edit')}>
-            <Icon name="edit" /> Edit
-          </button>
-          <button type="button" onClick={() => setDialog('move')}>
-            <Icon name="move" /> Move…
-          </button>
+          <Button icon="edit" text="Edit" onClick={() => setMode('edit')} />
+          <Button icon="move" text="Move…" onClick={() => setDialog('move')} />
           <button
             type="button"
             class="icon-button"
@@ -156,9 +155,7 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
         </a>
       )}
       {canWrite.value && at !== null && (
-        <button type="button" onClick={() => setDialog('restore')}>
-          <Icon name="restore" /> Restore…
-        </button>
+        <Button icon="restore" text="Restore…" onClick={() => setDialog('restore')} />
       )}
       {dialog === 'move' && <MoveDialog tenant={tenant} path={path} onClose={close} />}
       {dialog === 'delete' && (

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatBytes } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { Empty, LoadError } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 
@@ -16,9 +17,7 @@ export function MarkdownView({ content }: { content: string }) {
     <Empty title={`This file has ${formatBytes(content.length)}`}>
       <p>Rendering it as Markdown may take some seconds.</p>
       <div class="buttons">
-        <button type="button" onClick={() => setIsWanted(true)}>
-          Render anyway
-        </button>
+        <Button text="Render anyway" onClick={() => setIsWanted(true)} />
       </div>
     </Empty>
   );

@@ -3,6 +3,7 @@ import type { Tenant } from '../../api/api-types.ts';
 import { canManage, canWrite } from '../../api/session-state.ts';
 import { pushQuery, replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatChosenTime } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -110,13 +111,9 @@ function PastActions({ tenant, at }: { tenant: string; at: string }) {
         <Icon name="compare" /> Compare with now
       </a>
       {canWrite.value && (
-        <button type="button" onClick={() => setIsRestoring(true)}>
-          <Icon name="restore" /> Restore everything…
-        </button>
+        <Button icon="restore" text="Restore everything…" onClick={() => setIsRestoring(true)} />
       )}
-      <button type="button" class="primary" onClick={() => replaceQuery({ at: null })}>
-        Back to now
-      </button>
+      <Button text="Back to now" class="primary" onClick={() => replaceQuery({ at: null })} />
       {isRestoring && (
         <RestoreDialog
           tenant={tenant}

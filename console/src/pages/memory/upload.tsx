@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { Icon } from '../../ui/icon.tsx';
+import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
@@ -33,12 +33,18 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
   return (
     <>
       <div class="buttons">
-        <button type="button" disabled={action.isRunning} onClick={() => files.current?.click()}>
-          <Icon name="upload" /> Upload files…
-        </button>
-        <button type="button" disabled={action.isRunning} onClick={() => directory.current?.click()}>
-          <Icon name="directory" /> Upload a directory…
-        </button>
+        <Button
+          icon="upload"
+          text="Upload files…"
+          disabled={action.isRunning}
+          onClick={() => files.current?.click()}
+        />
+        <Button
+          icon="directory"
+          text="Upload a directory…"
+          disabled={action.isRunning}
+          onClick={() => directory.current?.click()}
+        />
       </div>
       <p class="muted small">
         All files are added, or none. Existing files are not replaced: move or delete them first.

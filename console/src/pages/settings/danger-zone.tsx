@@ -5,6 +5,7 @@ import { canManage } from '../../api/session-state.ts';
 import { deleteTenant, deletion, setSuspended, suspension } from '../../api/tenants-api.ts';
 import { goTo } from '../../router.ts';
 import { count } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { confirm } from '../../ui/confirm.tsx';
 import { ActionDialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
@@ -43,17 +44,13 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
       </p>
       <ErrorText message={action.error} />
       <div class="buttons">
-        <button type="button" disabled={action.isRunning} onClick={toggle}>
-          {isActive ? 'Suspend…' : 'Resume'}
-        </button>
+        <Button text={isActive ? 'Suspend…' : 'Resume'} disabled={action.isRunning} onClick={toggle} />
         {canManage.value && (
-          <button
-            type="button"
+          <Button
+            text="Delete tenant…"
             class="danger-quiet"
             onClick={async () => (await mayDiscard()) && setIsDeleting(true)}
-          >
-            Delete tenant…
-          </button>
+          />
         )}
       </div>
       {isDeleting && <DeleteTenantDialog tenant={tenant} onClose={() => setIsDeleting(false)} />}

@@ -5,8 +5,8 @@ import { noteChange } from '../../api/change-signals.ts';
 import { canManage } from '../../api/session-state.ts';
 import { listShares } from '../../api/sharing-api.ts';
 import { listMounts, mounting, setMount, unmounting } from '../../api/tenants-api.ts';
+import { Button } from '../../ui/button.tsx';
 import { ActionDialog } from '../../ui/dialog.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { Badge } from '../../ui/inline.tsx';
 import { Load } from '../../ui/load.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
@@ -52,11 +52,7 @@ export function MountsSection({ tenant }: { tenant: string }) {
     <>
       <div class="page-head">
         <h2>Mounts</h2>
-        {canManage.value && (
-          <button type="button" onClick={() => setEditing('new')}>
-            <Icon name="plus" /> New mount
-          </button>
-        )}
+        {canManage.value && <Button icon="plus" text="New mount" onClick={() => setEditing('new')} />}
       </div>
       <p class="muted small">Memories of other tenants that agents see as directories of this one.</p>
       <Load of={mounts} what="mounts">

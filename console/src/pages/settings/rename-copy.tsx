@@ -5,6 +5,7 @@ import type { Tenant } from '../../api/api-types.ts';
 import { copying, renaming } from '../../api/tenants-api.ts';
 import { goTo, replacePlace, toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { ActionDialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { toast } from '../../ui/toasts.ts';
@@ -28,13 +29,9 @@ export function RenameCopy({ tenant }: Props) {
       <div class="buttons">
         {!isDraft && (
           // Renaming changes the settings URL, so unsaved input would be lost.
-          <button type="button" onClick={async () => (await mayDiscard()) && setOpen('rename')}>
-            Rename…
-          </button>
+          <Button text="Rename…" onClick={async () => (await mayDiscard()) && setOpen('rename')} />
         )}
-        <button type="button" onClick={() => setOpen('copy')}>
-          Copy…
-        </button>
+        <Button text="Copy…" onClick={() => setOpen('copy')} />
       </div>
       {open === 'rename' && <RenameDialog tenant={tenant} onClose={onClose} />}
       {open === 'copy' && <CopyDialog tenant={tenant} onClose={onClose} />}

@@ -12,8 +12,8 @@ import {
   shareEnd,
 } from '../../api/sharing-api.ts';
 import { count } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { ActionDialog } from '../../ui/dialog.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { Load } from '../../ui/load.tsx';
 import { MountProblem } from '../../ui/mount-problem.tsx';
@@ -62,12 +62,8 @@ export function SharingSection({ tenant }: { tenant: string }) {
         <span class="spacer" />
         {canManage.value && isOn && (
           <>
-            <button type="button" onClick={() => setDialog('accept')}>
-              Accept…
-            </button>
-            <button type="button" onClick={() => setDialog('invite')}>
-              <Icon name="plus" /> Invite…
-            </button>
+            <Button text="Accept…" onClick={() => setDialog('accept')} />
+            <Button icon="plus" text="Invite…" onClick={() => setDialog('invite')} />
           </>
         )}
       </div>

@@ -3,6 +3,7 @@ import { ApiError, readProblem } from '../../api/api-client.ts';
 import { session, storeKey } from '../../api/session-state.ts';
 import { getSession } from '../../api/tenants-api.ts';
 import { goTo } from '../../router.ts';
+import { Button } from '../../ui/button.tsx';
 import { ErrorText, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
@@ -61,9 +62,7 @@ export function FirstKeyPage({ token }: { token: string }) {
                 to the admin API, and to the memory of every tenant.
               </p>
               <ErrorText message={action.error} />
-              <button type="button" class="primary" disabled={action.isRunning} onClick={create}>
-                Create admin key
-              </button>
+              <Button text="Create admin key" class="primary" disabled={action.isRunning} onClick={create} />
               <p class="muted small">The link works once, and until the service stops.</p>
             </>
           )

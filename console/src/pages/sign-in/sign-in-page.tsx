@@ -11,6 +11,7 @@ import {
 } from '../../api/session-state.ts';
 import { getSession } from '../../api/tenants-api.ts';
 import { count } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/status-messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { openBulk } from '../tenants/bulk/open-bulk.tsx';
@@ -66,9 +67,7 @@ export function SignInPage() {
         )}
         {isWithProvider && (
           <>
-            <button type="button" class="primary" onClick={openProvider}>
-              Continue with your account
-            </button>
+            <Button text="Continue with your account" class="primary" onClick={openProvider} />
             <p class="muted small">Or use an admin key.</p>
           </>
         )}

@@ -12,6 +12,7 @@ import {
   type TenantTotals,
 } from '../../api/tenants-api.ts';
 import { count, formatNumber } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { ExportDialog } from '../archive/export-dialog.tsx';
 import { BulkDialog, type BulkProps } from './bulk/bulk-dialog.tsx';
@@ -56,46 +57,28 @@ export function BulkActions({ selection, listed, filter, totals }: Props) {
     <section class="bulk sticks" aria-label="Selected tenants">
       <strong>{formatNumber(targets.count)} selected</strong>
       {!isAll && tenants.length < listed.length && (
-        <button type="button" class="quiet" onClick={() => selection.set(listed)}>
-          Select all shown
-        </button>
+        <Button text="Select all shown" class="quiet" onClick={() => selection.set(listed)} />
       )}
       {!isAll && totals !== null && totals.tenants > listed.length && (
-        <button type="button" class="quiet" onClick={selection.setAllMatching}>
-          Select all {formatNumber(totals.tenants)} matching
-        </button>
+        <Button
+          text={`Select all ${formatNumber(totals.tenants)} matching`}
+          class="quiet"
+          onClick={selection.setAllMatching}
+        />
       )}
-      <button type="button" class="quiet" onClick={() => selection.set([])}>
-        Clear
-      </button>
+      <Button text="Clear" class="quiet" onClick={() => selection.set([])} />
       <span class="line-break" />
       {canManage.value && (
         <>
-          <button type="button" onClick={() => open('mount')}>
-            Mount…
-          </button>
-          <button type="button" onClick={() => open('keys')}>
-            New keys…
-          </button>
+          <Button text="Mount…" onClick={() => open('mount')} />
+          <Button text="New keys…" onClick={() => open('keys')} />
         </>
       )}
-      <button type="button" onClick={() => open('limits')}>
-        Change settings…
-      </button>
-      <button type="button" onClick={() => open('export')}>
-        Export…
-      </button>
-      <button type="button" disabled={!isAny(false)} onClick={() => open('suspend')}>
-        Suspend…
-      </button>
-      <button type="button" disabled={!isAny(true)} onClick={() => open('resume')}>
-        Resume…
-      </button>
-      {canManage.value && (
-        <button type="button" class="danger-quiet" onClick={() => open('delete')}>
-          Delete…
-        </button>
-      )}
+      <Button text="Change settings…" onClick={() => open('limits')} />
+      <Button text="Export…" onClick={() => open('export')} />
+      <Button text="Suspend…" disabled={!isAny(false)} onClick={() => open('suspend')} />
+      <Button text="Resume…" disabled={!isAny(true)} onClick={() => open('resume')} />
+      {canManage.value && <Button text="Delete…" class="danger-quiet" onClick={() => open('delete')} />}
     </section>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { canManageFleet, onlyTenants } from '../../api/session-state.ts';
+import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
 import { KeySnippets } from '../keys/key-snippets.tsx';
@@ -21,11 +22,7 @@ export function FirstSteps({ onCreate }: { onCreate: () => void }) {
       <ol>
         <Step title="Create a tenant" code="memory-service tenants create acme">
           <p>A tenant is one isolated memory: of a customer, a user, or an agent.</p>
-          {canManageFleet.value && (
-            <button type="button" class="primary" onClick={onCreate}>
-              Create a tenant…
-            </button>
-          )}
+          {canManageFleet.value && <Button text="Create a tenant…" class="primary" onClick={onCreate} />}
         </Step>
         <Step title="Create a key" code="memory-service keys create --tenant acme --label 'my agent'">
           <p>The new tenant's page offers it. The key is shown once, with settings and code for the agent.</p>

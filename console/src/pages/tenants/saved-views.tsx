@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
+import { Button } from '../../ui/button.tsx';
 import { ActionDialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -63,11 +64,7 @@ export function SavedViews({ query }: { query: URLSearchParams }) {
           </button>
         </span>
       ))}
-      {isNew && (
-        <button type="button" class="quiet" onClick={() => setIsSaving(true)}>
-          <Icon name="plus" /> Save view…
-        </button>
-      )}
+      {isNew && <Button icon="plus" text="Save view…" class="quiet" onClick={() => setIsSaving(true)} />}
       {isSaving && <SaveDialog query={current} onClose={() => setIsSaving(false)} />}
     </nav>
   );

@@ -4,7 +4,7 @@ import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { listTenants } from '../../api/tenants-api.ts';
 import { route, toHref } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { lazy } from '../../ui/lazy.tsx';
 import { LoadPages } from '../../ui/load.tsx';
@@ -49,11 +49,7 @@ export function TenantsPage() {
     <main>
       <div class="page-head">
         <h1>Tenants</h1>
-        {canManageFleet.value && (
-          <button type="button" class="primary" onClick={create}>
-            <Icon name="plus" /> New tenant
-          </button>
-        )}
+        {canManageFleet.value && <Button icon="plus" text="New tenant" class="primary" onClick={create} />}
       </div>
       {!isNew && <TenantFilters query={query} />}
       {!isNew && <SavedViews query={query} />}

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { canManage, canManageFleet } from '../../api/session-state.ts';
 import { type EventType, listWebhooks } from '../../api/webhooks-api.ts';
 import { replaceQuery, route } from '../../router.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Load } from '../../ui/load.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
@@ -39,11 +39,7 @@ export function WebhooksSection({ tenant = null }: { tenant?: string | null }) {
     <>
       <div class="page-head">
         {tenant === null ? <h1>Webhooks</h1> : <h2>Webhooks</h2>}
-        {mayCreate && (
-          <button type="button" onClick={() => setCreating({ types: null })}>
-            <Icon name="plus" /> New webhook
-          </button>
-        )}
+        {mayCreate && <Button icon="plus" text="New webhook" onClick={() => setCreating({ types: null })} />}
       </div>
       <p class="muted small">
         {tenant === null
@@ -67,9 +63,7 @@ export function WebhooksSection({ tenant = null }: { tenant?: string | null }) {
                 ))}
               </ul>
               {all.length > shown && (
-                <button type="button" class="more" onClick={() => setShown(shown + STEP)}>
-                  Show more webhooks
-                </button>
+                <Button text="Show more webhooks" class="more" onClick={() => setShown(shown + STEP)} />
               )}
             </>
           )

@@ -2,9 +2,9 @@ import { useRef, useState } from 'preact/hooks';
 import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../../api/tenants-api.ts';
 import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
+import { Button } from '../../../ui/button.tsx';
 import { LEAVE } from '../../../ui/confirm.tsx';
 import { CopyButton } from '../../../ui/copy-button.tsx';
-import { Icon } from '../../../ui/icon.tsx';
 import { save } from '../../../ui/save.ts';
 import { KeyFields } from '../../keys/key-fields.tsx';
 import { leastKey, randomId, toNewKey } from '../../keys/new-key.ts';
@@ -73,15 +73,14 @@ function Secrets({ keys, isSaved, onSaved }: SecretsProps) {
     <>
       <p>Download or copy the keys now: they are shown only once.</p>
       <div class="buttons">
-        <button
-          type="button"
+        <Button
+          icon="download"
+          text="Keys as CSV"
           onClick={() => {
             save(new Blob([csv()]), 'keys.csv');
             onSaved();
           }}
-        >
-          <Icon name="download" /> Keys as CSV
-        </button>
+        />
         <CopyButton text={csv} what="the keys" isLarge onCopied={onSaved} />
       </div>
       {!isSaved && <p class="notice warning">You have not downloaded or copied the keys.</p>}

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
+import { Button } from '../../../ui/button.tsx';
 import { DialogEnd } from '../../../ui/dialog.tsx';
-import { Icon } from '../../../ui/icon.tsx';
 import { Modal } from '../../../ui/modal.tsx';
 import { save } from '../../../ui/save.ts';
 import { ErrorText } from '../../../ui/status-messages.tsx';
@@ -68,9 +68,11 @@ export function OutcomesDialog(props: Props) {
         <ErrorText message={error} />
         {progress && <WorkProgress {...progress} />}
         <footer>
-          <button type="button" onClick={() => save(outcomesCsv(outcomes), 'outcomes.csv')}>
-            <Icon name="download" /> Outcomes as CSV
-          </button>
+          <Button
+            icon="download"
+            text="Outcomes as CSV"
+            onClick={() => save(outcomesCsv(outcomes), 'outcomes.csv')}
+          />
           {onContinue && (
             <button type="button" disabled={isRunning} onClick={onContinue}>
               {stopped > 0
@@ -79,13 +81,9 @@ export function OutcomesDialog(props: Props) {
             </button>
           )}
           {isRunning ? (
-            <button type="button" onClick={onStop}>
-              Cancel
-            </button>
+            <Button text="Cancel" onClick={onStop} />
           ) : (
-            <button type="button" class="primary" onClick={onClose}>
-              Done
-            </button>
+            <Button text="Done" class="primary" onClick={onClose} />
           )}
         </footer>
       </DialogEnd>
