@@ -4,23 +4,15 @@ import type {
   ActiveTenant,
   Caller,
   CommandLatency,
-  Difference,
-  DirectorySizes,
   FleetDay,
   FleetTotals,
-  Imported,
+  Key,
   Mount,
   Mounts,
-  OwnSettings,
   RejectedCalls,
   Replica,
   Restored,
   Reverted,
-  RevertResolutionInput,
-  RightInput,
-  Session,
-  Key as StoredKey,
-  KeyWithPrevious as StoredKeyWithPrevious,
   Tenant as StoredTenant,
 } from './schema.ts';
 
@@ -28,13 +20,21 @@ export type {
   Activity,
   AuditEvent,
   Conflict,
+  Difference as FileDiff,
   DirectoryPage,
+  DirectorySizes as SizesPart,
   Entry,
   FileChange,
-  FleetDay,
+  Imported as ImportResult,
+  Key,
+  KeyWithPrevious,
   Mount,
   Mounts,
+  OwnSettings as Settings,
+  RevertResolutionInput as RevertResolution,
+  Right,
   SearchMatch,
+  Session as SessionInfo,
   Usage,
   UsageDay,
   Version,
@@ -59,19 +59,7 @@ export interface FleetActivity {
 /** A mount, with its status where that was read. */
 export type TenantMount = Mount & Partial<Pick<Mounts['mounts'][number], 'status'>>;
 export type Tenant = Omit<StoredTenant, 'mounts'> & { mounts: TenantMount[] };
-/** Access to a file, or to a directory with everything below it. */
-export type Right = RightInput;
-/** A key without its secret, with typed paths. */
-export type Key = Omit<StoredKey, 'rights'> & { rights: Right[] };
-export type KeyWithPrevious = Key & Pick<StoredKeyWithPrevious, 'previous'>;
-export type SessionInfo = Session;
-export type Settings = OwnSettings;
 export type KeyKind = Key['kind'];
 export type Access = Key['access'];
-export type FileDiff = Difference;
-/** One batch of file counts. The directory's size is the sum over all batches. */
-export type SizesPart = DirectorySizes;
-export type ImportResult = Imported;
 /** Changes by a restore or a revert. Only a revert can have conflicts. */
 export type Changes = Restored & Partial<Pick<Reverted, 'conflicts'>>;
-export type RevertResolution = RevertResolutionInput;

@@ -535,10 +535,6 @@ export type Right = {
     path: string;
     access: "none" | "read_only" | "propose" | "read_write";
 };
-export type RightInput = {
-    path: string;
-    access: "none" | "read_only" | "propose" | "read_write";
-};
 export type SearchMatch = {
     path: string;
     line: number | null;
