@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ApiRequest } from './api-client.ts';
+import { type ApiRequest, patch, post, remove } from './api-client.ts';
 import { findRequest, undoRequest } from './incidents-api.ts';
 import { toCommandLine } from './request-commands.ts';
 
@@ -84,87 +84,65 @@ const KEY = {
 };
 
 const REQUESTS: ApiRequest[] = [
-  { method: 'POST', path: 'tenants/acme/rename', json: { to: 'globex' } },
-  { method: 'POST', path: 'tenants/acme/copy', json: { to: 'globex' } },
-  { method: 'POST', path: 'tenants/-x/suspend', json: undefined },
-  { method: 'POST', path: 'tenants/acme/resume' },
+  post('tenants/acme/rename', { to: 'globex' }),
+  post('tenants/acme/copy', { to: 'globex' }),
+  post('tenants/-x/suspend'),
+  post('tenants/acme/resume'),
   {
     method: 'PUT',
     path: 'tenants/acme/mounts/shared',
     json: { tenant: 'globex', access: 'read_write', prefix: '/memories/a', instructions: NASTY },
   },
-  { method: 'POST', path: 'keys', json: { kind: 'admin', ...KEY, tenants: ['acme', 'globex'] } },
-  { method: 'POST', path: 'keys', json: { kind: 'tenant', tenant: 'acme', ...KEY, source: 'web' } },
-  {
-    method: 'POST',
-    path: 'keys',
-    json: { kind: 'service', ...KEY, access: 'read_write', manages_stores: true },
-  },
-  {
-    method: 'POST',
-    path: 'keys',
-    json: {
-      kind: 'tenant',
-      tenant: 'acme',
-      ...KEY,
-      rights: [
-        { path: "/memories/it's=mine", access: 'none' },
-        { path: '/memories/shared', access: 'read_only' },
-      ],
-    },
-  },
-  {
-    method: 'POST',
-    path: 'keys',
-    json: { kind: 'tenant', tenant: 'acme', ...KEY, access: 'read_write', can_share: true },
-  },
-  {
-    method: 'PATCH',
-    path: 'keys/key_1',
-    json: { rights: [{ path: '/memories', access: 'read_only' }] },
-  },
-  { method: 'PATCH', path: 'keys/key_1', json: { rights: [] } },
-  {
-    method: 'POST',
-    path: 'tenants/acme/invitations',
-    json: { access: 'propose', prefix: '/memories/a b', reusable: true, expires_in_seconds: 86_400 },
-  },
-  { method: 'DELETE', path: 'tenants/acme/invitations/inv_1' },
-  {
-    method: 'POST',
-    path: 'tenants/acme/shares',
-    json: { token: 'msi_0123456789abcdefghijABCDEFGHIJ0123456789abc', name: 'team', instructions: NASTY },
-  },
-  { method: 'DELETE', path: 'tenants/acme/shares/shr_1' },
-  { method: 'PATCH', path: 'keys/key_1', json: { label: "it's", expires_at: null } },
-  { method: 'POST', path: 'keys/key_1/rotate', json: { overlap_seconds: 3600 } },
-  { method: 'DELETE', path: 'keys/key_1' },
-  {
-    method: 'POST',
-    path: 'webhooks',
-    json: {
-      tenant: 'acme',
-      url: "https://a.example/?it's",
-      types: ['deleted'],
-      path: '/memories/a b',
-      content: true,
-    },
-  },
-  {
-    method: 'POST',
-    path: 'webhooks',
-    json: { tenant: null, url: 'https://a.example/', types: null, path: null },
-  },
-  { method: 'PATCH', path: 'webhooks/wh_1', json: { enabled: true } },
-  { method: 'PATCH', path: 'webhooks/wh_1', json: { enabled: false } },
-  { method: 'POST', path: 'webhooks/wh_1/rotate', json: { overlap_seconds: 0 } },
-  { method: 'POST', path: 'webhooks/wh_1/redeliver', json: { since: '2026-11-26T00:00:00.000Z' } },
-  { method: 'DELETE', path: 'webhooks/wh_1' },
-  {
-    method: 'POST',
-    path: 'tenants/acme/revert',
-    json: { by: NASTY, since: '2026-11-26T00:00:00.000000Z', dry_run: false, plan: 'a'.repeat(64) },
-  },
+  post('keys', { kind: 'admin', ...KEY, tenants: ['acme', 'globex'] }),
+  post('keys', { kind: 'tenant', tenant: 'acme', ...KEY, source: 'web' }),
+  post('keys', { kind: 'service', ...KEY, access: 'read_write', manages_stores: true }),
+  post('keys', {
+    kind: 'tenant',
+    tenant: 'acme',
+    ...KEY,
+    rights: [
+      { path: "/memories/it's=mine", access: 'none' },
+      { path: '/memories/shared', access: 'read_only' },
+    ],
+  }),
+  post('keys', { kind: 'tenant', tenant: 'acme', ...KEY, access: 'read_write', can_share: true }),
+  patch('keys/key_1', { rights: [{ path: '/memories', access: 'read_only' }] }),
+  patch('keys/key_1', { rights: [] }),
+  post('tenants/acme/invitations', {
+    access: 'propose',
+    prefix: '/memories/a b',
+    reusable: true,
+    expires_in_seconds: 86_400,
+  }),
+  remove('tenants/acme/invitations/inv_1'),
+  post('tenants/acme/shares', {
+    token: 'msi_0123456789abcdefghijABCDEFGHIJ0123456789abc',
+    name: 'team',
+    instructions: NASTY,
+  }),
+  remove('tenants/acme/shares/shr_1'),
+  patch('keys/key_1', { label: "it's", expires_at: null }),
+  post('keys/key_1/rotate', { overlap_seconds: 3600 }),
+  remove('keys/key_1'),
+  post('webhooks', {
+    tenant: 'acme',
+    url: "https://a.example/?it's",
+    types: ['deleted'],
+    path: '/memories/a b',
+    content: true,
+  }),
+  post('webhooks', { tenant: null, url: 'https://a.example/', types: null, path: null }),
+  patch('webhooks/wh_1', { enabled: true }),
+  patch('webhooks/wh_1', { enabled: false }),
+  post('webhooks/wh_1/rotate', { overlap_seconds: 0 }),
+  post('webhooks/wh_1/redeliver', { since: '2026-11-26T00:00:00.000Z' }),
+  remove('webhooks/wh_1'),
+  post('tenants/acme/revert', {
+    by: NASTY,
+    since: '2026-11-26T00:00:00.000000Z',
+    dry_run: false,
+    plan: 'a'.repeat(64),
+  }),
   findRequest({
     text: NASTY,
     mode: 'literal',
@@ -192,27 +170,26 @@ const REQUESTS: ApiRequest[] = [
     tenants: { ids: ['a', 'b'] },
   }),
   undoRequest({ source: 'web', since: '2h', tenants: {} }),
-  {
-    method: 'POST',
-    path: 'erase',
-    json: { text: NASTY, ignore_case: true, replacement: '', keep_out: true, tenants: {}, dry_run: false },
-  },
-  {
-    method: 'POST',
-    path: 'erase',
-    json: {
-      text: 'abc',
-      ignore_case: false,
-      replacement: '-',
-      keep_out: false,
-      tenants: { ids: ['a'] },
-      dry_run: true,
-    },
-  },
-  { method: 'POST', path: `jobs/${ID}/cancel` },
-  { method: 'POST', path: 'kept-out', json: { text: NASTY, label: "it's" } },
-  { method: 'POST', path: 'tenants/acme/kept-out', json: { text: 'secret', label: '' } },
-  { method: 'DELETE', path: `tenants/acme/kept-out/${ID}` },
+  post('erase', {
+    text: NASTY,
+    ignore_case: true,
+    replacement: '',
+    keep_out: true,
+    tenants: {},
+    dry_run: false,
+  }),
+  post('erase', {
+    text: 'abc',
+    ignore_case: false,
+    replacement: '-',
+    keep_out: false,
+    tenants: { ids: ['a'] },
+    dry_run: true,
+  }),
+  post(`jobs/${ID}/cancel`),
+  post('kept-out', { text: NASTY, label: "it's" }),
+  post('tenants/acme/kept-out', { text: 'secret', label: '' }),
+  remove(`tenants/acme/kept-out/${ID}`),
 ];
 
 it.each(REQUESTS)('copies $method $path as a command that makes the same request', async (request) => {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { ApiRequest } from './api-client.ts';
+import { type ApiRequest, post, remove } from './api-client.ts';
 import { quoteWord, toCommandLine, toCurl } from './request-commands.ts';
 
 const BASE = 'https://admin.example.com/console/index.html';
@@ -62,9 +62,9 @@ it('writes a request as a curl command that reads the key from a variable', () =
 });
 
 it.each(NASTY)("quotes a request's JSON for a shell: %j", (text) => {
-  const request: ApiRequest = { method: 'POST', path: 'find', json: { text } };
-  const [method, post, url, , authorization, , type, , json = ''] = run(toCurl(request, BASE));
-  expect([method, post, url, authorization, type]).toStrictEqual([
+  const request: ApiRequest = post('find', { text });
+  const [method, verb, url, , authorization, , type, , json = ''] = run(toCurl(request, BASE));
+  expect([method, verb, url, authorization, type]).toStrictEqual([
     '-X',
     'POST',
     'https://admin.example.com/console/v1/find',
@@ -101,18 +101,14 @@ it("passes a file's content on standard input, because curl takes an argument wi
 });
 
 it.each(NASTY.filter((text) => text !== ''))("quotes a command's arguments for a shell: %j", (text) => {
-  const request: ApiRequest = {
-    method: 'POST',
-    path: 'find',
-    json: {
-      text,
-      mode: 'literal',
-      exact: true,
-      ignore_case: true,
-      by: text,
-      tenants: { found_by: 'JOB', except: ['-a'] },
-    },
-  };
+  const request: ApiRequest = post('find', {
+    text,
+    mode: 'literal',
+    exact: true,
+    ignore_case: true,
+    by: text,
+    tenants: { found_by: 'JOB', except: ['-a'] },
+  });
   const words = run(toCommandLine(request, BASE) ?? '').slice(0, -2);
   const isDashed = text.startsWith('-');
   const by = isDashed ? [`--by=${text}`] : ['--by', text];
@@ -154,8 +150,8 @@ it('passes the text to erase on standard input, so that other users cannot see i
 });
 
 it('offers no command for a request that only the API can make', () => {
-  expect(toCommandLine({ method: 'POST', path: 'jobs/x/apply' }, BASE)).toBeNull();
-  expect(toCommandLine({ method: 'DELETE', path: 'keys/x/previous-secret' }, BASE)).toBeNull();
+  expect(toCommandLine(post('jobs/x/apply'), BASE)).toBeNull();
+  expect(toCommandLine(remove('keys/x/previous-secret'), BASE)).toBeNull();
   const resolutions = [{ memory_id: 'x', take: 'current' }];
   const json = { by: 'x', since: '1h', resolutions };
   expect(toCommandLine({ method: 'POST', path: 'tenants/a/revert', json }, BASE)).toBeNull();
