@@ -47,7 +47,7 @@ function Console() {
     setIsStarting(false);
   };
   useEffect(() => void start(), []);
-  const title = session.value === null ? documentTitle(null) : documentTitle(route.value);
+  const title = documentTitle();
   useEffect(() => {
     document.title = title;
   }, [title]);

@@ -1,42 +1,24 @@
-import type { Route } from './router.ts';
+import { session } from './api/session-state.ts';
+import { route } from './router.ts';
+import { mainSections, type Section, tenantSections } from './shell/sections.ts';
 
 const APP = 'Memory console';
-const PAGES: Record<string, string> = {
-  overview: 'Overview',
-  drafts: 'Drafts',
-  keys: 'Keys',
-  webhooks: 'Webhooks',
-  incidents: 'Incident',
-  audit: 'Audit',
-};
-const TABS: Record<string, string> = {
-  history: 'History',
-  compare: 'Compare',
-  drafts: 'Drafts',
-  settings: 'Settings',
-};
 
-/** Returns a route's document title, the most specific part first. Null is the sign-in page. */
-export function documentTitle(route: Route | null): string {
-  if (route === null) return `Sign in · ${APP}`;
-  const [section = 'tenants', tenant, tab = '', item] = route.segments;
-  const page = PAGES[section];
-  if (page !== undefined) return `${page} · ${APP}`;
-  if (section !== 'tenants') return `Not found · ${APP}`;
-  if (tenant === undefined) return `Tenants · ${APP}`;
-  const path = route.query.get('path');
+/** Returns the current route's document title, the most specific part first. */
+export function documentTitle(): string {
+  if (session.value === null) return `Sign in · ${APP}`;
+  const { segments, query } = route.value;
+  const [section = 'tenants', tenant, tab = '', item] = segments;
+  if (section !== 'tenants' || tenant === undefined)
+    return `${currentTitle(mainSections()) ?? 'Not found'} · ${APP}`;
+  const path = query.get('path');
   const name = path === null ? undefined : path.slice(path.lastIndexOf('/') + 1);
-  const isComparison = tab === 'history' && route.query.has('version') && route.query.has('against');
-  return [
-    name,
-    isComparison
-      ? 'Two versions'
-      : tab === 'drafts' && item !== undefined
-        ? 'Review'
-        : (TABS[tab] ?? (name === undefined ? 'Memory' : undefined)),
-    tenant,
-    APP,
-  ]
+  const isComparison = tab === 'history' && query.has('version') && query.has('against');
+  const isReview = tab === 'drafts' && item !== undefined;
+  const page = isComparison ? 'Two versions' : isReview ? 'Review' : currentTitle(tenantSections(tenant));
+  return [name, name !== undefined && tab === '' ? '' : (page ?? 'Memory'), tenant, APP]
     .filter(Boolean)
     .join(' · ');
 }
+
+const currentTitle = (sections: Section[]) => sections.find(({ isCurrent }) => isCurrent)?.title;
