@@ -8,7 +8,6 @@ import {
   toUrl,
 } from './api-client.ts';
 import type { ImportResult } from './api-types.ts';
-import { lineReader } from './line-reader.ts';
 import { tenantPath } from './tenants-api.ts';
 
 /**
@@ -88,4 +87,18 @@ export function importArchive(
     signal.addEventListener('abort', () => request.abort());
     request.send(archive);
   });
+}
+
+/**
+ * Returns a parser for a growing text of JSON lines. Each call passes the whole text so far; `onLine` gets each new
+ * line.
+ */
+function lineReader<Line>(onLine: (line: Line) => void): (text: string) => void {
+  let start = 0;
+  return (text) => {
+    for (let end = text.indexOf('\n', start); end !== -1; end = text.indexOf('\n', start)) {
+      onLine(JSON.parse(text.slice(start, end)));
+      start = end + 1;
+    }
+  };
 }

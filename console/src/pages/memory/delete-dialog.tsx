@@ -1,12 +1,13 @@
 import { type ApiRequest, sendEmpty } from '../../api/api-client.ts';
 import { noteChange } from '../../api/change-signals.ts';
+import { listVersions } from '../../api/history-api.ts';
 import { replaceQuery } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { ActionDialog } from '../../ui/dialog.tsx';
 import { Name } from '../../ui/name.tsx';
 import { toast } from '../../ui/toasts.ts';
+import { createUndo } from '../history/undo-changes.ts';
 import type { Size } from './tree.ts';
-import { createDeletionUndo } from './undo-deletion.ts';
 
 interface Props {
   tenant: string;
@@ -46,4 +47,15 @@ export function DeleteDialog({ tenant, path, below, request, onClose }: Props) {
       </p>
     </ActionDialog>
   );
+}
+
+/**
+ * Returns a function that undoes a deletion.
+ *
+ * @returns undefined if the history does not contain the deletion: a directory without files, or a tenant without a
+ * history
+ */
+async function createDeletionUndo(tenant: string, path: string): Promise<(() => Promise<void>) | undefined> {
+  const [last] = (await listVersions(tenant, { path, limit: 1 })).versions;
+  return last?.operation === 'deleted' ? createUndo(tenant, { changed_at: last.created_at }) : undefined;
 }
