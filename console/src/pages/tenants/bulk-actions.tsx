@@ -38,8 +38,8 @@ const DIALOGS: Record<Kind, ComponentType<BulkProps>> = {
   keys: KeysDialog,
   limits: LimitsDialog,
   export: ExportDialog,
-  suspend: SuspendDialog,
-  resume: ResumeDialog,
+  suspend: statusDialog(true),
+  resume: statusDialog(false),
   delete: DeleteDialog,
 };
 
@@ -90,33 +90,25 @@ function onlyIf(targets: Targets, isSuspended: boolean): Targets {
     : chosenTargets(targets.examples.filter(({ status }) => (status === 'suspended') === isSuspended));
 }
 
-function SuspendDialog({ targets, ...props }: BulkProps) {
-  return (
+/** Returns the dialog that suspends or resumes tenants. */
+function statusDialog(suspends: boolean) {
+  return ({ targets, ...props }: BulkProps) => (
     <BulkDialog
       {...props}
-      targets={onlyIf(targets, false)}
-      verb="Suspend"
-      done="Suspended"
-      isDangerous
-      request={(id) => suspension(id, true)}
-      work={async ({ id, status }) => (status === 'suspended' ? 'skipped' : setSuspended(id, true))}
+      targets={onlyIf(targets, !suspends)}
+      verb={suspends ? 'Suspend' : 'Resume'}
+      done={suspends ? 'Suspended' : 'Resumed'}
+      isDangerous={suspends}
+      request={(id) => suspension(id, suspends)}
+      work={async ({ id, status }) =>
+        (status === 'suspended') === suspends ? 'skipped' : setSuspended(id, suspends)
+      }
     >
-      <p>Their agents are rejected until you resume them. Their files are kept.</p>
-    </BulkDialog>
-  );
-}
-
-function ResumeDialog({ targets, ...props }: BulkProps) {
-  return (
-    <BulkDialog
-      {...props}
-      targets={onlyIf(targets, true)}
-      verb="Resume"
-      done="Resumed"
-      request={(id) => suspension(id, false)}
-      work={async ({ id, status }) => (status !== 'suspended' ? 'skipped' : setSuspended(id, false))}
-    >
-      <p>Their agents can read and write again.</p>
+      <p>
+        {suspends
+          ? 'Their agents are rejected until you resume them. Their files are kept.'
+          : 'Their agents can read and write again.'}
+      </p>
     </BulkDialog>
   );
 }
