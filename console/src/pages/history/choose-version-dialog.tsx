@@ -1,4 +1,5 @@
 import { listVersions } from '../../api/history-api.ts';
+import { Button } from '../../ui/button.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { PathName } from '../../ui/path-name.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -49,9 +50,7 @@ export function ChooseVersionDialog({ tenant, path, selected, other, onChoose, o
         )}
       </div>
       <footer>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
+        <Button text="Cancel" onClick={onClose} />
       </footer>
     </Modal>
   );

@@ -3,6 +3,7 @@ import type { Tenant } from '../../api/api-types.ts';
 import { compareTimes } from '../../api/history-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { count } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -99,9 +100,7 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
             {more && isFull && (
               <p class="notice flat" role="status">
                 The first {count(files.length, 'file')} of the comparison. A search finds only their lines.{' '}
-                <button type="button" onClick={() => setBound(raiseBound(files.length, characters))}>
-                  Load more
-                </button>
+                <Button text="Load more" onClick={() => setBound(raiseBound(files.length, characters))} />
               </p>
             )}
             <DiffView

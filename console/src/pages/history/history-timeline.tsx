@@ -6,6 +6,7 @@ import { readActivity } from '../../api/history-api.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { formatChosenTime, formatExactTime } from '../../text/format.ts';
 import { isBefore } from '../../text/time.ts';
+import { Button } from '../../ui/button.tsx';
 import { IconButton } from '../../ui/icon-button.tsx';
 import { Options } from '../../ui/options.tsx';
 import { LoadError } from '../../ui/status-messages.tsx';
@@ -67,9 +68,7 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
     >
       <div class="buttons timeline-head">
         <Steps tenant={tenant} at={at} step={step} text={past?.text ?? ''} />
-        <button type="button" onClick={() => setIsGoing(true)}>
-          Go to time…
-        </button>
+        <Button text="Go to time…" onClick={() => setIsGoing(true)} />
         <div class="buttons timeline-actions">
           {at !== null && past?.actions}
           <IconButton

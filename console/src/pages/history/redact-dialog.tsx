@@ -3,6 +3,7 @@ import type { Version } from '../../api/api-types.ts';
 import { noteChange } from '../../api/change-signals.ts';
 import { checkRedaction, redaction, redactVersion } from '../../api/history-api.ts';
 import { count } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { ActionDialog } from '../../ui/dialog.tsx';
 import { CheckField } from '../../ui/fields.tsx';
 import { Time } from '../../ui/inline.tsx';
@@ -34,9 +35,7 @@ export function RedactDialog({ tenant, version, onClose }: Props) {
           </Load>
         </div>
         <footer>
-          <button type="button" onClick={onClose}>
-            Close
-          </button>
+          <Button text="Close" onClick={onClose} />
         </footer>
       </Modal>
     );

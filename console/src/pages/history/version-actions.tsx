@@ -4,6 +4,7 @@ import type { Version } from '../../api/api-types.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { pushQuery, toHref } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
+import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { IncidentLink } from '../incidents/incident-link.tsx';
 import { ChooseVersionDialog } from './choose-version-dialog.tsx';
@@ -23,28 +24,16 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
       <a class="button" href={toHref(['tenants', tenant], { at: created_at, ...place })}>
         <Icon name="clock" /> See the memory then
       </a>
-      {path !== null && (
-        <button type="button" onClick={() => setDialog('compare')}>
-          <Icon name="compare" /> Compare with…
-        </button>
-      )}
+      {path !== null && <Button icon="compare" text="Compare with…" onClick={() => setDialog('compare')} />}
       {canWrite.value && (
         <>
           {restorable !== null && (
-            <button type="button" onClick={() => setDialog('restore')}>
-              <Icon name="restore" /> Restore…
-            </button>
+            <Button icon="restore" text="Restore…" onClick={() => setDialog('restore')} />
           )}
-          {by !== null && (
-            <button type="button" onClick={() => setDialog('revert')}>
-              Revert actor…
-            </button>
-          )}
+          {by !== null && <Button text="Revert actor…" onClick={() => setDialog('revert')} />}
           <IncidentLink isButton actor={actor} since={created_at} />
           {path !== null && (
-            <button type="button" class="danger-quiet" onClick={() => setDialog('redact')}>
-              Redact…
-            </button>
+            <Button text="Redact…" class="danger-quiet" onClick={() => setDialog('redact')} />
           )}
         </>
       )}

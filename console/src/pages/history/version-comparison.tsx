@@ -3,8 +3,8 @@ import type { Version } from '../../api/api-types.ts';
 import { changesMade } from '../../api/change-signals.ts';
 import { getVersion, readVersionDiff } from '../../api/history-api.ts';
 import { pushQuery } from '../../router.ts';
+import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -37,9 +37,7 @@ export function VersionComparison({ tenant, from, to }: Props) {
     return (
       <>
         <div class="row pane-head">
-          <button type="button" onClick={closeComparison}>
-            Close the comparison
-          </button>
+          <Button text="Close the comparison" onClick={closeComparison} />
         </div>
         <LoadError error={error} onRetry={reload} />
       </>
@@ -72,12 +70,8 @@ function ComparisonHead({ tenant, old, now }: { tenant: string; old: Version; no
         <Side title="To" version={now} onChange={() => setChoosing('version')} />
       </div>
       <div class="toolbar" role="toolbar" aria-label="Comparison">
-        <button type="button" onClick={() => pushQuery({ version: old.id, against: now.id })}>
-          Swap
-        </button>
-        <button type="button" onClick={closeComparison}>
-          <Icon name="close" /> Close the comparison
-        </button>
+        <Button text="Swap" onClick={() => pushQuery({ version: old.id, against: now.id })} />
+        <Button icon="close" text="Close the comparison" onClick={closeComparison} />
       </div>
       {choosing !== null && path !== null && (
         <ChooseVersionDialog

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Version } from '../../api/api-types.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
@@ -98,11 +99,7 @@ export function VersionList({
           }
         }}
       </VirtualList>
-      {isLarge && onEnd && (
-        <button type="button" class="more" onClick={onEnd}>
-          Show older changes
-        </button>
-      )}
+      {isLarge && onEnd && <Button text="Show older changes" class="more" onClick={onEnd} />}
     </>
   );
 }

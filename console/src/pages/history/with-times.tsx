@@ -4,6 +4,7 @@ import { replaceQuery, route } from '../../router.ts';
 import { formatChosenTime, formatExactTime } from '../../text/format.ts';
 import { isBefore, isTime } from '../../text/time.ts';
 import { revealHidden } from '../../text/visible.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/status-messages.tsx';
 
 interface Props {
@@ -36,13 +37,13 @@ export function WithTimes({ tenant, times, children }: Props) {
         </p>
         <div class="buttons">
           {isEarly && (
-            <button type="button" class="primary" onClick={() => replaceQuery({ [name]: since })}>
-              Go to the beginning
-            </button>
+            <Button
+              text="Go to the beginning"
+              class="primary"
+              onClick={() => replaceQuery({ [name]: since })}
+            />
           )}
-          <button type="button" onClick={() => replaceQuery({ [name]: null })}>
-            {without}
-          </button>
+          <Button text={without} onClick={() => replaceQuery({ [name]: null })} />
         </div>
       </Empty>
     );

@@ -5,6 +5,7 @@ import { type Job, type KeptOut, undoRequest } from '../../api/incidents-api.ts'
 import { canManage, canWrite, onlyTenants } from '../../api/session-state.ts';
 import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -82,9 +83,7 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
           </p>
         ))}
         {canManage.value && states.revoke === 'open' && (
-          <button type="button" onClick={() => setDialog('revoke')}>
-            Revoke…
-          </button>
+          <Button text="Revoke…" onClick={() => setDialog('revoke')} />
         )}
       </>
     ),
@@ -100,9 +99,7 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
           />
         ))}
         {mayAct && (
-          <button type="button" disabled={isDisabled} onClick={() => onUndo('')}>
-            Undo the changes by an actor…
-          </button>
+          <Button text="Undo the changes by an actor…" disabled={isDisabled} onClick={() => onUndo('')} />
         )}
       </>
     ),
@@ -124,9 +121,12 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
           </Result>
         )}
         {mayAct && isLiteral && states.erase !== 'running' && (
-          <button type="button" class="danger-quiet" disabled={isDisabled} onClick={() => setDialog('erase')}>
-            Erase this text…
-          </button>
+          <Button
+            text="Erase this text…"
+            class="danger-quiet"
+            disabled={isDisabled}
+            onClick={() => setDialog('erase')}
+          />
         )}
       </>
     ),
@@ -145,9 +145,7 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
           </p>
         )}
         {mayAct && isLiteral && states['keep-out'] === 'open' && (
-          <button type="button" disabled={tooMany} onClick={() => setDialog('keep-out')}>
-            Keep out…
-          </button>
+          <Button text="Keep out…" disabled={tooMany} onClick={() => setDialog('keep-out')} />
         )}
       </>
     ),
@@ -161,9 +159,7 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
           </Result>
         )}
         {mayAct && states.verify !== 'running' && (
-          <button type="button" onClick={() => setDialog('verify')}>
-            Find again…
-          </button>
+          <Button text="Find again…" onClick={() => setDialog('verify')} />
         )}
       </>
     ),

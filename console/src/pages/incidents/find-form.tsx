@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { MODES, modesFrom } from '../../../../src/features/search/modes.ts';
 import { findRequest, type Part, type Place } from '../../api/incidents-api.ts';
+import { Button } from '../../ui/button.tsx';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { CheckField, SelectField, TextArea } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -88,13 +89,12 @@ export function FindForm() {
         <button type="submit" class="primary" disabled={request === undefined || action.isRunning}>
           <Icon name="search" /> Find
         </button>
-        <button
-          type="button"
+        <Button
+          icon="restore"
+          text="Undo the changes by an actor…"
           disabled={'problem' in tenants || action.isRunning}
           onClick={() => setIsUndoing(true)}
-        >
-          <Icon name="restore" /> Undo the changes by an actor…
-        </button>
+        />
         {request === undefined && input.text !== '' && 'problem' in find && (
           <span class="muted small" role="status">
             {find.problem}

@@ -5,6 +5,7 @@ import { toHref } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { revealHidden } from '../../text/visible.tsx';
+import { Button } from '../../ui/button.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LoadPages } from '../../ui/load.tsx';
 import { PathName } from '../../ui/path-name.tsx';
@@ -65,14 +66,12 @@ function HitRow({ tenant, hit, onUndo }: { tenant: string; hit: Hit; onUndo: Pro
         <p class="cluster muted small">
           {hit.operation} by <ActorName actor={actor} /> · <Time value={at} />
           {by !== null && canWrite.value && (
-            <button
-              type="button"
+            <Button
+              text="Undo this actor…"
               class="link"
               onClick={() => onUndo(by)}
               aria-label={`Undo this actor…, ${actorText(actor)}`}
-            >
-              Undo this actor…
-            </button>
+            />
           )}
         </p>
       )}

@@ -3,6 +3,7 @@ import { cancelRequest, type Job, type JobOutcome, sendJob } from '../../api/inc
 import { canWrite } from '../../api/session-state.ts';
 import { toHref } from '../../router.ts';
 import { count, formatNumber, formatTime, keptOutText } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LostNotice } from '../../ui/lost.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -70,9 +71,7 @@ function JobHead({ job, onChange }: { job: Job; onChange: Reload }) {
         <StateBadge job={job} />
         <span class="spacer" />
         {active && canWrite.value && (
-          <button type="button" disabled={action.isRunning} onClick={cancel}>
-            Cancel the job
-          </button>
+          <Button text="Cancel the job" disabled={action.isRunning} onClick={cancel} />
         )}
       </div>
       <p class="muted small facts-line job-facts">

@@ -3,8 +3,8 @@ import { sendEmpty } from '../../api/api-client.ts';
 import { allowRequest, type KeptOut, listKeptOut } from '../../api/incidents-api.ts';
 import { canManageFleet, canWrite } from '../../api/session-state.ts';
 import { count } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { ActionDialog } from '../../ui/dialog.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { LoadPages } from '../../ui/load.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -36,11 +36,7 @@ export function KeptOutSection({ tenant }: { tenant: string | null }) {
     <>
       <div class="page-head">
         <h2>Texts kept out{tenant === null && ' of all memories'}</h2>
-        {mayChange && (
-          <button type="button" onClick={() => setIsAdding(true)}>
-            <Icon name="plus" /> Keep a text out
-          </button>
-        )}
+        {mayChange && <Button icon="plus" text="Keep a text out" onClick={() => setIsAdding(true)} />}
       </div>
       <p class="muted small">
         New writes of these texts are rejected or masked. The service stores a keyed hash of each, so only the

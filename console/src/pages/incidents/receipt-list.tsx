@@ -1,6 +1,6 @@
 import { listReceipts, type StoredReceipt } from '../../api/incidents-api.ts';
+import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { MoreButton } from '../../ui/more-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { save } from '../../ui/save.ts';
@@ -47,13 +47,12 @@ function ReceiptRow({ signed: { public_key: _, ...signed } }: { signed: StoredRe
   const command = `memory-service receipts verify ${name}`;
   return (
     <li class="cluster">
-      <button
-        type="button"
+      <Button
+        icon="download"
+        text="Download"
         onClick={() => save(new Blob([`${JSON.stringify(signed, null, 2)}\n`]), name)}
         aria-label={`Download the receipt ${id}`}
-      >
-        <Icon name="download" /> Download
-      </button>
+      />
       {tenant !== null && <Name text={tenant} />}
       <span class="row">
         <code>{command}</code>

@@ -9,6 +9,7 @@ import {
 } from '../../api/incidents-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { count, keptOutText } from '../../text/format.ts';
+import { Button } from '../../ui/button.tsx';
 import { Badge } from '../../ui/inline.tsx';
 import { RevertDialog } from '../history/revert-dialog.tsx';
 import { type Choice, chosenSelection, chosenTenants, isEverything } from './choice.ts';
@@ -40,9 +41,11 @@ export function UndoActions({ job, choice, total }: Props) {
     <>
       <section class="bulk" aria-label="Actions">
         {isApplicable && isEverything(choice) && (
-          <button type="button" class="primary" onClick={() => setIsAsking(true)}>
-            Undo in {count(total, 'tenant')}…
-          </button>
+          <Button
+            text={`Undo in ${count(total, 'tenant')}…`}
+            class="primary"
+            onClick={() => setIsAsking(true)}
+          />
         )}
         {isDryRun && !isEverything(choice) && (
           <JobButton class="primary" disabled={chosen === 0} request={repeat()}>
@@ -99,9 +102,7 @@ export function ReviewButton({ job, outcome }: { job: Job; outcome: JobOutcome }
   if (!canWrite.value || !by || !since) return null;
   return (
     <>
-      <button type="button" onClick={() => setIsOpen(true)} aria-label={`${label} ${outcome.tenant}`}>
-        {label}
-      </button>
+      <Button text={label} onClick={() => setIsOpen(true)} aria-label={`${label} ${outcome.tenant}`} />
       {isOpen && (
         <RevertDialog
           tenant={outcome.tenant}
