@@ -45,7 +45,7 @@ export const DISCARD: Question = {
   isDangerous: true,
 };
 
-/** Answers to a question before results are lost. */
+/** Buttons of a question before results are lost. */
 export const LEAVE = { verb: 'Leave', otherwise: 'Stay', isDangerous: true };
 
 /** Renders the open question from `confirm`. */
