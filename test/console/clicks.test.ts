@@ -106,9 +106,17 @@ const TASKS: Record<string, Task> = {
       }
       await operator.click(operator.page.getByRole('link', { name: /^Drafts/ }).first());
       await operator.click(operator.link(`Tidy up ${tenant}`));
-      for (const left of ['3 conflicts', '2 conflicts', '1 conflict']) {
+      for (const [left, file] of [
+        ['3 conflicts', 'invoices'],
+        ['2 conflicts', 'lee'],
+        ['1 conflict', 'refunds'],
+      ] as const) {
         await operator.see(`${left} left`);
-        await operator.click(operator.button('Draft'));
+        await operator.click(
+          operator.page
+            .getByRole('article', { name: file })
+            .getByRole('button', { name: 'Draft', exact: true }),
+        );
       }
       await operator.click(operator.button('Approve and merge'));
       await operator.see(/^Merged Tidy up/);

@@ -62,9 +62,8 @@ const HIDDEN = `(() => {
 /** Opens the draft's conflict with a resolution that shows a list or an editor. */
 const resolveBy = (choice: string): View[2] => {
   return async (page) => {
-    const file = page.getByRole('region', { name: 'Changes of the file' });
-    if ((await file.getByRole('heading', { name: /lee\.md/ }).count()) === 0)
-      await page.getByRole('button', { name: /conflict.*lee\.md/ }).click();
+    const file = page.getByRole('article', { name: /lee\.md/ });
+    await page.getByRole('button', { name: /conflict.*lee\.md/ }).click();
     await file.getByRole('button', { name: choice, exact: true }).click();
     await file.getByText('- Refund: 900 EUR, paid').first().waitFor();
   };

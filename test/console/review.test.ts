@@ -11,8 +11,12 @@ const REFUNDS = '/memories/refunds.md';
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
 const row = (page: Page, name: string | RegExp) =>
   page.getByRole('region', { name: 'Changed files' }).getByRole('button', { name });
-const openFile = (page: Page) =>
-  page.getByRole('region', { name: 'Changes of the file' }).getByRole('heading', { level: 2 });
+const file = (page: Page, name: string) => page.getByRole('article', { name });
+const choose = (page: Page, name: string, choice: string) =>
+  file(page, name).getByRole('button', { name: choice, exact: true }).click();
+/** Returns the row for the file in view. */
+const inView = (page: Page) =>
+  page.getByRole('region', { name: 'Changed files' }).getByRole('button', { pressed: true });
 
 async function findViolations(page: Page): Promise<unknown[]> {
   await page.evaluate(axe.source);
@@ -60,14 +64,10 @@ describeConsole("a draft's review in the console", (fixture) => {
     };
     await click(page.getByRole('link', { name: 'Drafts 1 to review' }));
     await click(page.getByRole('link', { name: 'Tidy up' }));
-    const opened: (string | null)[] = [];
     for (const name of ['invoices.md', 'lee.md', 'refunds.md']) {
-      await expect.poll(() => openFile(page).textContent()).toContain(name);
-      opened.push(await row(page, new RegExp(name)).getAttribute('aria-pressed'));
-      await button(page, 'Original').waitFor();
-      await click(button(page, 'Original'));
+      await expect.poll(() => inView(page).textContent()).toContain(name);
+      await click(file(page, name).getByRole('button', { name: 'Original', exact: true }));
     }
-    expect(opened).toStrictEqual(['true', 'true', 'true']);
     await click(button(page, 'Approve and merge'));
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(clicks).toBe(6);
@@ -92,21 +92,26 @@ describeConsole("a draft's review in the console", (fixture) => {
         '1 only in the original',
         'Viewed 0 of 8',
       ]);
-    await expect.poll(() => openFile(page).textContent()).toContain('invoices.md');
+    await expect.poll(() => inView(page).textContent()).toContain('invoices.md');
     for (const key of ['j', 'j', 'k']) await page.keyboard.press(key);
-    await expect.poll(() => openFile(page).textContent()).toContain('taxes.md');
+    await expect.poll(() => inView(page).textContent()).toContain('taxes.md');
     await page.keyboard.press('v');
-    expect(await page.getByLabel('Viewed').isChecked()).toBe(true);
+    expect(await file(page, 'taxes').getByLabel('Viewed').isChecked()).toBe(true);
     for (let i = 0; i < 4; i++) await page.keyboard.press('j');
-    await expect.poll(() => openFile(page).textContent()).toContain('plans.md');
-    await page.getByLabel('Viewed').check();
+    await expect.poll(() => inView(page).textContent()).toContain('plans.md');
+    await file(page, 'plans').getByLabel('Viewed').check();
+    // A viewed file is collapsed.
+    const differences = (name: string) =>
+      file(page, name).getByRole('button', { name: 'Differences', exact: true });
+    expect(await differences('plans').getAttribute('aria-expanded')).toBe('false');
+    expect(await differences('lee').getAttribute('aria-expanded')).toBe('true');
     await expect.poll(async () => (await shownCounts()).at(-1)).toBe('Viewed 2 of 8');
     // The marks last until the file changes.
     await page.reload();
     await row(page, /taxes.*viewed/).waitFor();
     // Choosing a side does not mark the file as viewed.
     await row(page, /lee\.md/).click();
-    await button(page, 'Original').click();
+    await choose(page, 'lee', 'Original');
     await expect.poll(async () => (await shownCounts()).at(-1)).toBe('Viewed 2 of 8');
     await proposer({
       command: 'insert',
@@ -119,13 +124,44 @@ describeConsole("a draft's review in the console", (fixture) => {
     expect(await row(page, /plans.*viewed/).count()).toBe(0);
   });
 
+  it('collapses the files in a large review, and loads the differences in a file that is opened', async () => {
+    const { service, poisonedTenant, openSignedIn, url } = fixture();
+    const tenant = await poisonedTenant();
+    const draft = await proposeDraft(service.app, service.database, tenant, 'Many files');
+    const agent = await createAgent(service.app, service.database, draft.id, 'editor');
+    for (let i = 100; i < 160; i++)
+      await agent({ command: 'create', path: `/memories/many/${i}.md`, file_text: `Number ${i}\n` });
+    const page = await openSignedIn('');
+    let loads = 0;
+    page.on('request', (request) => {
+      if (new URL(request.url()).pathname.endsWith('/diff')) loads++;
+    });
+    await page.goto(`${url}/#/tenants/${tenant}/drafts/${draft.id}`);
+    // A file with a conflict is open.
+    await file(page, 'lee').getByRole('button', { name: 'Original', exact: true }).waitFor();
+    expect(await page.locator('article [aria-expanded="true"]').count()).toBe(1);
+    expect(loads).toBe(1);
+    expect(await file(page, 'many/159').count()).toBe(0);
+    await page.getByRole('group', { name: 'Changed files' }).evaluate((list) => list.scrollTo(0, 1e6));
+    await row(page, /^added 159/).click();
+    await file(page, 'many/159').getByText('Number 159').waitFor();
+    await expect.poll(() => inView(page).textContent()).toContain('159.md');
+    expect(loads).toBe(2);
+    await page.reload();
+    await file(page, 'many/159').getByText('Number 159').waitFor();
+    await expect.poll(() => inView(page).textContent()).toContain('159.md');
+    await page.keyboard.press('Control+f');
+    await file(page, 'many/159').getByRole('searchbox').fill('number');
+    await file(page, 'many/159').getByText('1 of 1').waitFor();
+  });
+
   it("takes different sides for a file's parts, and shows the result", async () => {
     const { tenant, place } = await createConflicts();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict.*refunds/).click();
-    await button(page, 'Own text').click();
-    const text = page.getByRole('textbox', { name: 'Own text' });
-    const take = (side: string) => text.getByRole('button', { name: `Take ${side}`, exact: true });
+    await choose(page, 'refunds', 'Own text');
+    const take = (side: string, name = 'refunds') =>
+      file(page, name).getByRole('button', { name: `Take ${side}`, exact: true });
     await take('both').first().click();
     await expect.poll(() => take('both').count()).toBe(1);
     await row(page, /refunds.*has marks left/).waitFor();
@@ -133,22 +169,23 @@ describeConsole("a draft's review in the console", (fixture) => {
     await take('draft').click();
     await row(page, /refunds.*takes your text/).waitFor();
     await page.getByText('Red: the original. Green: your resolution.').waitFor();
-    const changedLines = () => page.locator('.diff .cm-line:is(.removed, .added)').allTextContents();
+    const changedLines = () =>
+      file(page, 'refunds').locator('.diff .cm-line:is(.removed, .added)').allTextContents();
     await expect
       .poll(changedLines)
       .toStrictEqual(['| Value | Approver |', '- Answer within one working day.', '| Sum | Approver |']);
     // A file without a conflict starts with marks around its changes, which the reviewer can leave out one by one.
     await row(page, /taxes/).click();
-    await button(page, 'Own text').click();
+    await choose(page, 'taxes', 'Own text');
     await row(page, /taxes.*has marks left/).waitFor();
-    await take('original').click();
+    await take('original', 'taxes').click();
     await row(page, /taxes.*takes your text/).waitFor();
     await row(page, /conflict.*lee/).click();
-    await button(page, 'Own text').click();
+    await choose(page, 'lee', 'Own text');
     await button(page, 'Take draft everywhere').click();
     await row(page, /lee.*takes your text/).waitFor();
     await row(page, /conflict.*invoices/).click();
-    await button(page, 'Draft').click();
+    await choose(page, 'invoices', 'Draft');
     await button(page, 'Approve and merge').click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(await readContent(tenant, REFUNDS)).toContain(
@@ -163,44 +200,59 @@ describeConsole("a draft's review in the console", (fixture) => {
     const page = await fixture().openSignedIn(place);
     // Three conflicts are left, and the button beside the merge opens the next one.
     await button(page, '3 conflicts left').click();
-    await expect.poll(() => openFile(page).textContent()).toContain('lee.md');
+    await expect.poll(() => inView(page).textContent()).toContain('lee.md');
     await button(page, '3 conflicts left').click();
-    await expect.poll(() => openFile(page).textContent()).toContain('refunds.md');
-    await page.locator('.cm-merge-b .cm-lineNumbers').getByText('5', { exact: true }).click();
-    const text = page.getByLabel('New comment on the file');
-    expect(await text.evaluate((element) => element.matches(':focus'))).toBe(true);
+    await expect.poll(() => inView(page).textContent()).toContain('refunds.md');
+    const refunds = file(page, 'refunds');
+    await refunds.locator('.cm-merge-b .cm-lineNumbers').getByText('5', { exact: true }).click();
+    const text = refunds.getByLabel('New comment on line 5');
+    await expect.poll(() => text.evaluate((element) => element.matches(':focus'))).toBe(true);
     await text.fill('Why one day?');
-    await button(page, 'Comment').last().click();
+    await refunds.locator('.line-comments').getByRole('button', { name: 'Comment' }).click();
     const comments = page.getByRole('list', { name: 'Comments on line 5' });
     await comments.getByText('Why one day?').waitFor();
     // Below the line in the draft's text.
     expect(
-      await page.locator('.cm-merge-b .cm-line:has(+ div .line-comments)').allTextContents(),
+      await refunds.locator('.cm-merge-b .cm-line:has(+ div .line-comments)').allTextContents(),
     ).toStrictEqual(['- Answer within one working day.']);
     await button(page, 'Unified').click();
-    await comments.getByText('Why one day?').waitFor();
-    // A resolved comment stays in the file's list, and no longer stands below its line.
-    await row(page, /refunds.*1 comment/).waitFor();
-    await button(page, 'Resolve the comment').click();
-    await page.getByText('resolved by admin key console').waitFor();
-    await expect.poll(() => comments.count()).toBe(0);
-    expect(await row(page, /refunds.*1 comment/).count()).toBe(0);
-    await button(page, 'Reopen the comment').click();
-    await comments.getByText('Why one day?').waitFor();
+    await text.fill('Two would do.');
+    await button(page, 'Reply').click();
+    await comments.getByText('Two would do.').waitFor();
+    expect(await text.inputValue()).toBe('');
+    await row(page, /refunds.*2 comments/).waitFor();
     expect(await findViolations(page)).toStrictEqual([]);
-    await button(page, 'In the original').click();
+    // A resolved comment stays in the file's list, and no longer stands below its line.
+    await comments.getByRole('button', { name: 'Resolve the comment' }).first().click();
+    await row(page, /refunds.*1 comment/).waitFor();
+    await comments.getByRole('button', { name: 'Resolve the comment' }).click();
+    await expect.poll(() => comments.count()).toBe(0);
+    expect(await row(page, /refunds.*comment/).count()).toBe(0);
+    await refunds.getByText('2 comments on the file').click();
+    await refunds.getByText('resolved by admin key console').first().waitFor();
+    await refunds.getByRole('button', { name: 'Reopen the comment' }).first().click();
+    await comments.getByText('Why one day?').waitFor();
+    await choose(page, 'refunds', 'In the original');
     await expect.poll(() => comments.count()).toBe(0);
     await expect
       .poll(() => fixture().service.query('SELECT comments FROM drafts WHERE id = $1', [draft]))
-      .toMatchObject([{ comments: [{ text: 'Why one day?', line: 5 }] }]);
+      .toMatchObject([
+        {
+          comments: [
+            { text: 'Why one day?', line: 5 },
+            { text: 'Two would do.', line: 5 },
+          ],
+        },
+      ]);
   });
 
   it('stores comments on a draft or a file, and shows them to other reviewers', async () => {
     const { draft, place } = await createConflicts();
     const page = await fixture().openSignedIn(place, { label: 'anna' });
-    await page.getByText('Comment on the file').click();
-    await page.getByLabel('New comment on the file').fill('Why <b>third</b>?');
-    await button(page, 'Comment').last().click();
+    const invoices = file(page, 'invoices');
+    await invoices.getByText('Comment on the file').click();
+    await invoices.getByLabel('New comment on the file').fill('Why <b>third</b>?');
+    await invoices.getByRole('button', { name: 'Comment', exact: true }).click();
     await row(page, /invoices.*1 comment/).waitFor();
     await page.getByText('Comment on the draft').click();
     await page.getByLabel('New comment on the draft').fill('Looks good otherwise.');
@@ -213,12 +265,12 @@ describeConsole("a draft's review in the console", (fixture) => {
     expect(await findViolations(page)).toStrictEqual([]);
     // Another reviewer sees the comments. A read-only key cannot add or delete a comment.
     const other = await fixture().openSignedIn(place, { access: 'read_only' });
-    const comments = other.getByRole('list', { name: 'Comments on the file' });
+    const comments = other.getByRole('list', { name: 'Comments on the file' }).first();
     await comments.getByText('Why <b>third</b>?').waitFor();
     await comments.getByText('admin key anna').waitFor();
     expect(await other.getByRole('button', { name: 'Delete the comment' }).count()).toBe(0);
     await button(page, 'Delete the comment').last().click();
-    await page.getByText('Comment on the file').waitFor();
+    await invoices.getByText('Comment on the file').waitFor();
     await expect
       .poll(() => fixture().service.query('SELECT comments FROM drafts WHERE id = $1', [draft]))
       .toMatchObject([

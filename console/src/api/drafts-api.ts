@@ -1,3 +1,4 @@
+import type { Region } from '../../../src/core/history/merge-lines.ts';
 import { post, send, sendJson, sendRequest } from './api-client.ts';
 import type { FileDiff } from './api-types.ts';
 import type { Draft, DraftChange, DraftComment, DraftResolutionInput, MergedDraft } from './schema.ts';
@@ -62,10 +63,6 @@ export async function compareDraft(tenant: string, id: string, signal: AbortSign
   }
   return { ...first, changes };
 }
-
-export type Region =
-  | { kind: 'merged'; text: string }
-  | { kind: 'conflict'; base: string; draft: string; original: string };
 
 /** Changes by both sides to one file, and their merge. */
 export interface DraftDiff {

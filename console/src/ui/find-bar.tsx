@@ -89,8 +89,13 @@ interface Findable {
   open: () => void;
 }
 
-/** Texts on the page that Ctrl+F can search, the latest last. */
+/** Texts on the page, the latest last. Ctrl+F searches the text nearest to the window's middle. */
 const findables: Findable[] = [];
+
+function distanceToMiddle({ element }: Findable): number {
+  const { top, bottom } = element.getBoundingClientRect();
+  return Math.max(top - innerHeight / 2, innerHeight / 2 - bottom, 0);
+}
 
 addEventListener('keydown', (event) => {
   // An editor has its own search.
@@ -98,9 +103,10 @@ addEventListener('keydown', (event) => {
   if (event.key.toLowerCase() !== 'f' || event.altKey || event.shiftKey || !(event.ctrlKey || event.metaKey))
     return;
   const dialog = [...document.querySelectorAll('dialog[open]')].at(-1) ?? null;
-  const found = findables.findLast(
-    ({ element }) => element.checkVisibility() && element.closest('dialog') === dialog,
-  );
+  const [found] = findables
+    .filter(({ element }) => element.checkVisibility() && element.closest('dialog') === dialog)
+    .reverse()
+    .sort((a, b) => distanceToMiddle(a) - distanceToMiddle(b));
   // A second Ctrl+F opens the browser's search.
   if (found === undefined || found.element.querySelector('.find-bar :focus') !== null) return;
   event.preventDefault();

@@ -26,17 +26,20 @@ export type Reload = () => Promise<void>;
  * @param name name under which the result is kept. The view shows a kept result immediately when it opens again. Each
  *   change loads kept results again. The name and the dependencies, which JSON can represent, identify the result.
  * @param interval loads again at an interval while the page is visible, also after an error
+ * @param enabled whether the data is needed yet
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],
   name?: string,
   interval?: Interval<T>,
+  enabled = true,
 ): Loaded<T> {
   const result = useQuery(QueryObserver<T>, {
     ...useQueryKey(dependencies, name),
     ...pollOptions(interval),
     queryFn: (context) => load(limitTime(context, interval !== undefined)),
+    enabled,
   } satisfies QueryObserverOptions<T>);
   const { error, lost } = splitError(result, interval);
   return {

@@ -5,7 +5,7 @@ import { pauseAfterSlice } from '../lib/time-slice.ts';
 import type { Actor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { History } from './history.ts';
-import type { MergeThreads, Region } from './line-merge.ts';
+import type { MergeThreads } from './line-merge.ts';
 import {
   type FileConflict,
   type MergedFile,
@@ -14,6 +14,7 @@ import {
   type Outcome,
   takeDraft,
 } from './merge-file.ts';
+import type { Region } from './merge-lines.ts';
 import type { PlannedFile } from './restore-plan.ts';
 import type { SideFile, ThreeWay } from './three-way.ts';
 import type { ActorChanges, TouchedFile, TouchedVersion } from './touched.ts';

@@ -1,7 +1,8 @@
 import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
 import { History } from '../../core/history/history.ts';
-import type { MergeThreads, ThreeTexts } from '../../core/history/line-merge.ts';
+import type { MergeThreads } from '../../core/history/line-merge.ts';
 import { needsLines } from '../../core/history/merge-file.ts';
+import type { ThreeTexts } from '../../core/history/merge-lines.ts';
 import type { SameContent, SideFile, ThreeWay } from '../../core/history/three-way.ts';
 import { batches } from '../../core/lib/pages.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';

@@ -1,3 +1,4 @@
+import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { DraftChange, DraftComment } from '../../api/drafts-api.ts';
 import { count, formatNumber } from '../../text/format.ts';
@@ -6,7 +7,8 @@ import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
 import { baseName, ROOT, shortPath } from '../memory/tree.ts';
 import { changedPaths, changesByDirectory, GROUPS, groupChanges, sidesText } from './draft-texts.ts';
-import { type Progress, type Resolution, type Resolutions, reviewProgress } from './kept-resolutions.ts';
+import { ChangeMark, ProgressMark } from './file-marks.tsx';
+import type { Resolution, Resolutions } from './kept-resolutions.ts';
 import { isViewed } from './viewed.ts';
 
 const ROW_HEIGHT = 34;
@@ -19,16 +21,16 @@ interface Props {
   changes: readonly DraftChange[];
   resolutions: Resolutions;
   comments: readonly DraftComment[];
-  /** The selected file's memory ID. */
-  selected: string | null;
+  /** Memory ID for the file in view. */
+  inView: ReadonlySignal<string | null>;
   onSelect: (id: string) => void;
 }
 
 /** Lists the changed files by directory. */
-export function ChangeList({ draft, changes, resolutions, comments, selected, onSelect }: Props) {
+export function ChangeList({ draft, changes, resolutions, comments, inView, onSelect }: Props) {
   const list = useRef<VirtualListHandle>(null);
   const rows = useMemo(() => treeRows(changes), [changes]);
-  const index = rows.findIndex((row) => 'change' in row && row.change.memory_id === selected);
+  const index = rows.findIndex((row) => 'change' in row && row.change.memory_id === inView.value);
   useEffect(() => {
     if (index !== -1) list.current?.scrollTo(index);
   }, [index]);
@@ -50,7 +52,7 @@ export function ChangeList({ draft, changes, resolutions, comments, selected, on
             <ChangeRow
               change={change}
               resolution={resolutions.get(change.memory_id)}
-              isSelected={change.memory_id === selected}
+              isSelected={change.memory_id === inView.value}
               isViewed={isViewed(draft, change)}
               comments={
                 comments.filter((each) => each.memory_id === change.memory_id && !each.resolved).length
@@ -101,8 +103,6 @@ interface RowProps {
 }
 
 function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelect }: RowProps) {
-  const kind = change.conflict === null ? (change.in_draft ?? change.in_original ?? '') : 'conflict';
-  const progress = reviewProgress(change, resolution);
   const { from, path } = changedPaths(change);
   return (
     <button
@@ -113,7 +113,7 @@ function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelec
       onClick={() => onSelect(change.memory_id)}
     >
       <span class="row version-line">
-        <span class={change.in_draft === null ? 'change' : `change ${kind}`}>{kind}</span>
+        <ChangeMark change={change} />
         <span class="version-path">
           {from === null || from === path ? (
             <PathName path={baseName(path)} />
@@ -129,7 +129,7 @@ function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelec
             <span class="visually-hidden"> {comments === 1 ? 'comment' : 'comments'}</span>
           </span>
         )}
-        <span class={`small progress-of ${progress}`}>{PROGRESS[progress](resolution)}</span>
+        <ProgressMark change={change} resolution={resolution} />
         {isViewed && (
           <>
             <Icon name="check" />
@@ -140,17 +140,3 @@ function ChangeRow({ change, resolution, isSelected, isViewed, comments, onSelec
     </button>
   );
 }
-
-const CHOICES = {
-  draft: 'takes the draft',
-  original: 'keeps the original',
-  text: 'takes your text',
-};
-
-const PROGRESS: Record<Progress, (resolution: Resolution | undefined) => string> = {
-  merges: () => '',
-  open: () => 'to resolve',
-  marked: () => 'has marks left',
-  stale: () => 'changed since',
-  resolved: (resolution) => (resolution === undefined ? '' : CHOICES[resolution.choice]),
-};

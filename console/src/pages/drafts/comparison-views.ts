@@ -1,6 +1,6 @@
+import { mergedText } from '../../../../src/core/history/merge-lines.ts';
 import type { DraftDiff } from '../../api/drafts-api.ts';
 import { compareTexts, type ShownDiff, shownDiff } from '../history/diff-lines.ts';
-import { mergedText } from './regions.ts';
 
 /**
  * The two texts in a diff.
@@ -29,7 +29,8 @@ export function availableViews(diff: DraftDiff, hasText: boolean): Named[] {
 function changeViews({ change, texts, regions }: DraftDiff): Named[] {
   if (change.changed_in === 'draft') return change.conflict === null ? [DRAFT] : addSidesView([DRAFT], texts);
   if (change.changed_in === 'original') return [ORIGINAL];
-  if (mergedText(regions) !== null) return [['result', 'Changes of the merge'], DRAFT, ORIGINAL];
+  if (regions !== null && mergedText(regions) !== null)
+    return [['result', 'Changes of the merge'], DRAFT, ORIGINAL];
   return addSidesView([DRAFT, ORIGINAL], texts);
 }
 
@@ -50,7 +51,11 @@ export function viewContent(
     case 'sides':
       return compareSides(original, draft, 'Red: only in the original. Green: only in the draft.');
     case 'result':
-      return compareSides(original, mergedText(diff.regions), 'Red: the original. Green: the merged file.');
+      return compareSides(
+        original,
+        mergedText(diff.regions ?? []),
+        'Red: the original. Green: the merged file.',
+      );
     case 'chosen':
       return compareSides(original, chosen, 'Red: the original. Green: your resolution.');
     case 'draft':

@@ -1,6 +1,11 @@
-import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { addComment, type DraftComment, deleteComment, resolveComment } from '../../api/drafts-api.ts';
+import {
+  addComment,
+  type DraftComment,
+  deleteComment,
+  type NewComment,
+  resolveComment,
+} from '../../api/drafts-api.ts';
 import { canWrite } from '../../api/session-state.ts';
 import { count } from '../../text/format.ts';
 import { revealHidden } from '../../text/visible.tsx';
@@ -16,35 +21,81 @@ const MAX_NAME = 200;
 
 /** Comments by all reviewers on an open draft. */
 export interface DraftComments {
+  tenant: string;
+  /** The draft's ID. */
+  draft: string;
   all: readonly DraftComment[];
-  reload: () => void;
+  reload: () => Promise<void>;
 }
 
-/** Returns a file's open comments on lines, to show below the lines. */
-export const lineComments = ({ all }: DraftComments, file: string): LineNote[] =>
-  [...Map.groupBy(all, (each) => (each.memory_id === file && !each.resolved ? each.line : null))].flatMap(
-    ([line, comments]) =>
-      line === null
-        ? []
-        : {
-            line,
-            content: (
-              <ul class="line-comments" aria-label={`Comments on line ${line}`}>
-                {comments.map((comment) => (
-                  <li key={comment.id}>
-                    <CommentText comment={comment} />
-                  </li>
-                ))}
-              </ul>
-            ),
-          },
+/**
+ * Returns a file's open comments on lines, to show below the lines, with a field for a reply.
+ *
+ * @param newLine line with a field for a first comment
+ * @param onClose called when that comment is stored or abandoned
+ */
+export function lineComments(
+  comments: DraftComments,
+  file: string,
+  newLine: number | null,
+  onClose: () => void,
+): LineNote[] {
+  const byLine = Map.groupBy(
+    comments.all.filter(({ memory_id, line, resolved }) => memory_id === file && line !== null && !resolved),
+    ({ line }) => line as number,
   );
+  if (newLine !== null && !byLine.has(newLine)) byLine.set(newLine, []);
+  return [...byLine].map(([line, members]) => ({
+    line,
+    content: (
+      <div class="line-comments">
+        {members.length > 0 && (
+          <CommentList label={`Comments on line ${line}`} comments={comments} shown={members} />
+        )}
+        {canWrite.value && (
+          <CommentForm
+            key={members.length > 0}
+            comments={comments}
+            about={{ memory_id: file, line }}
+            label={`New comment on line ${line}`}
+            verb={members.length > 0 ? 'Reply' : 'Comment'}
+            onClose={line === newLine ? onClose : undefined}
+          />
+        )}
+      </div>
+    ),
+  }));
+}
 
-function CommentText({ comment, children }: { comment: DraftComment; children?: ComponentChildren }) {
-  const { author, created_at, line, reviewer, text, resolved } = comment;
+interface ListProps {
+  label: string;
+  comments: DraftComments;
+  shown: readonly DraftComment[];
+}
+
+function CommentList({ label, comments, shown }: ListProps) {
   return (
-    <>
-      <p class="muted small row comment-head">
+    <ul aria-label={label}>
+      {shown.map((comment) => (
+        <CommentItem key={comment.id} comments={comments} comment={comment} />
+      ))}
+    </ul>
+  );
+}
+
+/** A comment, with buttons to resolve and delete it. */
+function CommentItem({ comments, comment }: { comments: DraftComments; comment: DraftComment }) {
+  const { tenant, draft, reload } = comments;
+  const { id, author, created_at, line, reviewer, text, resolved } = comment;
+  const action = useAction();
+  const change = (work: () => Promise<unknown>) =>
+    action.run(async () => {
+      await work();
+      await reload();
+    });
+  return (
+    <li>
+      <p class="muted small cluster comment-head">
         <ActorName actor={author} /> <Time value={created_at} isAge />
         {line !== null && <span>line {line}</span>}
         {reviewer !== null && (
@@ -57,138 +108,141 @@ function CommentText({ comment, children }: { comment: DraftComment; children?: 
             resolved by <ActorName actor={resolved.by} />
           </span>
         )}
-        {children}
+        {canWrite.value && (
+          <>
+            <button
+              type="button"
+              class="quiet"
+              disabled={action.isRunning}
+              onClick={() => change(() => resolveComment(tenant, draft, id, !resolved))}
+            >
+              {resolved ? 'Reopen' : 'Resolve'}
+              <span class="visually-hidden"> the comment</span>
+            </button>
+            <button
+              type="button"
+              class="quiet"
+              disabled={action.isRunning}
+              onClick={() => change(() => deleteComment(tenant, draft, id))}
+            >
+              Delete<span class="visually-hidden"> the comment</span>
+            </button>
+          </>
+        )}
       </p>
       <p class="pre">{revealHidden(text)}</p>
-    </>
+      <ErrorText message={action.error} />
+    </li>
   );
 }
 
-interface Props extends DraftComments {
-  tenant: string;
-  draft: string;
-  /** Memory ID of the file that the comments are about; null for the whole draft. */
-  file: string | null;
-  /** The line that a new comment is about; null for the whole file. */
-  line?: number | null;
-  onLine?: (line: number | null) => void;
+interface FormProps {
+  comments: DraftComments;
+  /** The file and the line that the comment is about. */
+  about: Pick<NewComment, 'memory_id' | 'line'>;
+  /** The field's accessible name. */
+  label: string;
+  verb: string;
+  /** Called when a comment that the user began at a line is stored or abandoned. */
+  onClose?: (() => void) | undefined;
 }
 
-/** Lists the comments on a file or on the whole draft, with a field for a new one. */
-export function Comments({ tenant, draft, file, all, reload, line = null, onLine }: Props) {
-  const comments = all.filter(({ memory_id }) => memory_id === file);
+function CommentForm({ comments: { tenant, draft, reload }, about, label, verb, onClose }: FormProps) {
   const [text, setText] = useState('');
   const [reviewer, setReviewer] = useState('');
+  const [line, setLine] = useState(about.line);
   const action = useAction();
   useUnsaved(text.trim() !== '' && !action.isRunning);
-  const change = (work: () => Promise<unknown>) =>
-    action.run(async () => {
-      await work();
-      reload();
-    });
+  const field = useRef<HTMLTextAreaElement>(null);
+  const isStarted = onClose !== undefined;
+  useLayoutEffect(() => {
+    if (isStarted) field.current?.focus();
+  }, [isStarted]);
   const add = () =>
-    change(async () => {
+    action.run(async () => {
       await addComment(tenant, draft, {
+        ...about,
         text: text.trim(),
-        ...(file !== null && { memory_id: file }),
-        ...(line !== null && { line }),
+        ...(line !== undefined && { line }),
         ...(reviewer.trim() !== '' && { reviewer: reviewer.trim() }),
       });
       setText('');
       setReviewer('');
-      onLine?.(null);
+      setLine(about.line);
+      await reload();
+      onClose?.();
     });
-  const details = useRef<HTMLDetailsElement>(null);
-  const field = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => {
-    if (line === null || details.current === null) return;
-    details.current.open = true;
-    field.current?.focus();
-  }, [line]);
-  if (comments.length === 0 && !canWrite.value) return null;
-  const what = file === null ? 'on the draft' : 'on the file';
   return (
-    <details
-      ref={details}
-      class="bar comments"
-      open={comments.some((each) => each.line === null && !each.resolved)}
+    <form
+      class="controls comment-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!action.isRunning && text.trim() !== '') void add();
+      }}
     >
-      <summary>
-        {comments.length === 0 ? `Comment ${what}` : `${count(comments.length, 'comment')} ${what}`}
-      </summary>
-      <ul aria-label={`Comments ${what}`}>
-        {comments.map((comment) => (
-          <li key={comment.id}>
-            <CommentText comment={comment}>
-              {canWrite.value && (
-                <button
-                  type="button"
-                  class="quiet"
-                  disabled={action.isRunning}
-                  onClick={() => change(() => resolveComment(tenant, draft, comment.id, !comment.resolved))}
-                >
-                  {comment.resolved ? 'Reopen' : 'Resolve'}
-                  <span class="visually-hidden"> the comment</span>
-                </button>
-              )}
-              {canWrite.value && (
-                <button
-                  type="button"
-                  class="quiet"
-                  disabled={action.isRunning}
-                  onClick={() => change(() => deleteComment(tenant, draft, comment.id))}
-                >
-                  Delete<span class="visually-hidden"> the comment</span>
-                </button>
-              )}
-            </CommentText>
-          </li>
-        ))}
-      </ul>
-      {canWrite.value && (
-        <form
-          class="controls comment-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (!action.isRunning && text.trim() !== '') void add();
-          }}
-        >
-          {onLine && (
-            <label class="check comment-line">
-              Line
-              <input
-                type="number"
-                min={1}
-                value={line ?? ''}
-                onChange={({ currentTarget: { valueAsNumber } }) => onLine(valueAsNumber || null)}
-              />
-            </label>
-          )}
-          <textarea
-            ref={field}
-            aria-label={`New comment ${what}`}
-            rows={1}
-            maxLength={MAX_LENGTH}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+      {about.memory_id !== undefined && about.line === undefined && (
+        <label class="check comment-line">
+          Line
+          <input
+            type="number"
+            min={1}
+            value={line ?? ''}
+            onChange={({ currentTarget: { valueAsNumber } }) => setLine(valueAsNumber || undefined)}
           />
-          {file === null && (
-            <label class="check comment-line">
-              Request a review of
-              <input
-                type="text"
-                maxLength={MAX_NAME}
-                value={reviewer}
-                onInput={({ currentTarget: { value } }) => setReviewer(value)}
-              />
-            </label>
-          )}
-          <button type="submit" disabled={action.isRunning || text.trim() === ''}>
-            Comment
-          </button>
-        </form>
+        </label>
+      )}
+      <textarea
+        ref={field}
+        aria-label={label}
+        placeholder={verb}
+        rows={1}
+        maxLength={MAX_LENGTH}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {about.memory_id === undefined && (
+        <label class="check comment-line">
+          Request a review of
+          <input
+            type="text"
+            maxLength={MAX_NAME}
+            value={reviewer}
+            onInput={({ currentTarget: { value } }) => setReviewer(value)}
+          />
+        </label>
+      )}
+      <button type="submit" disabled={action.isRunning || text.trim() === ''}>
+        {verb}
+      </button>
+      {onClose && (
+        <button type="button" class="quiet" onClick={onClose}>
+          Cancel
+        </button>
       )}
       <ErrorText message={action.error} />
+    </form>
+  );
+}
+
+/** Lists the comments on a file or on the whole draft, with a field for a new comment. */
+export function Comments({ comments, file }: { comments: DraftComments; file: string | null }) {
+  const shown = comments.all.filter(({ memory_id }) => memory_id === file);
+  if (shown.length === 0 && !canWrite.value) return null;
+  const what = file === null ? 'on the draft' : 'on the file';
+  return (
+    <details class="bar comments" open={shown.some(({ line, resolved }) => line === null && !resolved)}>
+      <summary>
+        {shown.length === 0 ? `Comment ${what}` : `${count(shown.length, 'comment')} ${what}`}
+      </summary>
+      <CommentList label={`Comments ${what}`} comments={comments} shown={shown} />
+      {canWrite.value && (
+        <CommentForm
+          comments={comments}
+          about={file === null ? {} : { memory_id: file }}
+          label={`New comment ${what}`}
+          verb="Comment"
+        />
+      )}
     </details>
   );
 }

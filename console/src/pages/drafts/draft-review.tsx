@@ -1,4 +1,4 @@
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { changesMade } from '../../api/change-signals.ts';
 import {
   type Comparison,
@@ -8,24 +8,27 @@ import {
   type DraftComment,
   listComments,
 } from '../../api/drafts-api.ts';
-import { pushQuery, route } from '../../router.ts';
+import { route } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
+import { LayoutChoice } from '../history/diff-view.tsx';
 import { ChangeList } from './change-list.tsx';
-import { ChangePane } from './change-pane.tsx';
 import { Comments } from './draft-comments.tsx';
 import { changesByDirectory } from './draft-texts.ts';
 import { DraftTitle } from './draft-title.tsx';
 import { Author } from './drafts-section.tsx';
+import { FileStack } from './file-stack.tsx';
 import { storedResolutions, unresolvedChanges } from './kept-resolutions.ts';
 import { ReviewActions } from './review-actions.tsx';
 import { type Rejection, StaleReview } from './stale-review.tsx';
-import { selectedFile, useReviewKeys } from './use-review-keys.ts';
+import { useFileInView } from './use-file-in-view.ts';
+import { useReviewKeys } from './use-review-keys.ts';
+import { isViewed, markViewed } from './viewed.ts';
 
-/** An open draft's review. The URL selects the file. */
+/** An open draft's review. The URL selects a file. */
 export function Review({ draft }: { draft: Draft }) {
   const { tenant, id } = draft;
   const [rejection, setRejection] = useState<Rejection | null>(null);
@@ -37,7 +40,7 @@ export function Review({ draft }: { draft: Draft }) {
     (signal) => listComments(tenant, id, signal),
     [tenant, id, changesMade.value],
   );
-  const comments = { all: commented?.comments ?? [], reload: reloadComments };
+  const comments = { tenant, draft: id, all: commented?.comments ?? [], reload: reloadComments };
   const request = comments.all.findLast(({ reviewer, resolved }) => reviewer !== null && resolved === null);
   const chosen = route.value.query.get('file');
   const resolutions = storedResolutions(tenant, id);
@@ -45,26 +48,29 @@ export function Review({ draft }: { draft: Draft }) {
     () => (data ? changesByDirectory(data.changes).flatMap(([, members]) => members) : []),
     [data],
   );
-  const selected = selectedFile(ordered);
-  const pane = useRef<HTMLElement>(null);
-  useReviewKeys(id, ordered);
-  useLayoutEffect(() => {
-    const { current } = pane;
-    // The page may show the previous file's end.
-    if (current !== null && current.getBoundingClientRect().top < 0) current.scrollIntoView();
-  }, [selected]);
-  const openNextConflict = (after: DraftChange | undefined) => {
-    const left = new Set(unresolvedChanges(ordered, storedResolutions(tenant, id)));
-    const at = after === undefined ? -1 : ordered.indexOf(after);
-    const next = [...ordered.slice(at + 1), ...ordered.slice(0, Math.max(at, 0))].find((each) =>
-      left.has(each),
-    );
-    if (next === undefined) return;
-    pushQuery({ file: next.memory_id });
-    // The button that had the focus may belong to the previous file.
-    pane.current?.focus({ preventScroll: true });
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(() => new Map());
+  const toggle = ({ memory_id }: Pick<DraftChange, 'memory_id'>, isOpen: boolean) =>
+    setToggled((before) => new Map(before).set(memory_id, isOpen));
+  const setViewed = (change: DraftChange, isMarked: boolean) => {
+    markViewed(id, change, isMarked);
+    toggle(change, !isMarked);
   };
-  const change = data?.changes.find(({ memory_id }) => memory_id === selected);
+  const { inView, scrollTo } = useFileInView(ordered.length > 0);
+  const show = (file: string) => {
+    toggle({ memory_id: file }, true);
+    scrollTo(file);
+  };
+  const findIndex = () => ordered.findIndex(({ memory_id }) => memory_id === inView.value);
+  useReviewKeys(ordered, {
+    findIndex,
+    show,
+    toggleViewed: (change) => setViewed(change, !isViewed(id, change)),
+  });
+  const showNextConflict = (at: number) => {
+    const left = new Set(unresolvedChanges(ordered, storedResolutions(tenant, id)));
+    const next = [...ordered.slice(at + 1), ...ordered.slice(0, at + 1)].find((each) => left.has(each));
+    if (next !== undefined) show(next.memory_id);
+  };
   const showRejection = (message: string) => {
     if (data !== undefined) setRejection({ message, seen: data });
     reload();
@@ -77,12 +83,12 @@ export function Review({ draft }: { draft: Draft }) {
           comparison={data}
           resolutions={resolutions}
           isLoading={isLoading}
-          onNext={() => openNextConflict(change)}
+          onNext={() => showNextConflict(findIndex())}
           onStart={() => setRejection(null)}
           onRejected={showRejection}
         />
       )}
-      <Comments tenant={tenant} draft={id} file={null} {...comments} />
+      <Comments comments={comments} file={null} />
       {rejection && data && data !== rejection.seen && !isLoading && (
         <StaleReview rejection={rejection} now={data} />
       )}
@@ -90,38 +96,37 @@ export function Review({ draft }: { draft: Draft }) {
       {data === undefined && error === undefined && <Loading what="the comparison" />}
       {data?.changes.length === 0 && <Empty title="Neither the draft nor the original has changed" />}
       {data !== undefined && data.changes.length > 0 && (
-        <div class={chosen === null ? 'panes' : 'panes has-file'}>
+        <div class="review-panes">
           <section class="pane review-files" aria-label="Changed files">
             <ChangeList
               draft={id}
               changes={data.changes}
               resolutions={resolutions}
               comments={comments.all}
-              selected={selected}
-              onSelect={(file) => pushQuery({ file })}
+              inView={inView}
+              onSelect={show}
             />
           </section>
-          <section ref={pane} tabIndex={-1} class="pane file-pane" aria-label="Changes of the file">
-            {selected === null || change === undefined ? (
-              <Empty title="This file has changed neither in the draft nor since">
-                <div class="buttons">
-                  <button type="button" onClick={() => pushQuery({ file: null })}>
-                    See all changed files
-                  </button>
-                </div>
-              </Empty>
-            ) : (
-              <ChangePane
-                key={selected}
-                tenant={tenant}
-                change={change}
-                draft={id}
-                comments={comments}
-                resolution={resolutions.get(selected)}
-                onStale={() => showRejection('This file has changed since you opened the review.')}
-                onResolved={() => openNextConflict(change)}
-              />
-            )}
+          <section class="stack" aria-label="Changes of the files">
+            <div class="toolbar">
+              <span class="spacer">
+                {chosen !== null && !ordered.some(({ memory_id }) => memory_id === chosen) && (
+                  <span class="muted">This file has changed neither in the draft nor since.</span>
+                )}
+              </span>
+              <LayoutChoice />
+            </div>
+            <FileStack
+              ordered={ordered}
+              resolutions={resolutions}
+              comments={comments}
+              chosen={chosen}
+              toggled={toggled}
+              onToggle={toggle}
+              onViewed={setViewed}
+              onStale={() => showRejection('A file has changed since you opened the review.')}
+              onResolved={(change) => showNextConflict(ordered.indexOf(change))}
+            />
           </section>
         </div>
       )}

@@ -29,6 +29,10 @@ export function changedPaths({ path, base, draft, original, in_draft }: DraftCha
   return { from: base?.path ?? null, path: now?.path ?? base?.path ?? path };
 }
 
+/** Returns the word for a change in its mark. */
+export const changeWord = ({ conflict, in_draft, in_original }: DraftChange) =>
+  conflict === null ? (in_draft ?? in_original ?? '') : 'conflict';
+
 /** Words for each group's count. */
 export const GROUPS = {
   conflict: 'conflict',

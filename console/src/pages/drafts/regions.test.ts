@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import type { DraftDiff, Region } from '../../api/drafts-api.ts';
+import type { Region } from '../../../../src/core/history/merge-lines.ts';
+import type { DraftDiff } from '../../api/drafts-api.ts';
 import { readConflict, takeSide } from '../../text/conflict-marks.ts';
 import { mergeSides, startingText } from './regions.ts';
 

@@ -1,30 +1,28 @@
 import { useLayoutEffect } from 'preact/hooks';
 import type { DraftChange } from '../../api/drafts-api.ts';
-import { pushQuery, route } from '../../router.ts';
 import { isTyping } from '../../ui/shortcuts.ts';
-import { isViewed, markViewed } from './viewed.ts';
-
-/** Returns the selected file's memory ID: the file in the URL, the first conflict, or the first file. */
-export const selectedFile = (ordered: readonly DraftChange[]) =>
-  route.value.query.get('file') ??
-  (ordered.find(({ conflict }) => conflict !== null) ?? ordered[0])?.memory_id ??
-  null;
 
 const STEPS: Record<string, 1 | -1> = { j: 1, k: -1 };
 
+interface Actions {
+  /** Returns the index for the file in view. */
+  findIndex: () => number;
+  show: (id: string) => void;
+  toggleViewed: (change: DraftChange) => void;
+}
+
 /** Handles the keys in a review: `j` and `k` open the next and previous file, and `v` marks the file as viewed. */
-export function useReviewKeys(draft: string, ordered: readonly DraftChange[]): void {
+export function useReviewKeys(ordered: readonly DraftChange[], actions: Actions): void {
   // A layout effect handles a key that is pressed as soon as the files are shown.
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
-      const selected = selectedFile(ordered);
-      const at = ordered.findIndex(({ memory_id }) => memory_id === selected);
+      const at = actions.findIndex();
       const change = ordered[at];
       const step = STEPS[event.key];
       const next = step === undefined ? undefined : ordered[at + step];
-      if (next !== undefined) pushQuery({ file: next.memory_id });
-      else if (event.key === 'v' && change?.in_draft) markViewed(draft, change, !isViewed(draft, change));
+      if (next !== undefined) actions.show(next.memory_id);
+      else if (event.key === 'v' && change?.in_draft) actions.toggleViewed(change);
       else if (step === undefined) return;
       // On other pages, the keys move the focus through a list's rows.
       event.preventDefault();
@@ -32,5 +30,5 @@ export function useReviewKeys(draft: string, ordered: readonly DraftChange[]): v
     // The capture phase precedes the shortcuts that all pages share.
     addEventListener('keydown', onKeyDown, { capture: true });
     return () => removeEventListener('keydown', onKeyDown, { capture: true });
-  }, [draft, ordered]);
+  });
 }

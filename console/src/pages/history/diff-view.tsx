@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
-import type { Ref } from 'preact';
-import { useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, Ref } from 'preact';
+import { useCallback, useImperativeHandle, useMemo, useRef, useState } from 'preact/hooks';
 import type { CodeDiffProps } from '../../ui/code-editor/code-diff.tsx';
 import { FindBar, useFind } from '../../ui/find-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -8,6 +8,7 @@ import { IconButton } from '../../ui/icon-button.tsx';
 import { lazy } from '../../ui/lazy.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
+import { useNear } from '../../ui/use-near.ts';
 import { diffKind, type ShownDiff } from './diff-lines.ts';
 
 export const CodeDiff = lazy(
@@ -30,10 +31,12 @@ const LAYOUTS = [
 interface Props {
   files: readonly ShownDiff[];
   /** Description of the compared texts. */
-  summary?: string;
+  summary?: ComponentChildren;
   handle?: Ref<DiffViewHandle>;
   /** Content below lines in the new text, and a handler for clicks on line numbers. */
   lineNotes?: Pick<CodeDiffProps, 'notes' | 'onLine'> | undefined;
+  /** Whether the page shows several diffs below each other, with one `LayoutChoice`. */
+  isPart?: boolean;
 }
 
 export interface DiffViewHandle {
@@ -41,11 +44,26 @@ export interface DiffViewHandle {
   showFile: (file: number) => void;
 }
 
+/** Selects the layout for all diffs on the page. */
+export function LayoutChoice() {
+  return (
+    <Segmented
+      label="Layout"
+      options={LAYOUTS}
+      value={isSplit.value ? 'split' : 'unified'}
+      onChange={(layout) => {
+        isSplit.value = layout === 'split';
+      }}
+    />
+  );
+}
+
 // A `group` instead of a `region`, because the list often fills an existing landmark.
-const SCROLLS = { role: 'group', 'aria-label': 'Differences', tabIndex: 0 } as const;
+const LIST = { role: 'group', 'aria-label': 'Differences' } as const;
+const SCROLLS = { class: 'diff-files', tabIndex: 0 };
 
 /** Shows file differences, side by side or unified. */
-export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
+export function DiffView({ files, summary, handle, lineNotes, isPart = false }: Props) {
   const list = useRef<HTMLUListElement>(null);
   const [collapsed, setCollapsed] = useState<ReadonlySet<number>>(() => new Set());
   const showFile = (file: number) => list.current?.children[file]?.scrollIntoView({ block: 'start' });
@@ -78,18 +96,11 @@ export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
     <div ref={find.container} class="diff fills findable">
       <FindBar find={find} label="Find in the differences" />
       <div class="spread bar">
-        <span class="muted small spacer">{summary}</span>
+        <div class="cluster muted small spacer">{summary}</div>
         <IconButton icon="search" label="Find in the differences" title="Find (Ctrl+F)" onClick={find.open} />
-        <Segmented
-          label="Layout"
-          options={LAYOUTS}
-          value={isSplit.value ? 'split' : 'unified'}
-          onChange={(layout) => {
-            isSplit.value = layout === 'split';
-          }}
-        />
+        {!isPart && <LayoutChoice />}
       </div>
-      <div class="diff-files" {...SCROLLS}>
+      <div {...LIST} {...(isPart ? {} : SCROLLS)}>
         <ul ref={list}>
           {files.map((file, i) => (
             <FileDifferences
@@ -99,6 +110,7 @@ export function DiffView({ files, summary = '', handle, lineNotes }: Props) {
               onToggle={() => toggle(i)}
               query={find.query}
               lineNotes={lineNotes}
+              isPart={isPart}
               current={current?.file === i && current.line >= 0 ? current.line : null}
             />
           ))}
@@ -119,17 +131,19 @@ interface FileProps {
   onToggle: () => void;
   query: string;
   lineNotes: Props['lineNotes'];
+  isPart: boolean;
   /** Line index for the search's current match. */
   current: number | null;
 }
 
 function FileDifferences(props: FileProps) {
-  const { file, isOpen, onToggle, query, current, lineNotes } = props;
+  const { file, isOpen, onToggle, query, current, lineNotes, isPart } = props;
   const { title, lines, note } = file;
   const { body, isNear, height } = useNear(lines.length * LINE_HEIGHT);
   const path = title?.path ?? title?.oldPath ?? '(redacted)';
   const kind = title && diffKind(title);
-  const isShown = isNear || current !== null;
+  // A part stays, because a comment at its lines may be unfinished.
+  const isShown = isPart || isNear || current !== null;
   return (
     <li>
       {title && (
@@ -156,28 +170,4 @@ function FileDifferences(props: FileProps) {
       </div>
     </li>
   );
-}
-
-/** Distance from the screen, in pixels, at which differences are rendered. */
-const MARGIN = '800px';
-
-/** Tells whether an element is near the screen, and its last height. */
-function useNear(estimatedHeight: number) {
-  const body = useRef<HTMLDivElement>(null);
-  const [state, setState] = useState({ isNear: false, height: estimatedHeight });
-  useLayoutEffect(() => {
-    const { current: element } = body;
-    if (element === null) return;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        const last = entries.at(-1);
-        if (last !== undefined)
-          setState({ isNear: last.isIntersecting, height: last.boundingClientRect.height });
-      },
-      { root: element.closest('.diff-files'), rootMargin: MARGIN },
-    );
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  return { body, ...state };
 }

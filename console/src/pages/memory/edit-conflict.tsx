@@ -1,7 +1,8 @@
 import { useMemo } from 'preact/hooks';
+import { mergedText } from '../../../../src/core/history/merge-lines.ts';
 import type { LoadedFile } from '../../api/memory-api.ts';
 import { EDITED } from '../../text/conflict-marks.ts';
-import { markedText, mergedText, mergeSides } from '../drafts/regions.ts';
+import { markedText, mergeSides } from '../drafts/regions.ts';
 import { compareTexts } from '../history/diff-lines.ts';
 import { DiffView } from '../history/diff-view.tsx';
 import { withLineEnding } from './line-endings.ts';
@@ -23,7 +24,7 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
     () => (theirs === null ? null : mergeSides({ base, draft: mine, original: now })),
     [base, mine, now],
   );
-  const merged = mergedText(regions);
+  const merged = regions && mergedText(regions);
   const files = useMemo(() => [{ title: null, lines: compareTexts(now, mine), note: null }], [now, mine]);
   return (
     <div class="fills conflict">

@@ -75,20 +75,21 @@ export function CodeDiff({ label, lines, isSplit, query, current, notes = NONE, 
       view.dispatch({ effects: [marks, scroll].flat() });
     }
   }, [lines, isSplit, query, current]);
+  const elements = useRef(new Map<number, HTMLElement>());
   useLayoutEffect(() => {
-    const blocks = notes.map(({ line, content }) => {
-      const element = document.createElement('div');
-      render(content, element);
-      return { line, element };
-    });
+    const before = elements.current;
+    // A line keeps its element, and thus the input and the focus in it.
+    elements.current = new Map(
+      notes.map(({ line }) => [line, before.get(line) ?? document.createElement('div')]),
+    );
     // The last side is the new text, or both texts in one view.
     const side = sides.current.at(-1);
-    if (side !== undefined)
-      side.view.dispatch({ effects: noted.reconfigure(showBlocks(side.view.state.doc, side.lines, blocks)) });
-    return () => {
-      for (const { element } of blocks) render(null, element);
-    };
+    const blocks = side && noted.reconfigure(showBlocks(side.view.state.doc, side.lines, elements.current));
+    if (blocks !== undefined) side?.view.dispatch({ effects: blocks });
+    for (const { line, content } of notes) render(content, elements.current.get(line) as HTMLElement);
+    for (const [line, element] of before) if (!elements.current.has(line)) render(null, element);
   }, [lines, isSplit, notes]);
+  useLayoutEffect(() => () => elements.current.forEach((element) => void render(null, element)), []);
   return <div ref={parent} class={onLine === undefined ? 'code-diff' : 'code-diff with-lines'} />;
 }
 
@@ -202,9 +203,9 @@ const createBlock = (element: HTMLElement, side: number) =>
 function showBlocks(
   doc: Text,
   lines: readonly DiffLine[],
-  blocks: readonly { line: number; element: HTMLElement }[],
+  blocks: ReadonlyMap<number, HTMLElement>,
 ): Extension {
-  const ranges = blocks.flatMap(({ line, element }) => {
+  const ranges = [...blocks].flatMap(([line, element]) => {
     const index = lines.findIndex(({ now }) => now === line);
     if (index === -1) return [];
     return createBlock(element, 2).range(lineEnd(doc, index));

@@ -1,7 +1,8 @@
 import { explain } from '../../../core/cli/hints.ts';
 import { type ErrorReason, OperatorError, ServiceError } from '../../../core/errors/errors.ts';
 import { contentHash } from '../../../core/files/file-changes.ts';
-import { MergeThreads, type ThreeTexts } from '../../../core/history/line-merge.ts';
+import { MergeThreads } from '../../../core/history/line-merge.ts';
+import type { ThreeTexts } from '../../../core/history/merge-lines.ts';
 import type { ThreeWay } from '../../../core/history/three-way.ts';
 import { amount } from '../../../core/lib/units.ts';
 import { ancestorPaths, type MemoryPath } from '../../../core/memory/path.ts';

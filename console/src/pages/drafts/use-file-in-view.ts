@@ -1,0 +1,66 @@
+import { type ReadonlySignal, useSignal } from '@preact/signals';
+import { useLayoutEffect, useState } from 'preact/hooks';
+import { pushQuery, route } from '../../router.ts';
+import { rememberedScroll, rememberScroll } from '../../ui/remembered-scroll.ts';
+
+/** Returns the element with a file's changes. */
+const fileElement = (id: string) => document.getElementById(`file-${id}`);
+
+interface FileInView {
+  /** Memory ID for the file below the sticky heads. */
+  inView: ReadonlySignal<string | null>;
+  /** Scrolls to a file, and puts it into the URL. */
+  scrollTo: (id: string) => void;
+}
+
+/**
+ * Scrolls to the file in the URL, and follows the file in view.
+ *
+ * @param isLoaded whether the files are on the page
+ */
+export function useFileInView(isLoaded: boolean): FileInView {
+  const chosen = route.value.query.get('file');
+  const inView = useSignal(chosen);
+  const [shows, setShows] = useState(0);
+  useLayoutEffect(() => {
+    if (!isLoaded) return;
+    const element = chosen === null ? null : fileElement(chosen);
+    if (element === null) {
+      scrollTo(0, rememberedScroll() ?? 0);
+      inView.value = findFileInView();
+      return;
+    }
+    inView.value = chosen;
+    element.scrollIntoView();
+    if (document.activeElement?.closest('.review-files') == null) element.focus({ preventScroll: true });
+  }, [isLoaded, chosen, shows]);
+  useLayoutEffect(() => {
+    const onScroll = () => {
+      rememberScroll();
+      if (!isAtEnd()) inView.value = findFileInView();
+    };
+    addEventListener('scroll', onScroll);
+    return () => removeEventListener('scroll', onScroll);
+  }, []);
+  const scrollToFile = (id: string) => {
+    pushQuery({ file: id });
+    setShows(shows + 1);
+  };
+  return { inView, scrollTo: scrollToFile };
+}
+
+/** Returns the memory ID for the file below the sticky heads. */
+function findFileInView(): string | null {
+  const files = [...document.querySelectorAll('.changed-file')];
+  const [first] = files;
+  if (first === undefined) return null;
+  // Some space for rounding.
+  const top = Number.parseFloat(getComputedStyle(first).scrollMarginTop) + 8;
+  return (files.findLast((file) => file.getBoundingClientRect().top <= top) ?? first).id.replace('file-', '');
+}
+
+/** Whether the page is at its end, where the last files cannot scroll to the window's top. */
+function isAtEnd(): boolean {
+  const { scrollHeight, clientHeight } = document.documentElement;
+  return scrollY >= scrollHeight - clientHeight - 1;
+}
