@@ -27,9 +27,9 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
     >
       <p class="clamped" title={what}>
         Restores {isWhole ? '' : 'only '}
-        <bdi>{what}</bdi>. {isWhole ? 'Mounted memories' : 'Other files'} stay unchanged. You can undo the
-        restore.
+        <bdi>{what}</bdi>.
       </p>
+      <p>{isWhole ? 'Mounted memories' : 'Other files'} stay unchanged. You can undo the restore.</p>
     </PreviewDialog>
   );
 }
