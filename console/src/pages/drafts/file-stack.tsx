@@ -10,7 +10,7 @@ const MAX_OPEN_FILES = 20;
 const MAX_OPEN_BYTES = 100_000;
 
 /** Maximum files in a part, whose heads are rendered together. */
-const PART = 50;
+const PART = 20;
 /** A head's estimated height in pixels. */
 const HEAD_HEIGHT = 60;
 
