@@ -201,7 +201,7 @@ function CommentForm({ comments: { tenant, draft, reload }, about, label, verb, 
         onInput={(event) => setText(event.currentTarget.value)}
       />
       {about.memory_id === undefined && (
-        <label class="check comment-line">
+        <label class="check comment-reviewer">
           Request a review of
           <input
             type="text"

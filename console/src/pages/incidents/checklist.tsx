@@ -113,7 +113,8 @@ export function Checklist({ incident, current, choice, undoing, onUndo, onChange
       <>
         {erasure === undefined ? (
           <p class="step-line">
-            Will erase {hits} in {where}: replaces the text, and redacts versions.
+            Will erase {isActive(root) ? 'the hits' : `${hits} in ${where}`}: replaces the text, and redacts
+            versions.
           </p>
         ) : (
           <Result verb="Erase" job={erasure} current={current}>
