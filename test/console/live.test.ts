@@ -95,8 +95,9 @@ describeConsole(
       await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
       const setHidden = (isHidden: boolean) =>
         page.evaluate(
-          `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
-           document.dispatchEvent(new Event('visibilitychange'));`,
+          `Object.defineProperty(document, 'visibilityState',
+             { value: '${isHidden ? 'hidden' : 'visible'}', configurable: true });
+           document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));`,
         );
       const aborted = page.waitForEvent('requestfailed', (request) => request.url().includes('/changes'));
       await setHidden(true);
