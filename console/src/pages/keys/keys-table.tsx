@@ -139,7 +139,10 @@ function Holder({ kind, tenant, tenants }: Key) {
     <>
       <em>{kind}</em>{' '}
       {only !== undefined && (
-        <span class="muted small key-scope" title={tenants?.join('\n')}>
+        <span
+          class={others.length === 0 ? 'muted small key-scope' : 'muted small'}
+          title={tenants?.join('\n')}
+        >
           for {others.length === 0 ? <Name text={only} /> : count(others.length + 1, 'tenant')}
         </span>
       )}
