@@ -103,7 +103,7 @@ const keyEvent = z
 const jobEvent = z
   .object({
     ...common,
-    tenant: z.null(),
+    tenant: tenantId.nullable().meta({ description: 'Always null.' }),
     type: z.literal('job_ended'),
     job: z.object({
       id: z.string(),
