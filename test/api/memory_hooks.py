@@ -23,7 +23,7 @@ _VALID_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
-    """Makes each request's idempotency keys unique, and uses existing invitations and shares in half of the requests.
+    """Makes idempotency keys unique, and uses existing shares in each request, and an invitation in half of them.
 
     Two writes under one key would be one write, or a 422.
     """
@@ -33,7 +33,7 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
         case.headers["idempotency-key"] = key[: _MAX_KEY - len(case.id)] + case.id
     share = case.path_parameters.get("share")
     # An invalid ID must remain invalid.
-    if isinstance(share, str) and 0 < len(share) <= _MAX_ID and _shares and hash(case.id) % 2:
+    if isinstance(share, str) and 0 < len(share) <= _MAX_ID and _shares:
         case.path_parameters["share"] = _shares.pop()
     # A repeated acceptance under the same name succeeds, and a tenant has at most 16 mounts.
     is_valid = case.meta is not None and case.meta.generation.mode is GenerationMode.POSITIVE
