@@ -1,5 +1,5 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { pushQuery, route } from '../../router.ts';
 import { rememberedScroll, rememberScroll } from '../../ui/remembered-scroll.ts';
 
@@ -13,8 +13,12 @@ interface FileInView {
   scrollTo: (id: string) => void;
 }
 
+/** Inputs with which a user may scroll. */
+const INPUTS = ['wheel', 'touchmove', 'pointerdown', 'keydown'];
+
 /**
- * Scrolls to the file in the URL, and follows the file in view.
+ * Scrolls to the file in the URL, and follows the file in view. Until the user's next input, that file keeps its
+ * place while the files around it load.
  *
  * @param isLoaded whether the files are on the page
  */
@@ -22,9 +26,11 @@ export function useFileInView(isLoaded: boolean): FileInView {
   const chosen = route.value.query.get('file');
   const inView = useSignal(chosen);
   const [shows, setShows] = useState(0);
+  const isHeld = useRef(false);
   useLayoutEffect(() => {
     if (!isLoaded) return;
     const element = chosen === null ? null : fileElement(chosen);
+    isHeld.current = element !== null;
     if (element === null) {
       scrollTo(0, rememberedScroll() ?? 0);
       inView.value = findFileInView();
@@ -33,14 +39,29 @@ export function useFileInView(isLoaded: boolean): FileInView {
     inView.value = chosen;
     element.scrollIntoView();
     if (document.activeElement?.closest('.review-files') == null) element.focus({ preventScroll: true });
+    const observer = new ResizeObserver(() => {
+      if (isHeld.current) element.scrollIntoView();
+    });
+    observer.observe(element.closest('main') ?? element);
+    return () => observer.disconnect();
   }, [isLoaded, chosen, shows]);
   useLayoutEffect(() => {
+    const listeners = new AbortController();
+    const { signal } = listeners;
+    for (const input of INPUTS)
+      addEventListener(
+        input,
+        () => {
+          isHeld.current = false;
+        },
+        { signal, passive: true },
+      );
     const onScroll = () => {
       rememberScroll();
-      if (!isAtEnd()) inView.value = findFileInView();
+      if (!isHeld.current) inView.value = findFileInView();
     };
-    addEventListener('scroll', onScroll);
-    return () => removeEventListener('scroll', onScroll);
+    addEventListener('scroll', onScroll, { signal });
+    return () => listeners.abort();
   }, []);
   const scrollToFile = (id: string) => {
     pushQuery({ file: id });
@@ -57,10 +78,4 @@ function findFileInView(): string | null {
   // Some space for rounding.
   const top = Number.parseFloat(getComputedStyle(first).scrollMarginTop) + 8;
   return (files.findLast((file) => file.getBoundingClientRect().top <= top) ?? first).id.replace('file-', '');
-}
-
-/** Whether the page is at its end, where the last files cannot scroll to the window's top. */
-function isAtEnd(): boolean {
-  const { scrollHeight, clientHeight } = document.documentElement;
-  return scrollY >= scrollHeight - clientHeight - 1;
 }
