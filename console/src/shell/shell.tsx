@@ -7,7 +7,7 @@ import { WaitingDrafts } from '../pages/drafts/waiting.tsx';
 import { route } from '../router.ts';
 import { isUtc } from '../text/zone.ts';
 import { Button } from '../ui/button.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Badge } from '../ui/inline.tsx';
 import { Name } from '../ui/name.tsx';
 import { isPaletteOpen } from '../ui/palette-state.ts';
@@ -29,9 +29,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <Sidebar />
       <div class="fills shell-page">
         <header class="topbar">
-          <button type="button" class="icon-button quiet" popovertarget="sidebar" aria-label="Menu">
-            <Icon name="menu" />
-          </button>
+          <IconButton icon="menu" label="Menu" class="quiet" popovertarget="sidebar" />
           <Brand />
           <span class="spacer" />
           <GoTo />
@@ -52,15 +50,13 @@ function Sidebar() {
     <aside ref={element} id="sidebar" class="sidebar" popover="auto" aria-label="Console">
       <div class="spread side-head">
         <Brand />
-        <button
-          type="button"
-          class="icon-button quiet"
+        <IconButton
+          icon="close"
+          label="Close the menu"
+          class="quiet"
           popovertarget="sidebar"
           popovertargetaction="hide"
-          aria-label="Close the menu"
-        >
-          <Icon name="close" />
-        </button>
+        />
       </div>
       <GoTo />
       <Nav

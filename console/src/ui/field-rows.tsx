@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
-import { Icon } from './icon.tsx';
+import { IconButton } from './icon-button.tsx';
 
 interface Props<Row> {
   title: string;
@@ -32,14 +32,12 @@ export function FieldRows<Row>(props: Props<Row>) {
           // A row has no other identity while its first field is typed.
           <div class="pair" key={index}>
             {fields(row, name, change)}
-            <button
-              type="button"
-              class="icon-button quiet"
-              aria-label={`Remove ${name}`}
+            <IconButton
+              icon="close"
+              label={`Remove ${name}`}
+              class="quiet"
               onClick={() => onChange(rows.filter((_, i) => i !== index))}
-            >
-              <Icon name="close" />
-            </button>
+            />
           </div>
         );
       })}

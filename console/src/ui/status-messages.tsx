@@ -3,6 +3,7 @@ import { ApiError, errorMessage } from '../api/api-client.ts';
 import { waiting } from '../api/retry.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
+import { IconButton } from './icon-button.tsx';
 import { dismiss, toasts } from './toasts.ts';
 import { useAction } from './use-load.ts';
 
@@ -90,9 +91,7 @@ function ToastRow({ text, undo, onDone }: ToastProps) {
         <bdi>{action.error ?? text}</bdi>
       </span>
       {undo && <Button text="Undo" disabled={action.isRunning} onClick={run} />}
-      <button type="button" class="icon-button" aria-label="Dismiss" onClick={onDone}>
-        <Icon name="close" />
-      </button>
+      <IconButton icon="close" label="Dismiss" onClick={onDone} />
     </div>
   );
 }

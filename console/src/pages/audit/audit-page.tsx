@@ -7,6 +7,7 @@ import { count, formatNumber } from '../../text/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { type Filter, FilterBar } from '../../ui/filter-bar.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LoadPages } from '../../ui/load.tsx';
 import { Name, NameLink } from '../../ui/name.tsx';
@@ -122,15 +123,14 @@ function Event({ event }: { event: AuditEvent }) {
   return (
     <li>
       <div class="cluster audit-row">
-        <button
-          type="button"
-          class="icon-button quiet disclosure"
+        <IconButton
+          icon="chevron"
+          label={`Details: ${text}`}
+          title="Details"
+          class="quiet disclosure"
           aria-expanded={isOpen}
-          aria-label={`Details: ${text}`}
           onClick={() => setIsOpen(!isOpen)}
-        >
-          <Icon name="chevron" />
-        </button>
+        />
         <span class="row">
           <strong title={event.action}>{text}</strong>
           {event.dry_run && <Badge kind="neutral">dry run</Badge>}

@@ -5,7 +5,7 @@ import { canWrite } from '../../api/session-state.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { visibleText } from '../../text/visible.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -80,17 +80,13 @@ export function ChangedFile(props: Props) {
       aria-label={path}
     >
       <div class="row pane-head file-head">
-        <button
-          type="button"
-          class="icon-button"
+        <IconButton
+          icon="chevron"
+          label="Differences"
+          class="muted disclosure"
           aria-expanded={isOpen}
           onClick={() => onToggle(change, !isOpen)}
-        >
-          <span class={isOpen ? 'muted twist open' : 'muted twist'}>
-            <Icon name="chevron" />
-          </span>
-          <span class="visually-hidden">Differences</span>
-        </button>
+        />
         <ChangeMark change={change} />
         <h3 title={sidesText(change)}>
           <MovedPath from={from} path={path} />

@@ -4,6 +4,7 @@ import type { JobOutcome } from '../../api/incidents-api.ts';
 import { toHref } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { Badge } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
@@ -127,15 +128,14 @@ function OutcomeRow({ outcome, choice, describe, details, below, actions, isOpen
         </span>
         {actions?.(outcome)}
         {details && error === null && (
-          <button
-            type="button"
-            class="quiet icon-button disclosure"
+          <IconButton
+            icon="chevron"
+            label={`Hits in ${tenant}`}
+            title="Hits"
+            class="quiet disclosure"
             aria-expanded={isOpen}
-            aria-label={`Hits in ${tenant}`}
             onClick={onToggle}
-          >
-            <Icon name="chevron" />
-          </button>
+          />
         )}
       </div>
       {isOpen && details?.(outcome)}

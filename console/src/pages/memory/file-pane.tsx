@@ -9,6 +9,7 @@ import { formatBytes, formatChosenTime } from '../../text/format.ts';
 import { hasHidden } from '../../text/visible.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { save } from '../../ui/save.ts';
 import { Segmented } from '../../ui/segmented.tsx';
@@ -138,15 +139,7 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
         <>
           <Button icon="edit" text="Edit" onClick={() => setMode('edit')} />
           <Button icon="move" text="Move…" onClick={() => setDialog('move')} />
-          <button
-            type="button"
-            class="icon-button"
-            aria-label="Delete"
-            title="Delete"
-            onClick={() => setDialog('delete')}
-          >
-            <Icon name="trash" />
-          </button>
+          <IconButton icon="trash" label="Delete" onClick={() => setDialog('delete')} />
         </>
       )}
       {at !== null && (

@@ -5,6 +5,7 @@ import { pushQuery, replaceQuery, route, toHref } from '../../router.ts';
 import { count, formatChosenTime } from '../../text/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { Empty, LoadError, Loading } from '../../ui/status-messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { Timeline } from '../history/history-timeline.tsx';
@@ -155,15 +156,12 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
             <Icon name="plus" /> <span class="new-file-text">New file</span>
           </button>
         )}
-        <button
-          type="button"
-          class="icon-button"
+        <IconButton
+          icon="more"
+          label="All files"
           title="All files: upload, download, and history"
-          aria-label="All files"
           onClick={() => open(ROOT)}
-        >
-          <Icon name="more" />
-        </button>
+        />
       </div>
       {search.trim() !== '' ? (
         <SearchResults at={at} tenant={tenant.id} query={search.trim()} onOpen={open} />

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { pushQuery } from '../../router.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { shortPath } from './tree.ts';
 
@@ -19,14 +19,12 @@ export function PaneHead({ path, facts, children }: Props) {
   const shown = shortPath(path);
   return (
     <div class="row pane-head file-head">
-      <button
-        type="button"
-        class="icon-button only-narrow"
+      <IconButton
+        icon="back"
+        label="Back to the files"
+        class="only-narrow"
         onClick={() => pushQuery({ path: null, line: null })}
-      >
-        <Icon name="back" />
-        <span class="visually-hidden">Back to the files</span>
-      </button>
+      />
       <div class={shown.length > LONG ? 'file-title is-long' : 'file-title'}>
         <h2>
           <Name text={path} shown={shown} keepsEnd copies="the path" />

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../ui/button.tsx';
 import { ActionDialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { viewQuery } from './tenant-filters.tsx';
 
@@ -53,15 +53,12 @@ export function SavedViews({ query }: { query: URLSearchParams }) {
           <a href={`#/?${view.query}`} aria-current={view.query === current ? 'page' : undefined}>
             <Name text={view.name} />
           </a>
-          <button
-            type="button"
-            class="icon-button quiet"
-            aria-label={`Delete the view ${view.name}`}
-            title="Delete the view"
+          <IconButton
+            icon="close"
+            label={`Delete the view ${view.name}`}
+            class="quiet"
             onClick={() => storeViews(views.value.filter((each) => each !== view))}
-          >
-            <Icon name="close" />
-          </button>
+          />
         </span>
       ))}
       {isNew && <Button icon="plus" text="Save view…" class="quiet" onClick={() => setIsSaving(true)} />}
