@@ -3,7 +3,6 @@ import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type QueryValues, replaceQuery } from '../router.ts';
 import { Combobox } from './combobox.tsx';
 import { Icon } from './icon.tsx';
-import { IconButton } from './icon-button.tsx';
 import { Options } from './options.tsx';
 import { TimeField } from './time-field.tsx';
 
@@ -123,7 +122,10 @@ function Chip({ filter, value, onChange, onRemove }: ChipProps) {
   return (
     <span ref={chip} class="chip">
       <ChipField filter={filter} value={value} onChange={onChange} />
-      <IconButton icon="close" label={`Remove the filter: ${filter.title}`} onClick={onRemove} />
+      <button type="button" class="icon-button" onClick={onRemove}>
+        <Icon name="close" />
+        <span class="visually-hidden">Remove the filter: {filter.title}</span>
+      </button>
     </span>
   );
 }

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface Props {
   class?: string;
-  /** Width in pixels that the columns need. A narrower table shows each row as a card. */
+  /** Width in pixels below which each row is a card. Longer words and wider fonts need more. */
   minWidth: number;
   /** Titles of the columns. The column with the actions has an empty title. */
   columns: readonly string[];
@@ -14,19 +14,29 @@ interface Props {
 /** Table that shows its rows as cards while its container is too narrow for the columns. */
 export function Table({ class: name = '', minWidth, columns, children }: Props) {
   const container = useRef<HTMLDivElement>(null);
+  const table = useRef<HTMLTableElement>(null);
+  /** Width that the rows needed so far, in pixels. */
+  const needed = useRef(minWidth);
   const [areCards, setAreCards] = useState(false);
   useLayoutEffect(() => {
-    const element = container.current;
-    if (element === null) return;
-    const measure = () => setAreCards(element.clientWidth < minWidth);
+    const { current: outer } = container;
+    const { current: inner } = table;
+    if (outer === null || inner === null) return;
+    const measure = () => {
+      // The widths may be rounded differently.
+      if (inner.offsetWidth > outer.clientWidth + 1)
+        needed.current = Math.max(needed.current, inner.offsetWidth);
+      setAreCards(outer.clientWidth < needed.current);
+    };
     const observer = new ResizeObserver(measure);
     measure();
-    observer.observe(element);
+    observer.observe(outer);
+    observer.observe(inner);
     return () => observer.disconnect();
-  }, [minWidth]);
+  }, []);
   return (
     <div ref={container} class="table-scroll">
-      <table class={areCards ? `${name} cards` : name}>
+      <table ref={table} class={areCards ? `${name} cards` : name}>
         <thead>
           <tr>
             {columns.map((title) => (
