@@ -49,7 +49,7 @@ describeConsole('console pages from 360 to 1,600 pixels', (fixture) => {
       }
       // Some systems have a wide font. This one is the widest that each system has.
       await page.evaluate(`document.documentElement.style.setProperty('--font', 'monospace')`);
-      for (const width of [360, 1140]) {
+      for (const width of [360, 1140, 1280]) {
         await page.setViewportSize({ width, height: 800 });
         await isThere(page);
         const excesses = await page.evaluate<string[]>(EXCESSES);

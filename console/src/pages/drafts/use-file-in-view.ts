@@ -47,20 +47,16 @@ export function useFileInView(isLoaded: boolean): FileInView {
   }, [isLoaded, chosen, shows]);
   useLayoutEffect(() => {
     const listeners = new AbortController();
-    const { signal } = listeners;
-    for (const input of INPUTS)
-      addEventListener(
-        input,
-        () => {
-          isHeld.current = false;
-        },
-        { signal, passive: true },
-      );
+    const options = { signal: listeners.signal, passive: true };
+    const release = () => {
+      isHeld.current = false;
+    };
+    for (const input of INPUTS) addEventListener(input, release, options);
     const onScroll = () => {
       rememberScroll();
       if (!isHeld.current) inView.value = findFileInView();
     };
-    addEventListener('scroll', onScroll, { signal });
+    addEventListener('scroll', onScroll, options);
     return () => listeners.abort();
   }, []);
   const scrollToFile = (id: string) => {
