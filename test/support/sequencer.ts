@@ -2,6 +2,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest files, slowest first. The others follow in vitest's order. */
 const LONGEST = [
+  'console/roles',
+  'console/accessibility',
+  'console/widths',
   'archive/archive-history',
   'incidents/revert-jobs',
   'http/documented-errors',
