@@ -150,6 +150,14 @@ describeConsole("a draft's review in the console", (fixture) => {
     await page.reload();
     await file(page, 'many/159').getByText('Number 159').waitFor();
     await expect.poll(() => inView(page).textContent()).toContain('159.md');
+    for (const [key, number] of [
+      ['k', 158],
+      ['j', 159],
+    ] as const) {
+      await page.keyboard.press(key);
+      await file(page, `many/${number}`).getByText(`Number ${number}`).waitFor();
+      await expect.poll(() => inView(page).textContent()).toContain(`${number}.md`);
+    }
     await page.keyboard.press('Control+f');
     await file(page, 'many/159').getByRole('searchbox').fill('number');
     await file(page, 'many/159').getByText('1 of 1').waitFor();

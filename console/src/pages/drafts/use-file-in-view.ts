@@ -47,16 +47,17 @@ export function useFileInView(isLoaded: boolean): FileInView {
   }, [isLoaded, chosen, shows]);
   useLayoutEffect(() => {
     const listeners = new AbortController();
-    const options = { signal: listeners.signal, passive: true };
+    const { signal } = listeners;
     const release = () => {
       isHeld.current = false;
     };
-    for (const input of INPUTS) addEventListener(input, release, options);
+    // The capture phase and the first registration precede the keys that choose another file.
+    for (const input of INPUTS) addEventListener(input, release, { signal, passive: true, capture: true });
     const onScroll = () => {
       rememberScroll();
       if (!isHeld.current) inView.value = findFileInView();
     };
-    addEventListener('scroll', onScroll, options);
+    addEventListener('scroll', onScroll, { signal });
     return () => listeners.abort();
   }, []);
   const scrollToFile = (id: string) => {
